@@ -288,7 +288,7 @@ class Assembler {
   }
 
   void read_node(Line& line, NodeKind kind, const Token& directive) {
-    Node node;
+    SchemaNode node;
     node.kind = kind;
     const SourceRange range = line.range(directive);
     node.name = text(line.string("the node's name"));
@@ -331,7 +331,7 @@ class Assembler {
   }
 
   /// at most one of: b0.5 (block and word), b0.- and -.5 (one of them)
-  void read_place(Line& line, Node& node) {
+  void read_place(Line& line, SchemaNode& node) {
     Token* place = line.failed() ? nullptr : line.next();
     if (place == nullptr) return;
     const std::string both = place->value;

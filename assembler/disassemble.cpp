@@ -182,7 +182,7 @@ class Disassembler {
       out_ += "}\n";
     }
     if (braces) return;
-    for (const Node& node : program_.nodes) write_node(node, 0, " end=" + number(node.end));
+    for (const SchemaNode& node : program_.nodes) write_node(node, 0, " end=" + number(node.end));
   }
 
   template <class T>
@@ -213,7 +213,7 @@ class Disassembler {
       }
     };
     for (std::size_t i = item.first_node; i < item.end_node; ++i) {
-      const Node& node = program_.nodes[i];
+      const SchemaNode& node = program_.nodes[i];
       const bool opens = node.kind == NodeKind::Group || node.kind == NodeKind::Sequence || node.end != i + 1;
       write_node(node, ends.size() + 1, opens ? " {" : "");
       if (opens) ends.push_back(node.end);
@@ -221,8 +221,8 @@ class Disassembler {
     }
   }
 
-  void write_node(const Node& node, std::size_t depth, const std::string& ending) {
-    const Node defaults;
+  void write_node(const SchemaNode& node, std::size_t depth, const std::string& ending) {
+    const SchemaNode defaults;
     out_.append(2 * depth, ' ');
     out_ += std::string(word_of(kNodeDirectives, node.kind)) + ' ' + text(node.name);
     if (node.kind == NodeKind::Field) out_ += ' ' + std::string(word_of(kFieldTypes, node.type));
@@ -318,7 +318,7 @@ class Disassembler {
 
   /// The node that owns each word, by block and word. For comments only.
   void find_words() {
-    for (const Node& node : program_.nodes) {
+    for (const SchemaNode& node : program_.nodes) {
       if (node.block == kNoBlock || node.word == isa::kNoWord) continue;
       const auto place = [&](unsigned word) { return static_cast<std::uint32_t>(node.block) << 16 | word; };
       owners_.try_emplace(place(node.word), &node);
@@ -421,7 +421,7 @@ class Disassembler {
     if (in.word == isa::kNoWord) return {};
     const auto owner = owners_.find(static_cast<std::uint32_t>(block) << 16 | in.word);
     if (owner == owners_.end()) return {};
-    const Node& node = *owner->second;
+    const SchemaNode& node = *owner->second;
     std::string out = ": " + text(node.name);
     const bool special = isa::is_special(in.op);
     if (node.kind == NodeKind::Sequence) out += " length";
@@ -435,7 +435,7 @@ class Disassembler {
   const Program& program_;
   const std::vector<isa::Instruction>& code_;
   std::map<std::size_t, std::string> labels_;
-  std::unordered_map<std::uint32_t, const Node*> owners_;
+  std::unordered_map<std::uint32_t, const SchemaNode*> owners_;
   std::string out_;
 };
 

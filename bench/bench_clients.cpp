@@ -1,7 +1,7 @@
 /// What a thousand clients that mean no good cost the data path: from a datagram's arrival in the kernel until its
-/// records are published, as the agent of `stopbit run` counts it, while nobody is at its doors, while the crowd is at
+/// records are published, as the agent of `stopbit run` counts it, without any client, while the crowd connects to
 /// those of another `stopbit run` on the same processors, and while it is at ours. What only the load of the machine
-/// does is in the second, too; so the third beside the second is what the doors do.
+/// does is in the second, too; so the third compared with the second shows the cost of the sockets.
 
 #include <sched.h>
 #include <signal.h>
@@ -57,7 +57,7 @@ T need(Result<T> result) {
   return std::move(result).value();
 }
 
-/// A thousand clients at the doors of an appliance, who stand still until they are let loose.
+/// A thousand clients of an appliance's sockets; they are stopped until they are started.
 class Crowd {
  public:
   Crowd(const Veth& veth, const Appliance& appliance, int http) {
@@ -91,7 +91,7 @@ class Crowd {
 
   void rage() const { ::kill(child_, SIGCONT); }
   void rest() const { ::kill(child_, SIGSTOP); }
-  /// Ends it. @returns how often one of them came to a door.
+  /// Ends them. @returns how many connections they made.
   [[nodiscard]] std::uint64_t end() {
     rage();
     ::kill(child_, SIGTERM);
@@ -111,7 +111,7 @@ class Crowd {
   pid_t child_ = -1;
 };
 
-/// The thread of a process that may be on this processor only. Rings are there before it is.
+/// The thread of a process that may be on this processor only. Its rings exist before it starts.
 pid_t agent_of(pid_t process, int processor) {
   for (const auto until = Steady::now() + Appliance::kPatience; Steady::now() < until;
        std::this_thread::sleep_for(1ms)) {
@@ -188,7 +188,7 @@ class Feed {
   std::uint64_t sent_ = 0;
 };
 
-/// What was counted between two moments, values spread evenly over their buckets.
+/// Counts between two moments, values spread evenly over their buckets.
 Histogram between(const counters::Distribution& before, const counters::Distribution& after) {
   Histogram histogram;
   for (std::size_t i = 0; i < after.buckets.size(); ++i) {

@@ -5,8 +5,8 @@
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
+#include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
-#include "tests/lib/workloads/workload.hpp"
 
 int main(int argc, char** argv) {
   using namespace stopbit::bench;
@@ -15,15 +15,9 @@ int main(int argc, char** argv) {
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
   Pace pace(clock, arguments.pace_ns);
-  for (const WorkloadSource& source : workload_sources()) {
-    if (!arguments.wants(source.name)) continue;
-    const auto work = source.make();
-    if (!work) {
-      report.problem(source.name + ": " + work.message());
-      continue;
-    }
-    run_engines(clock, pace, "decode/" + source.name, *work.value(), Per::Message, arguments.quick, report);
-  }
+  for_workloads(arguments, report, {}, [&](const Workload& work) {
+    run_engines(clock, pace, "decode/" + work.name, work, Per::Message, arguments.quick, report);
+  });
   report.add("decode", clock, pace);
   return report.finish(arguments.json);
 }

@@ -3,14 +3,14 @@
 //   far/decode         the engine alone, records to private memory
 //   far/visible        engine and ring: until the other process sees slot 0 of the record
 //   far/read           until it has a copy of the whole record, by ring::Reader
-//   far/further-slot   what each slot behind the first adds to that
+//   far/further-slot   what each slot after the first adds to that
 //   far/visible-lines  (visible - decode), in transfers of a cache line between the two processors
 //   far/slot-lines     further-slot, in the same unit
 //   far/load10 ...     visible, at 10, 50, 80 and 95 % of what writer and reader can do; the clock begins when a
 //   datagram is due
 //
 // Decoding alone and decoding to the ring take turns within a burst, and the plain line transfer is measured before and
-// behind it, so that all meet the same machine. The host of a virtual machine moves its processors: what was measured
+// after it, so that all meet the same machine. The host of a virtual machine moves its processors: what was measured
 // while they were near each other (they share a cache) and what was measured while they were far are figures apart.
 
 #include <fcntl.h>
@@ -82,7 +82,7 @@ struct Shared {
   alignas(128) std::uint64_t sightings = 0;
   std::uint64_t lost = 0;
   std::uint64_t early = 0;  ///< Seen before they were due.
-  double pace_ns = 0;       ///< The slower of the reader's probes before and behind the burst.
+  double pace_ns = 0;       ///< The slower of the reader's probes before and after the burst.
   Sighting seen[kMaxRecords];
 };
 
@@ -106,7 +106,7 @@ class SharedMemory {
   void* memory_;
 };
 
-/// Looks whether a record is there, as ring.md tells everyone to.
+/// Looks for a record as ring.md prescribes.
 class Peephole {
  public:
   [[nodiscard]] static std::optional<Peephole> open(const ring::Reader& reader) {
@@ -173,7 +173,7 @@ int read_ring(const TickClock& clock, double best_pace_ns, const std::string& na
       if (found == ring::Poll::Record) {
         const std::uint64_t due = reader.record()[0].words[1];
         if (count < kMaxRecords) {
-          // Behind padding, or when the looks were over, poll was the first to see it.
+          // After padding, or when the looks were over, poll was the first to see it.
           const std::uint64_t first = look == Peephole::Look::Record ? visible : read;
           if (first < due) ++shared.early;
           shared.seen[count++] = {static_cast<std::uint32_t>(first - due), static_cast<std::uint32_t>(read - due),
@@ -199,7 +199,7 @@ class ReaderProcess {
   ReaderProcess(const TickClock& clock, double best_pace_ns, const std::string& name, int processor, Shared& shared)
       : child_(::fork()) {
     if (child_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may spin, and nobody else would end it
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may spin, and no other process would end it
       ::_exit(read_ring(clock, best_pace_ns, name, processor, shared));
     }
   }
@@ -257,7 +257,7 @@ class EndToEnd {
         process_(process) {}
 
   /// Datagrams with idle time between them. Every other block of them goes to private memory, timed: what the engine
-  /// takes alone, at the same moments on the same machine. False if the reader is gone.
+  /// takes alone, at the same moments on the same machine. False if the reader has exited.
   [[nodiscard]] bool idle_burst(Round& round) {
     std::uint64_t sent = 0;
     stretches_.clear();
@@ -288,7 +288,7 @@ class EndToEnd {
     return true;
   }
 
-  /// Ticks a datagram takes if the next is always due, of the slower of writer and reader; 0 if the reader is gone.
+  /// Ticks a datagram takes if the next is always due, of the slower of writer and reader; 0 if the reader has exited.
   [[nodiscard]] double service_ticks() {
     const std::uint64_t lost = shared_.lost;
     if (!plain_burst(0) || shared_.sightings == 0) return 0;
@@ -570,19 +570,12 @@ int main(int argc, char** argv) {
       measure_line_transfer(clock, processors->second, processors->first, arguments.quick ? 3 : 15);
   report.add("machine/line-transfer", "ns", line.half_round_trip_ns);
   report.add("machine/clock-offset", "ns", line.clock_offset_ns);
-  for (const WorkloadSource& source : workload_sources()) {
-    if (std::find(std::begin(kWorkloads), std::end(kWorkloads), source.name) == std::end(kWorkloads)) continue;
-    if (!arguments.wants(source.name)) continue;
-    const auto work = source.make();
-    if (!work) {
-      report.problem(source.name + ": " + work.message());
-      continue;
+  for_workloads(arguments, report, kWorkloads, [&](const Workload& work) {
+    for (const Subject& subject : make_subjects(work, report)) {
+      const std::string fault = measure(clock, pace, work, subject, *processors, arguments.quick, report);
+      if (!fault.empty()) report.problem("e2e/" + work.name + '/' + subject.engine_name + ": " + fault);
     }
-    for (const Subject& subject : make_subjects(*work.value(), report)) {
-      const std::string fault = measure(clock, pace, *work.value(), subject, *processors, arguments.quick, report);
-      if (!fault.empty()) report.problem("e2e/" + source.name + '/' + subject.engine_name + ": " + fault);
-    }
-  }
+  });
   report.add("e2e", clock, pace);
   return report.finish(arguments.json);
 }

@@ -31,7 +31,7 @@ using nic::EventSource;
 using nic::PageLayout;
 
 constexpr std::uint64_t kTimes = 400;  ///< Of a burst.
-constexpr double kRestNs = 60'000;     ///< Before each signal: who sleeps is asleep then.
+constexpr double kRestNs = 60'000;     ///< Before each signal, so that the sleeper is asleep by then.
 constexpr std::chrono::seconds kPatience(5);
 constexpr std::size_t kEvent = 7;
 

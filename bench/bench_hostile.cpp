@@ -18,7 +18,7 @@
 namespace stopbit::bench {
 namespace {
 
-constexpr std::size_t kDatagrams = 225'000;  ///< Of each feed, of which there are some 45.
+constexpr std::size_t kDatagrams = 225'000;  ///< Of each of the 45 feeds.
 constexpr int kRepetitions = 5;              ///< The best of them counts: others were interrupted.
 constexpr double kFreeNs = 1'000;            ///< Of each datagram, before bytes are charged.
 

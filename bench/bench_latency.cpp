@@ -4,7 +4,7 @@
 //   cold     before each, other data went through the caches and other branches through the predictors
 //   load10   open loop: datagrams are due at fixed times, at 10, 50, 80 and 95 % of what the engine can do. The clock
 //   of
-//   ...      each begins when it is due, so a late one makes those behind it late as well, as it would on a wire.
+//   ...      each begins when it is due, so a late one delays the next ones as well, as it would on a wire.
 //
 // Ordinary times are short: all is measured in bursts during which nothing else runs on the processor.
 
@@ -40,8 +40,8 @@ struct Plan {
 };
 constexpr Plan kQuick = {2, 2};
 constexpr double kStretchNs =
-    250e3;                          ///< Between two probes: somebody may come to the core for less than a millisecond.
-constexpr double kLoadedNs = 10e6;  ///< The same under load, where a probe would make datagrams late.
+    250e3;  ///< Between two probes: another process may get the core for less than a millisecond.
+constexpr double kLoadedNs = 10e6;            ///< The same under load, where a probe would make datagrams late.
 constexpr double kUndisturbedNs = 125e6;      ///< Of each burst,
 constexpr double kTurnNs = 50e6;              ///< Until the thread rests.
 constexpr double kMostNs = 500e6;             ///< and what it may take to get that.
@@ -221,16 +221,7 @@ int main(int argc, char** argv) {
   if (!Undisturbed::is_possible()) report.note("SCHED_FIFO is not allowed: other processes are in the tails");
   Pace pace(clock, arguments.pace_ns);
   measure_machine(clock, plan, report);
-  for (const WorkloadSource& source : workload_sources()) {
-    if (std::find(std::begin(kWorkloads), std::end(kWorkloads), source.name) == std::end(kWorkloads)) continue;
-    if (!arguments.wants(source.name)) continue;
-    const auto work = source.make();
-    if (!work) {
-      report.problem(source.name + ": " + work.message());
-      continue;
-    }
-    measure(clock, pace, plan, *work.value(), report);
-  }
+  for_workloads(arguments, report, kWorkloads, [&](const Workload& work) { measure(clock, pace, plan, work, report); });
   report.add("latency", clock, pace);
   return report.finish(arguments.json);
 }

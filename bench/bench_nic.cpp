@@ -9,7 +9,7 @@
 //   nic/<way>/get_words_8           the same, with the word in the notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
 //   nic/<way>/synchronize           a whole step of a semaphore
-//   nic/<way>/message_8/rate        messages one behind the other, ns each; so put_8, get_8, notification
+//   nic/<way>/message_8/rate        messages one after another, ns each; so put_8, get_8, notification
 //   nic/producers_2/rate            two processors insert messages into one ring, one of which is the node's, too; ns
 //                                   each. producers_1: that one alone
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
@@ -18,7 +18,7 @@
 //   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
 //                                   figure is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
-//   nic/step/idle_ports_16          a step of a node with so many ports that have rested for a while; awake_ports_16:
+//   nic/step/idle_ports_16          a step of a node with 16 ports that have rested for a while; awake_ports_16:
 //                                   that have asked for something lately
 //   nic/apart/hop                   what a frame takes to the process in which libfabric runs apart, or back
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
@@ -79,7 +79,7 @@ namespace stopbit::bench {
 namespace {
 
 using namespace nic;  // NOLINT: the subject of this program
-using nic::Node;      // and not that of a program
+using nic::Node;
 
 constexpr std::uint64_t kRoundTrips = 2'000;  ///< Of a burst, and as many before them that are not timed.
 constexpr std::uint64_t kStream = 100'000;
@@ -91,7 +91,7 @@ constexpr std::size_t kSourceAt = 2 * kPageBytes;
 constexpr std::size_t kTargetAt = 3 * kPageBytes;
 constexpr std::size_t kGottenAt = 4 * kPageBytes;
 constexpr std::size_t kMemoryBytes = 5 * kPageBytes;
-constexpr std::uint64_t kSourceWords = 0x5709'B17;  ///< What stands at kSourceAt counts up from this.
+constexpr std::uint64_t kSourceWords = 0x5709'B17;  ///< The words at kSourceAt count up from this.
 
 std::uint64_t steady_ns() {
   return static_cast<std::uint64_t>(
@@ -494,7 +494,7 @@ void answer(Side& side, Board& board, Meeting& meeting, const Exchange& exchange
   for (Patience patience; board.end.load(std::memory_order_acquire) <= burst; patience.look()) side.step();
 }
 
-/// Commands one behind the other. `give` issues number i. `take` takes what has come, beginning with number i, and says
+/// Commands one after another. `give` issues number i. `take` takes what has come, beginning with number i, and says
 /// how many; without it the other side's node does all that is to be done.
 struct Stream {
   std::string name;
@@ -542,7 +542,7 @@ double ask_stream(Side& side, Board& board, Meeting& meeting, const TickClock& c
                   std::uint64_t burst) {
   side.word(kOriginAt).store(burst + 1, std::memory_order_relaxed);
   side.word(kGottenAt).store(0, std::memory_order_relaxed);
-  const Undisturbed undisturbed;  // before they meet: whoever is put off behind it holds up the other
+  const Undisturbed undisturbed;  // before they meet: a side that is preempted after it delays the other
   meeting.meet([&] { side.step(); });
   const std::uint64_t begin = ticks_begin();
   for (std::uint64_t i = 0; i < kStream; ++i) stream.give(side, i);
@@ -583,14 +583,14 @@ void answer_stream(Side& side, Board& board, Meeting& meeting, const Stream& str
 struct Way {
   std::string name;
   std::size_t nodes = 2;  ///< 1: the second side has none of its own.
-  /// `address`: of the first node, once it is there; it says so itself.
+  /// `address`: of the first node, which publishes it when it has started.
   std::function<std::unique_ptr<Transport>(NodeId node, std::string& address)> open;
   bool joins = false;  ///< The second node needs the first one's address.
   LinkOptions link{};
   std::uint64_t round_trips = kRoundTrips;
 };
 
-/// Processes rest between bursts: nobody is lost for it.
+/// Processes rest between bursts, which must not count as a lost node.
 NodeOptions node_options(LinkOptions link = {}) {
   NodeOptions options;
   options.link = link;
@@ -643,7 +643,7 @@ class Contest {
                                                     get(4096), get_words(), lock(), add(), synchronize()}) {
       if (arguments.wants("nic/" + way.name + "/" + exchange.name)) exchanges_.push_back(std::move(exchange));
     }
-    // Between ports of one node nobody waits for a receiver: its mailbox would drop.
+    // Between ports of one node no sender waits for a receiver: its mailbox would drop.
     if (way.nodes != 2) return;
     for (Stream& stream :
          std::vector<Stream>{stream_of_messages(), stream_of_puts(), stream_of_gets(), stream_of_notifications()}) {
@@ -816,7 +816,7 @@ class RemoteSide {
     (void)node_->step(now);
     (void)subscriber_->step(now);
   }
-  /// What stands between a record in the own ring and its way to the other side.
+  /// The cost between a record in the local ring and its transfer to the other side.
   void publish() {
     if (!is_near_) return step();
     (void)publisher_->step(clock_.now());
@@ -902,7 +902,7 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   Ring plain_back("nd");
   ring::Reader plain_questions = plain_there.reader();
   ring::Reader plain_answers = plain_back.reader();
-  // Both sides do the same, but for who begins.
+  // Both sides do the same; only one of them begins.
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
@@ -981,7 +981,7 @@ void count_budgets(const Arguments& arguments, Report& report) {
   }
 }
 
-/// The translation unit alone, ns each: pages that are in its cache, pages that are not, one behind the other.
+/// The translation unit alone, ns each: pages that are in its cache, pages that are not, one after another.
 void measure_translation(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
                          std::size_t rounds, Report& report) {
   constexpr std::size_t kPages = 1U << 16U;
@@ -1019,7 +1019,7 @@ void measure_translation(const TickClock& clock, Pace& pace, const Arguments& ar
   }
 }
 
-/// What a step costs when nobody wants anything, by the ports that must be asked.
+/// Cost of a step without commands, by the number of ports polled.
 void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
                        std::size_t rounds, Report& report) {
   constexpr std::size_t kSteps = 2'000;
@@ -1072,7 +1072,7 @@ void measure_greedy(const TickClock& clock, Pace& pace, const Arguments& argumen
     std::string address;
     const std::unique_ptr<Transport> transport = shm("greedy", 2).open(0, address);
     Node node(*transport, node_options());
-    const auto open = [&] { return std::move(remote::Port::open(node, 0)).value(); };
+    const auto open = [&] { return std::move(remote::NodePort::open(node, 0)).value(); };
     const auto sender = open();
     const auto reader = open();
     const auto greedy = open();

@@ -167,15 +167,8 @@ int main(int argc, char** argv) {
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
   Pace pace(clock, arguments.pace_ns);
-  for (const WorkloadSource& source : workload_sources()) {
-    if (!arguments.wants(source.name)) continue;
-    const auto work = source.make();
-    if (!work) {
-      report.problem(source.name + ": " + work.message());
-      continue;
-    }
-    measure(clock, pace, *work.value(), arguments.quick, report);
-  }
+  for_workloads(arguments, report, {},
+                [&](const Workload& work) { measure(clock, pace, work, arguments.quick, report); });
   report.add("profiles", clock, pace);
   return report.finish(arguments.json);
 }

@@ -3,7 +3,7 @@
 //   ring/threads/6_slots            half a round trip of a record: written, seen, read whole, answered by another ring
 //   ring/threads/6_slots/lines      the same in line transfers, each measured right before it
 //   ring/threads/further_slot/lines what one more slot costs
-//   ring/engine/6_slots/readers_4   a writer that works on each record as an engine does, with so many readers that
+//   ring/engine/6_slots/readers_4   a writer that works on each record as an engine does, with four readers that
 //   spin
 //   ring/writer/6_slots/readers_4   a writer that does nothing else, as fast as it goes
 //   ring/reader/6_slots/...         a reader that is behind, one by one and in batches
@@ -134,7 +134,7 @@ void measure_latency(const TickClock& clock, const Arguments& arguments, std::pa
   if (!lines.empty()) report.add("ring/line", "ns", lines);
 }
 
-/// Readers on one processor, of which the first so many read.
+/// Readers on one processor, of which the first `active_` read.
 class Crowd {
  public:
   Crowd(const Ring& ring, int processor) {
@@ -177,7 +177,7 @@ class Crowd {
   std::vector<std::thread> threads_;
 };
 
-/// Keeps the processor busy as the decoding of a short message does: a chain of multiplications, some 80 ns.
+/// Keeps the processor busy as the decoding of a short message does: a chain of multiplications.
 std::uint64_t work(std::uint64_t value) noexcept {
   for (int i = 0; i < 80; ++i) value = value * 0x9E37'79B9'7F4A'7C15 + 1;
   return value;
@@ -216,7 +216,7 @@ void measure_writer(bool works, const TickClock& clock, const Arguments& argumen
   }
 }
 
-/// What a reader pays per record that is there already, one by one and in batches.
+/// A reader's cost per record that is already published, one by one and in batches.
 void measure_reader(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
                     std::size_t rounds, Report& report) {
   for (const std::uint32_t slots : kLengths) {
@@ -322,7 +322,7 @@ class Mortals {
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 2'000));
       if (mode != Dying) continue;
       pid_t& child = children[random() % kReaders];
-      if (random() % 2 == 0) {  // or while it stands still
+      if (random() % 2 == 0) {  // or while it is stopped
         ::kill(child, SIGSTOP);
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 2'000));
       }

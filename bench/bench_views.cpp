@@ -56,7 +56,7 @@ Records load_records() {
 struct ByReader : record::Visitor {
   std::uint64_t sum = 0;
   bool is_update = false;
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     if (is_update && (node.id == 270 || node.id == 271 || node.id == 1023)) sum += value.bits;
   }
 };

@@ -179,7 +179,7 @@ class Wire {
     sender_.flush();
   }
 
-  /// What is there. The first record of a packet counts.
+  /// Takes the published records. The first record of a packet counts.
   void read(Histogram* latencies, std::string* lines) {
     while (reader_.poll() == ring::Poll::Record) {
       const std::uint64_t now = ticks();
@@ -200,7 +200,7 @@ class Wire {
     }
   }
 
-  /// Until all records are there, or patience ends.
+  /// Until all records have arrived, or the time limit ends.
   void await(Histogram* latencies, std::string* lines) {
     const auto until = Steady::now() + kPatience;
     while ((read_ + 1 < next_ || records_ < expected_records_) && Steady::now() < until) read(latencies, lines);

@@ -8,11 +8,13 @@ set(STOPBIT_LIBRARY_HEADERS
   decoder/record/buffer_sink.hpp
   decoder/record/csv.hpp
   decoder/record/cursor.hpp
+  decoder/record/digits.hpp
   decoder/record/fix.hpp
   decoder/record/json.hpp
   decoder/record/reader.hpp
   decoder/record/schema.hpp
   decoder/record/sink.hpp
+  decoder/record/text_buffer.hpp
   decoder/record/word_place.hpp
   microcode/field_types.def
   microcode/image/image.hpp
@@ -23,7 +25,11 @@ set(STOPBIT_LIBRARY_HEADERS
 )
 file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp
   ${PROJECT_SOURCE_DIR}/host/os/shm/*.hpp)
-foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers)
+# Market events and books are headers alone.
+file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/market/book/*.hpp
+  ${PROJECT_SOURCE_DIR}/host/market/book/*.def ${PROJECT_SOURCE_DIR}/host/market/event/*.def)
+list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp)
+foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
 endforeach()

@@ -30,7 +30,7 @@ PRIMITIVES = [
     ("stopbit_skid", {"Width": 64}, None),
     ("stopbit_fifo", {"Width": 64, "Depth": 512}, (197, 23)),
     ("stopbit_spec_fifo", {"Width": 64, "Depth": 512}, (237, 41)),
-    ("stopbit_double_fifo", {"Width": 64, "Depth": 512}, (213, 28)),
+    ("stopbit_fifo", {"Width": 64, "Depth": 512, "MaxTake": 2}, (213, 28)),
     ("stopbit_multi_fifo", {"Width": 64, "AddressWidth": 9, "QueueWidth": 4}, (323, 121)),
     ("stopbit_async_fifo", {"Width": 64, "Depth": 512}, None),
 ]

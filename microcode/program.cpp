@@ -84,7 +84,7 @@ void hash_constant(Hasher& hash, const Program& program, std::size_t index) {
   }
 }
 
-void hash_node(Hasher& hash, const Program& program, const std::vector<std::uint64_t>& types, const Node& node) {
+void hash_node(Hasher& hash, const Program& program, const std::vector<std::uint64_t>& types, const SchemaNode& node) {
   hash.enumerator(node.kind);
   hash.enumerator(node.type);
   hash.number(node.optional);
@@ -122,7 +122,7 @@ std::uint64_t required_capabilities(const Program& program) noexcept {
 }
 
 bool is_projected(const Program& program) noexcept {
-  return std::any_of(program.nodes.begin(), program.nodes.end(), [](const Node& node) { return node.unstored; });
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [](const SchemaNode& node) { return node.unstored; });
 }
 
 std::uint64_t layout_hash(const Program& program) {
@@ -147,7 +147,7 @@ std::uint64_t layout_hash(const Program& program) {
     hash.number(item.end_node);
   }
   hash.number(program.nodes.size());
-  for (const Node& node : program.nodes) hash_node(hash, program, types, node);
+  for (const SchemaNode& node : program.nodes) hash_node(hash, program, types, node);
   return hash.value();
 }
 
@@ -175,7 +175,7 @@ std::uint64_t schema_work(const Program& program) {
   for (const Constant& constant : program.constants) {
     if (constant.kind == ValueKind::Bytes) work += constant.bytes().length;
   }
-  for (const Node& node : program.nodes) {
+  for (const SchemaNode& node : program.nodes) {
     if (!node.constant || node.constant_index >= program.constants.size()) continue;
     const Constant& constant = program.constants[node.constant_index];
     if (constant.kind == ValueKind::Bytes) work += constant.bytes().length;

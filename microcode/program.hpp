@@ -111,7 +111,7 @@ inline constexpr std::uint16_t kNoBlock = 0xFFFF;
 inline constexpr std::uint16_t kNoTypeInfo = 0xFFFF;
 
 /// A node of a template's tree, in pre-order: the children of node i are the nodes from i + 1 up to `end`.
-struct Node {
+struct SchemaNode {
   NodeKind kind = NodeKind::Field;
   FieldType type = FieldType::UInt32;  ///< Field only.
   bool optional = false;
@@ -135,7 +135,7 @@ struct Node {
   std::uint16_t source = 0;     ///< Index of the template file.
   std::uint32_t line = 0;       ///< 0 = unknown.
   std::uint32_t column = 0;
-  bool operator==(const Node&) const = default;
+  bool operator==(const SchemaNode&) const = default;
 };
 
 struct Template {
@@ -185,7 +185,7 @@ struct Program {
   std::vector<ProfileEntry> profiles;
   std::vector<Block> blocks;
   std::vector<Template> templates;
-  std::vector<Node> nodes;
+  std::vector<SchemaNode> nodes;
   std::vector<TypeInfo> type_infos;
   std::vector<Element> elements;
   std::vector<Source> sources;

@@ -17,7 +17,7 @@ struct ApplianceOptions {
   std::string group;            ///< Of its only line, at port 20001.
   int processor = 0;            ///< Of its agent.
   std::string idle = "spin";    ///< What its agent does when there is nothing to do.
-  int http = 0;                 ///< Port of HTTP on 127.0.0.1 in the receiver's namespace; 0: no doors at all.
+  int http = 0;                 ///< Port of HTTP on 127.0.0.1 in the receiver's namespace; 0: no sockets at all.
 };
 
 /// `stopbit run` with the sample's templates, as it is installed beside this program, in the receiver's namespace; its

@@ -10,7 +10,7 @@ namespace stopbit::bench {
 namespace {
 
 constexpr double kBlockNs = 8e6;
-constexpr double kStretchNs = 250e3;  ///< Somebody may come to the core for less than a millisecond.
+constexpr double kStretchNs = 250e3;  ///< Another process may get the core for less than a millisecond.
 constexpr std::size_t kBlocks = 40;   ///< Of each contestant.
 constexpr std::size_t kQuickBlocks = 6;
 

@@ -25,7 +25,7 @@ class Contestant {
   /// `name`: of its figure. `gain_name`: of how many times faster it is than the first contestant; the first has none.
   Contestant(const Workload& work, Engine& engine, std::string name, std::string gain_name = {});
 
-  /// Decodes the workload so often, with a probe before, behind and some times within. Ticks of decoding alone.
+  /// Decodes the workload repeatedly, with a probe before, after and several times within. Ticks of decoding alone.
   struct Block {
     double ns = 0;
     double pace_ns = 0;

@@ -41,7 +41,8 @@ class Histogram {
   static constexpr unsigned kLinearBits = 10;  ///< Buckets per power of two, as a power of two.
   static constexpr std::size_t kBuckets = (64 - kLinearBits + 1) << kLinearBits;
 
-  /// Values below 2^(kLinearBits + 1) have a bucket each; of larger ones the kLinearBits bits behind the first count.
+  /// Values below 2^(kLinearBits + 1) have a bucket each; of larger ones the kLinearBits bits after the first one
+  /// count.
   static std::size_t index_of(std::uint64_t value) noexcept {
     const unsigned bits = 64U - static_cast<unsigned>(__builtin_clzll(value | 1));
     const unsigned shift = bits > kLinearBits + 1 ? bits - kLinearBits - 1 : 0;

@@ -13,7 +13,8 @@
 namespace stopbit::bench {
 
 /// How fast the processor runs at the moment. The processors of a virtual machine are hyperthreads: when the host gives
-/// the other half of a core to somebody, for a millisecond or for minutes, everything takes 1.3 to 1.7 times as long.
+/// the other half of a core to another guest, for a millisecond or for minutes, everything takes 1.3 to 1.7 times as
+/// long.
 ///
 /// A probe is a fixed piece of work of some microseconds that knows nothing of what is measured. Repetitions are kept
 /// or left out by the probes around and within them, never by their own values. One thread.
@@ -27,7 +28,7 @@ class Pace {
 
   /// What the quickest probes took, those that one in fifty reaches: a core is allowed a higher clock now and then.
   [[nodiscard]] double best_ns() const noexcept { return best_ns_; }
-  /// Whether a core that is as slow as this has nobody else on it.
+  /// Whether a core of this speed runs no other process.
   [[nodiscard]] bool is_undisturbed(double probe_ns) const noexcept { return probe_ns <= kTolerance * best_ns_; }
 
   /// Sleeps until a probe is undisturbed. Of the program's time, waiting may be a third and some seconds; after that it
@@ -67,7 +68,7 @@ class PaceOf {
 /// The values of a figure's repetitions, each with the pace it had.
 class Repetitions {
  public:
-  /// `planned`: so many undisturbed ones are wanted.
+  /// `planned`: number of undisturbed ones wanted.
   explicit Repetitions(std::size_t planned = 0) : planned_(planned) {}
 
   void add(double value, double pace_ns) { all_.push_back({value, pace_ns}); }
@@ -81,7 +82,7 @@ class Repetitions {
     std::vector<double> values;
     double pace_ns = 0;         ///< The median of what was chosen.
     std::size_t left_out = 0;   ///< Repetitions.
-    bool is_disturbed = false;  ///< Less than half of what was planned were undisturbed: all are there.
+    bool is_disturbed = false;  ///< Fewer than half of the planned ones were undisturbed: all are kept.
   };
   [[nodiscard]] Chosen choose(const Pace& pace) const;
 

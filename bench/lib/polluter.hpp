@@ -6,7 +6,7 @@
 namespace stopbit::bench {
 
 /// Leaves the processor as other programs would: caches full of other data, branch predictors with other histories.
-/// Walks 6 MiB and runs 32,768 branches that nobody can predict; takes some hundred microseconds.
+/// Walks 6 MiB and runs 32,768 unpredictable branches; takes a few hundred microseconds.
 class Polluter {
  public:
   Polluter();

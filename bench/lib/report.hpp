@@ -38,7 +38,7 @@ class Report {
   /// repetitions was left out for it. Add it last.
   void add(const std::string& program, const TickClock& clock, const Pace& pace);
 
-  /// What is known of a subject without measuring.
+  /// Facts about a subject that need no measuring.
   void fact(const std::string& subject, const std::string& name, double value);
 
   /// Something the reader of the figures should know. Told once, also on stderr.

@@ -24,7 +24,7 @@ inline Program ring_program() {
   return program;
 }
 
-/// A ring of this run, and of nobody else.
+/// A ring of this run only.
 class Ring {
  public:
   explicit Ring(const std::string& what) : name_("bench-" + std::to_string(::getpid()) + "-" + what) {

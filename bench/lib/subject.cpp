@@ -1,5 +1,6 @@
 #include "bench/lib/subject.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -74,6 +75,20 @@ Totals decode_all(const Workload& work, Engine& engine, record::RecordSink& sink
   return totals;
 }
 
+void for_workloads(const Arguments& arguments, Report& report, std::span<const char* const> names,
+                   const std::function<void(const Workload& work)>& take) {
+  for (const WorkloadSource& source : workload_sources()) {
+    if (!names.empty() && std::find(names.begin(), names.end(), source.name) == names.end()) continue;
+    if (!arguments.wants(source.name)) continue;
+    const auto work = source.make();
+    if (work) {
+      take(*work.value());
+    } else {
+      report.problem(source.name + ": " + work.message());
+    }
+  }
+}
+
 std::vector<Subject> make_subjects(const Workload& work, Report& report) {
   std::vector<Subject> subjects;
   const auto schema = record::Schema::make(work.program);
@@ -90,7 +105,7 @@ std::vector<Subject> make_subjects(const Workload& work, Report& report) {
     }
     const Answer answer = answer_of(work, schema.value(), *made.engine);
     if (kind == EngineKind::Interp) {
-      reference = answer;  // it is there to be right, not to be measured
+      reference = answer;  // it checks the answer and is not measured
       continue;
     }
     const std::string name(engine_name(kind));

@@ -22,7 +22,7 @@ inline std::uint64_t ticks() noexcept {
 #endif
 }
 
-/// Before the code that is timed: what stands before is done, what stands behind has not begun.
+/// Before the code that is timed: earlier instructions are done, later ones have not begun.
 inline std::uint64_t ticks_begin() noexcept {
 #if defined(__x86_64__)
   _mm_lfence();
@@ -34,7 +34,7 @@ inline std::uint64_t ticks_begin() noexcept {
 #endif
 }
 
-/// Behind the code that is timed.
+/// After the code that is timed.
 inline std::uint64_t ticks_end() noexcept {
 #if defined(__x86_64__)
   unsigned processor = 0;
@@ -53,7 +53,7 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// Measured when it is made, which takes some 50 ms.
+/// Measured on construction, which takes tens of milliseconds.
 class TickClock {
  public:
   TickClock();
@@ -61,7 +61,7 @@ class TickClock {
   [[nodiscard]] double ns(double tick_count) const noexcept { return tick_count * ns_per_tick_; }
   [[nodiscard]] double ticks_of(double ns) const noexcept { return ns / ns_per_tick_; }
   [[nodiscard]] double ns_per_tick() const noexcept { return ns_per_tick_; }
-  /// What ticks_begin and ticks_end measure when nothing stands between them. To be taken off.
+  /// What ticks_begin and ticks_end measure with nothing between them. To be subtracted.
   [[nodiscard]] std::uint64_t pair_cost() const noexcept { return pair_cost_; }
   /// Ticks of a timed piece of code, without the cost of timing it.
   [[nodiscard]] std::uint64_t between(std::uint64_t begin, std::uint64_t end) const noexcept {

@@ -1,4 +1,4 @@
-// What is kept and what is left out, given what the probes said. Nothing here depends on how fast the machine is.
+// Choice of the measurements that count, given the probes. Nothing here depends on the machine's speed.
 
 #include "bench/lib/pace.hpp"
 

@@ -88,7 +88,7 @@ Encoder::Code Encoder::make_code(const Program& program, std::size_t root_base) 
     for (std::size_t at = entry.entry; program.code[at].control != ControlOp::End; ++at) {
       if (program.code[at].control != ControlOp::Skip) continue;
       while (program.nodes[node].kind != NodeKind::Group || !program.nodes[node].optional) ++node;
-      const Node& group = program.nodes[node++];
+      const SchemaNode& group = program.nodes[node++];
       const Block& block = program.blocks[group.block];
       code.witnesses[at] = record::WordPlace::of(block, block.kind == BlockKind::Root ? root_base : 0, group.word);
     }
@@ -716,7 +716,7 @@ std::string error_text(const record::Schema& schema, const Outcome& outcome) {
   if (outcome.error != ErrorCode::None) text += " [" + std::string(code_text(outcome.error)) + "]";
   const Template* item = schema.find(outcome.template_index);
   if (item == nullptr) return text;
-  const Node* owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
+  const SchemaNode* owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
   text += ", template " + std::string(schema.name(item->name));
   if (owner != nullptr) text += ", field " + std::string(schema.owner_name(*owner));
   const std::uint32_t line = owner != nullptr ? owner->line : item->line;

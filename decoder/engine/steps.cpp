@@ -47,7 +47,7 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base, cons
     const isa::Instruction& in = program.code[i];
     if (roots[i] != kNoBlock) open = roots[i];
     if (in.control == isa::ControlOp::Block) open = in.target;
-    Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target};
+    Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target, open};
     if (in.op == isa::DataOp::Pmap) {
       if (profiles.has(in.constant)) step.profiles = static_cast<std::uint16_t>(in.constant + 1);
       const auto [first, last] = entries.equal_range(in.constant);

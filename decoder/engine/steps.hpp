@@ -19,7 +19,8 @@ struct Step {
   record::WordPlace place;
   std::uint16_t slot;
   std::uint16_t target;
-  std::uint16_t profiles = 0;  ///< PMAP: 1 + number of its segment if its map is to be looked up, else 0.
+  std::uint16_t block = kNoBlock;  ///< Open while its data-op runs.
+  std::uint16_t profiles = 0;      ///< PMAP: 1 + number of its segment if its map is to be looked up, else 0.
   // What would otherwise have to be looked up each time.
   std::uint8_t block_slots = 0;    ///< BLOCK: slots of the block.
   bool is_limited = false;         ///< The constant has a limit.

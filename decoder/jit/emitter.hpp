@@ -18,7 +18,7 @@ struct Hooks {
   void* self = nullptr;
   bool (*open_block)(void* self, std::uint32_t address) = nullptr;  ///< False after an error.
   bool (*take)(void* self, std::uint32_t address) = nullptr;        ///< The data-op. False after an error.
-  /// TEXT of an ASCII string longer than a word, without an operator. As take, but quicker.
+  /// As take, but quicker: for ASCII strings that are longer than a word, or have delta or tail.
   bool (*take_text)(void* self, std::uint32_t address) = nullptr;
   const void* (*steer)(void* self, std::uint32_t address) = nullptr;  ///< Where to go on. Null after an error.
 };

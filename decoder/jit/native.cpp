@@ -3,11 +3,11 @@
 #include <xbyak/xbyak.h>
 #include <xbyak/xbyak_util.h>
 
-#include <bit>
 #include <chrono>
 #include <string>
 #include <utility>
 
+#include "decoder/engine/texts.hpp"
 #include "decoder/interp/interpreter.hpp"
 #include "decoder/jit/code_memory.hpp"
 #include "decoder/jit/emitter.hpp"
@@ -21,7 +21,10 @@ namespace {
 class Native final : public Engine {
  public:
   Native(const Program& program, const EngineOptions& options)
-      : core_(program, options, nobody), index_(core_.max_datagram_bytes()), memory_(room_for(program)) {}
+      : core_(program, options, nobody),
+        index_(core_.max_datagram_bytes()),
+        texts_(core_.machine(), core_.builder(), index_, options.limits.string_bytes),
+        memory_(room_for(program)) {}
 
   Status make_code(const Program& program, const EngineOptions& options) {
     constexpr const char* kNoMemory = "the system refuses memory for code";
@@ -87,16 +90,7 @@ class Native final : public Engine {
 
   static bool take_text(void* self, std::uint32_t address) noexcept {
     auto& native = *static_cast<Native*>(self);
-    engine::Machine& m = native.core_.machine();
-    const auto length = static_cast<std::size_t>(std::countr_zero(native.index_.stops_from(m.in.offset()))) + 1;
-    // For the interpreter: what is longer than one look at the index shows, begins with a zero, or finds no room.
-    const bool is_common = length <= wire::kIndexBlock && (*m.in.position & wire::kData) != 0;
-    if (!is_common || !native.core_.builder().store_ascii(step(m, address).place, m.in.position, length)) {
-      return take(self, address);
-    }
-    m.in.position += length;
-    ++m.fields;
-    return true;
+    return native.texts_.take(step(native.core_.machine(), address)) || take(self, address);
   }
 
   static const void* steer(void* self, std::uint32_t address) noexcept {
@@ -116,6 +110,7 @@ class Native final : public Engine {
 
   interp::Interpreter<interp::Silent> core_;
   wire::Index index_;
+  engine::Texts texts_;
   CodeMemory memory_;
   Code code_;
 };

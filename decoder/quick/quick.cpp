@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "decoder/engine/integers.hpp"
+#include "decoder/engine/texts.hpp"
 #include "decoder/interp/interpreter.hpp"
 #include "decoder/wire/index.hpp"
 
@@ -422,7 +423,9 @@ STOPBIT_INLINE bool steer(Machine& m, Registers& r, const Step& in) noexcept {
 class Quick final : public stopbit::Engine {
  public:
   Quick(const Program& program, const EngineOptions& options)
-      : core_(program, options, nobody), index_(core_.max_datagram_bytes()) {}
+      : core_(program, options, nobody),
+        index_(core_.max_datagram_bytes()),
+        texts_(core_.machine(), core_.builder(), index_, options.limits.string_bytes) {}
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override {
@@ -436,6 +439,11 @@ class Quick final : public stopbit::Engine {
 
  private:
   bool run_message() noexcept;
+
+  /// A data-op without a short way. Not inlined: the loop of the common ones must stay small.
+  [[gnu::noinline]] bool take_rare(const Step& in) noexcept {
+    return (isa::type_of(in.op) == Type::Ascii && texts_.take(in)) || core_.take(in);
+  }
 
   /// Goes on in the profile program of the map, if it has one.
   /// NOP and PMAP; the others have no short way.
@@ -461,6 +469,7 @@ class Quick final : public stopbit::Engine {
 
   Core core_;
   wire::Index index_;
+  engine::Texts texts_;
 };
 
 bool Quick::run_message() noexcept {
@@ -468,12 +477,12 @@ bool Quick::run_message() noexcept {
   Registers r = read(m, 0);
   const Step* in = nullptr;
   const std::uint8_t* entity = nullptr;
-  // Leaves the instruction to the interpreter. False after an error.
-  const auto ask = [&](bool(Core::*part)(const Step&) noexcept) __attribute__((always_inline)) {
+  // Leaves a part of the instruction to others. False after an error.
+  const auto ask = [&](auto&& part) __attribute__((always_inline)) {
     write(m, r);
     m.step = in;
     m.entity = entity;
-    const bool ok = (core_.*part)(*in);
+    const bool ok = part(*in);
     r = read(m, r.instructions);
     return ok;
   };
@@ -481,7 +490,9 @@ bool Quick::run_message() noexcept {
     in = r.next++;
     entity = r.position;
     ++r.instructions;
-    if (in->control == ControlOp::Block && !open_block(m, *in) && !ask(&Core::open_block)) break;
+    if (in->control == ControlOp::Block && !open_block(m, *in) &&
+        !ask([this](const Step& step) { return core_.open_block(step); }))
+      break;
     bool done = false;
     switch (in->op) {
 #define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...)                                      \
@@ -499,9 +510,9 @@ bool Quick::run_message() noexcept {
 #include "microcode/isa/opcodes.def"
       default: __builtin_unreachable();  // no verified program has another
     }
-    if (!done && !ask(&Core::take)) break;
+    if (!done && !ask([this](const Step& step) { return take_rare(step); })) break;
     if (in->control <= ControlOp::Block) continue;
-    if (!steer(m, r, *in) && !ask(&Core::steer)) break;
+    if (!steer(m, r, *in) && !ask([this](const Step& step) { return core_.steer(step); })) break;
     if (m.complete) break;
   }
   core_.count_instructions(r.instructions);

@@ -132,20 +132,35 @@ class Builder {
     return true;
   }
 
-  /// Like add_string, for an ASCII string in the stream that is longer than a word; whole string slots of bytes must be
-  /// readable there.
-  [[nodiscard]] bool store_ascii(WordPlace place, const std::uint8_t* bytes, std::size_t length) noexcept {
+  /// Whether the string area has room for a string of this length.
+  [[nodiscard]] bool has_room_for(std::size_t length) const noexcept {
+    return string_slots(length) <= limits::kMaxStringSlots - string_slots_;
+  }
+
+  /// As store, for a string in memory of which whole string slots are readable. `kDataBits`: the bits of each byte that
+  /// count, seven in the stream.
+  template <std::uint8_t kDataBits>
+  [[nodiscard]] bool store_readable(WordPlace place, const void* bytes, std::size_t length) noexcept {
+    constexpr std::uint64_t kBits = kDataBits * 0x0101'0101'0101'0101U;
     if (place.tag == 0) return length <= limits::kMaxStringBytes;
-    unsigned char* const to = long_string(place, length);
-    if (to == nullptr) return false;
-    constexpr std::uint64_t kDataBits = 0x7F7F'7F7F'7F7F'7F7F;
-    for (std::size_t at = 0; at < string_slots(length) * kStringSlotBytes; at += 8) {
+    if (length <= 8) {
       std::uint64_t word = 0;
-      std::memcpy(&word, bytes + at, 8);
-      word &= kDataBits;
-      if (at + 8 > length) word = at < length ? word & ~(~std::uint64_t{0} << 8 * (length - at)) : 0;
-      std::memcpy(to + at, &word, 8);
+      std::memcpy(&word, bytes, 8);
+      word &= kBits & (length == 8 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} << 8 * length));
+      if (length < 8 || (word & 0x8080'8080'8080'8080U) == 0) {
+        store(place, word | (length == 8 ? std::uint64_t{0x80} : std::uint64_t{length}) << 56);
+        return true;
+      }
     }
+    unsigned char* to = long_string(place, length);
+    if (to == nullptr) return false;
+    const auto* from = static_cast<const unsigned char*>(bytes);
+    for (; length > kStringSlotBytes; length -= kStringSlotBytes) {
+      copy_string_slot<kBits>(from, kStringSlotBytes, to);
+      from += kStringSlotBytes;
+      to += kStringSlotBytes;
+    }
+    copy_string_slot<kBits>(from, length, to);
     return true;
   }
 
@@ -180,6 +195,18 @@ class Builder {
     return true;
   }
 
+  /// Copies the bytes of one string slot without a branch on their number, and zeros after them.
+  template <std::uint64_t kBits>
+  static void copy_string_slot(const unsigned char* from, std::size_t count, unsigned char* to) noexcept {
+    const unsigned char* const kept = kKept.data() + kStringSlotBytes - count;
+    std::array<std::uint64_t, kValueWords> words;
+    std::array<std::uint64_t, kValueWords> masks;
+    std::memcpy(words.data(), from, kStringSlotBytes);
+    std::memcpy(masks.data(), kept, kStringSlotBytes);
+    for (std::size_t i = 0; i < kValueWords; ++i) words[i] &= masks[i] & kBits;
+    std::memcpy(to, words.data(), kStringSlotBytes);
+  }
+
   /// Reserves string slots and stores their word. Returns where the bytes go, or nullptr if there are not enough slots.
   unsigned char* long_string(WordPlace place, std::size_t length) noexcept {
     const std::size_t slots = string_slots(length);
@@ -198,14 +225,11 @@ class Builder {
   void write_string_slot(std::size_t index) noexcept {
     const std::size_t number = state_.next_slot + index;
     Slot& slot = state_.slots[number];
-    std::uint64_t tags = tags_of(number);
-    for (std::size_t word = 0; word < kValueWords; ++word) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, strings_.data() + index * kStringSlotBytes + word * 8, 8);
-      store_word(slot.words[word], value);
-      if (word < string_words_[index]) tags |= static_cast<std::uint64_t>(kStringTag) << 8 * word;
-    }
-    store_word(slot.words[kTagWord], tags);
+    std::array<std::uint64_t, kValueWords> words;
+    std::memcpy(words.data(), strings_.data() + index * kStringSlotBytes, kStringSlotBytes);
+    for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], words[word]);
+    constexpr std::uint64_t kAllTags = kStringTag * 0x0101'0101'0101'0101U;
+    store_word(slot.words[kTagWord], tags_of(number) | (kAllTags & ~(~std::uint64_t{0} << 8 * string_words_[index])));
   }
 
   void finish(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags,
@@ -228,6 +252,12 @@ class Builder {
     return state_.phase | tag_word_base(false, number);
   }
 
+  /// A mask: 56 bytes of ones, then 56 of zeros. To keep n bytes of a string slot, load it from n before the middle.
+  static constexpr std::array<unsigned char, 2 * kStringSlotBytes> kKept = [] {
+    std::array<unsigned char, 2 * kStringSlotBytes> bytes = {};
+    for (std::size_t i = 0; i < kStringSlotBytes; ++i) bytes[i] = 0xFF;
+    return bytes;
+  }();
   static constexpr std::uint32_t kHeaderTags = kHeaderTag * 0x0101'0101U + 0x0302'0100U;
 
   RecordSink* sink_ = nullptr;

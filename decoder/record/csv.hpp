@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "decoder/record/reader.hpp"
+#include "decoder/record/text_buffer.hpp"
 
 namespace stopbit::record {
 
@@ -30,7 +32,7 @@ namespace stopbit::record {
 /// The schema's program must outlive the printer. One thread per printer.
 class CsvPrinter {
  public:
-  explicit CsvPrinter(const Schema& schema) : reader_(schema) {}
+  explicit CsvPrinter(const Schema& schema);
 
   /// The first line, with its end.
   static constexpr std::string_view kTitle = "message,packet_sequence,template,path,value\n";
@@ -38,13 +40,31 @@ class CsvPrinter {
   /// Appends the rows of the record at the front of `slots`, a message or an event. On an error nothing is appended.
   [[nodiscard]] ReadError print(std::span<const Slot> slots, std::string& out);
 
+  /// The next message is number `messages` + 1.
+  void count_from(std::uint64_t messages) noexcept { messages_ = messages; }
+
  private:
   class Writer;
 
   void print_event(const Slot& slot, std::string& out) const;
 
+  /// A name on the way to a value.
+  struct Name {
+    Pieces::Piece text;      ///< .Name, as UTF-8; nothing for a value of a vector.
+    bool is_quoted = false;  ///< A cell with it needs quotes.
+  };
+
   Reader reader_;
+  Pieces pieces_;
+  std::vector<Name> names_;               ///< By node.
+  std::vector<Pieces::Piece> elements_;   ///< By element of an enumeration or a set, as a cell.
+  std::vector<Pieces::Piece> templates_;  ///< By template: its name as a cell, with a comma.
   std::uint64_t messages_ = 0;
+  TextBuffer rows_;
+  TextBuffer prefix_;  ///< Of each row of the message.
+  TextBuffer path_;
+  std::vector<std::size_t> lengths_;  ///< Of the path around each open node.
+  std::string rare_;                  ///< A cell that takes the long way.
 };
 
 }  // namespace stopbit::record

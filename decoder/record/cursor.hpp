@@ -37,6 +37,13 @@ class Cursor {
     return ReadError::None;
   }
 
+  /// Passes over slots that the caller does not read.
+  [[nodiscard]] ReadError skip(std::uint64_t slots) noexcept {
+    if (slots > body_slots_ - next_slot_) return ReadError::MissingSlots;
+    next_slot_ += slots;
+    return ReadError::None;
+  }
+
   /// Number of the slot in which the block last opened begins.
   [[nodiscard]] std::size_t block_slot() const noexcept { return block_slot_; }
 

@@ -73,23 +73,23 @@ class FixPrinter::Writer : public Visitor {
   [[nodiscard]] bool is_full() const { return out_.size() - begin_ > kMaxRecordText; }
   [[nodiscard]] bool is_empty() const { return out_.size() == begin_; }
 
-  void field(const Node& node, const Value& value) {
+  void field(const SchemaNode& node, const Value& value) {
     if (is_full()) return;
     // Only the values of a vector have no name: they go by that of the vector, the node before.
-    const Node& named = node.name.length == 0 && node.id == 0 && vector_ != nullptr ? *vector_ : node;
+    const SchemaNode& named = node.name.length == 0 && node.id == 0 && vector_ != nullptr ? *vector_ : node;
     begin(named.id, schema_.name(named.name));
     append(node, value);
     end();
   }
 
-  void begin_sequence(const Node& node, std::uint32_t count) {
+  void begin_sequence(const SchemaNode& node, std::uint32_t count) {
     if (is_full()) return;
     begin(node.length_id, schema_.owner_name(node));
     append_unsigned(out_, count);
     end();
     vector_ = schema_.is_vector(node) ? &node : nullptr;
   }
-  void end_sequence(const Node&) { vector_ = nullptr; }
+  void end_sequence(const SchemaNode&) { vector_ = nullptr; }
 
  private:
   void begin(std::uint32_t id, std::string_view name) {
@@ -110,7 +110,7 @@ class FixPrinter::Writer : public Visitor {
     }
   }
 
-  void append(const Node& node, const Value& value) {
+  void append(const SchemaNode& node, const Value& value) {
     switch (node.type) {
       case FieldType::Decimal: return append_plain_decimal(out_, value.as_signed(), value.exponent);
       case FieldType::Ascii:
@@ -123,7 +123,7 @@ class FixPrinter::Writer : public Visitor {
     }
   }
 
-  void append_set(const Node& node, std::uint64_t bits) {
+  void append_set(const SchemaNode& node, std::uint64_t bits) {
     bool is_first = true;
     for (std::uint32_t i = 0; i < schema_.element_count(node); ++i) {
       if ((bits >> i & 1) == 0) continue;
@@ -137,7 +137,7 @@ class FixPrinter::Writer : public Visitor {
   FixStyle style_;
   std::string& out_;
   std::size_t begin_;
-  const Node* vector_ = nullptr;  ///< The vector around, if the innermost sequence is one.
+  const SchemaNode* vector_ = nullptr;  ///< The vector around, if the innermost sequence is one.
 };
 
 ReadError FixPrinter::print(std::span<const Slot> slots, std::string& out) {

@@ -8,8 +8,9 @@
 
 namespace stopbit::record {
 
-/// Checks what can be checked without a schema: lengths, phase and number of each slot, tags of the header, kind of an
-/// event. `slots` begins with the record and may contain more after it.
+/// Checks what can be checked without a schema: lengths, phase and number of each slot, tags of the header and of
+/// events, kind of an event; market events have kinds of their own (host/market/event). `slots` begins with the record
+/// and may contain more after it.
 [[nodiscard]] inline ReadError check_frame(std::span<const Slot> slots) noexcept {
   if (slots.empty()) return ReadError::Truncated;
   const HeaderView header(slots[0]);
@@ -17,7 +18,8 @@ namespace stopbit::record {
   const std::size_t total = header.slots();
   const std::size_t strings = header.string_slots();
   if (total == 0 || total > slots.size() || strings >= total) return ReadError::Truncated;
-  if (header.is_event() && total != 1) return ReadError::Truncated;
+  const bool has_event_words = header.is_event() || header.is_market_event();
+  if (has_event_words && total != 1) return ReadError::Truncated;
 
   const bool phase = slots[0].words[kTagWord] >> 63 != 0;
   for (std::size_t i = 0; i < total; ++i) {
@@ -26,9 +28,11 @@ namespace stopbit::record {
   constexpr std::uint64_t kHeaderTags =
       kHeaderTag | (kHeaderTag + 1U) << 8 | (kHeaderTag + 2U) << 16 | static_cast<std::uint64_t>(kHeaderTag + 3U) << 24;
   if ((slots[0].words[kTagWord] & 0xFFFF'FFFF) != kHeaderTags) return ReadError::WrongTag;
-  if (header.is_event()) {
+  if (has_event_words) {
     constexpr std::uint64_t kEventTags = kEventTag | kEventTag << 8 | kEventTag << 16;
     if ((slots[0].words[kTagWord] >> 32 & 0xFF'FFFF) != kEventTags) return ReadError::WrongTag;
+  }
+  if (header.is_event()) {
     const EventKind kind = EventView(slots[0]).kind();
     if (kind < EventKind::DecodeError || kind > EventKind::Lost) return ReadError::UnknownEvent;
   }

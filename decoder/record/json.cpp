@@ -1,11 +1,13 @@
 #include "decoder/record/json.hpp"
 
+#include <bit>
+
 #include "decoder/record/text.hpp"
 
 namespace stopbit::record {
 namespace {
 
-void append_value(const Schema& schema, const Node& node, const Value& value, std::string& out) {
+void append_value(const Schema& schema, const SchemaNode& node, const Value& value, std::string& out) {
   switch (node.type) {
     case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
     case FieldType::Ascii:
@@ -33,94 +35,153 @@ void append_value(const Schema& schema, const Node& node, const Value& value, st
 
 }  // namespace
 
-/// Puts commas where the text so far asks for them: it ends with a bracket where a list begins.
+/// Puts commas where the text so far asks for them: not where a list begins.
 class JsonPrinter::Writer : public Visitor {
  public:
-  Writer(const JsonPrinter& printer, std::string& out) : printer_(printer), out_(out), begin_(out.size()) {}
+  explicit Writer(JsonPrinter& printer)
+      : schema_(printer.reader_.schema()), printer_(printer), pieces_(printer.pieces_), out_(printer.line_) {
+    out_.clear();
+  }
 
-  [[nodiscard]] bool is_full() const { return out_.size() - begin_ > kMaxRecordText; }
+  [[nodiscard]] bool is_full() const { return out_.size() > kMaxRecordText; }
 
-  void begin_message(const Template& item) { out_ += printer_.templates_[template_index(item)]; }
-  void end_message() { out_ += "}}"; }
+  void begin_message(const Template& item) {
+    out_.append(pieces_, printer_.templates_[static_cast<std::size_t>(&item - schema_.program().templates.data())]);
+    begins_list_ = true;
+  }
+  void end_message() { out_.append("}}"); }
 
-  void field(const Node& node, const Value& value) {
+  void field(const SchemaNode& node, const Value& value) {
     if (is_full()) return;
     key(node);
-    if (!node.constant) append_value(schema(), node, value, out_);
+    if (!node.constant) append(node, value);
   }
-  void begin_group(const Node& node) {
+  void begin_group(const SchemaNode& node) {
     if (is_full()) return;
     key(node);
-    out_ += '{';
+    open('{');
   }
-  void end_group(const Node&) { close('}'); }
-  void begin_sequence(const Node& node, std::uint32_t) {
+  void end_group(const SchemaNode&) { close('}'); }
+  void begin_sequence(const SchemaNode& node, std::uint32_t) {
     if (is_full()) return;
     key(node);
-    out_ += '[';
+    open('[');
   }
-  void begin_element(const Node& node, std::uint32_t) {
-    if (is_full() || schema().is_vector(node)) return;
-    separate();
-    out_ += '{';
+  void begin_element(const SchemaNode& node, std::uint32_t) {
+    if (is_full() || schema_.is_vector(node)) return;
+    if (!begins_list_) out_.put(',');
+    open('{');
   }
-  void end_element(const Node& node) {
-    if (!schema().is_vector(node)) close('}');
+  void end_element(const SchemaNode& node) {
+    if (!schema_.is_vector(node)) close('}');
   }
-  void end_sequence(const Node&) { close(']'); }
-  void begin_reference(const Node& node, const Template& item) {
+  void end_sequence(const SchemaNode&) { close(']'); }
+  void begin_reference(const SchemaNode& node, const Template& item) {
     if (is_full()) return;
     key(node);
     begin_message(item);
   }
-  void end_reference(const Node&) {
-    if (!is_full()) end_message();
+  void end_reference(const SchemaNode&) {
+    if (is_full()) return;
+    end_message();
+    begins_list_ = false;
   }
 
  private:
-  [[nodiscard]] const Schema& schema() const { return printer_.reader_.schema(); }
-  [[nodiscard]] std::size_t template_index(const Template& item) const {
-    return static_cast<std::size_t>(&item - schema().program().templates.data());
-  }
-  void separate() {
-    if (out_.back() != '{' && out_.back() != '[') out_ += ',';
-  }
-  void key(const Node& node) {
-    separate();
-    out_ += printer_.keys_[schema().index_of(node)];
+  void open(char bracket) {
+    out_.put(bracket);
+    begins_list_ = true;
   }
   void close(char bracket) {
-    if (!is_full()) out_ += bracket;
+    if (is_full()) return;
+    out_.put(bracket);
+    begins_list_ = false;
+  }
+  void key(const SchemaNode& node) {
+    separated(printer_.keys_[schema_.index_of(node)]);
+    begins_list_ = false;
+  }
+  /// A piece that begins with a comma.
+  void separated(Pieces::Piece piece) {
+    const std::uint32_t skipped = begins_list_ ? 1 : 0;
+    out_.append(pieces_, {piece.begin + skipped, piece.length - skipped});
   }
 
-  const JsonPrinter& printer_;
-  std::string& out_;
-  std::size_t begin_;
+  void append(const SchemaNode& node, const Value& value) {
+    switch (node.type) {
+      case FieldType::Decimal: return out_.append_decimal(value.as_signed(), value.exponent);
+      case FieldType::Ascii:
+      case FieldType::Unicode:
+        if (out_.append_plain(value.bytes, '"', '\\')) return;
+        [[fallthrough]];
+      case FieldType::ByteVector:
+        printer_.rare_.clear();
+        append_value(schema_, node, value, printer_.rare_);
+        return out_.append(printer_.rare_);
+      case FieldType::Enum: return out_.append_rest(pieces_, element(node, value.bits));
+      case FieldType::Set:
+        open('[');
+        for (std::uint64_t bits = value.bits; bits != 0; bits &= bits - 1) {
+          separated(element(node, static_cast<std::size_t>(std::countr_zero(bits))));
+          begins_list_ = false;
+        }
+        return close(']');
+      case FieldType::Boolean:
+        return out_.append(value.bits != 0 ? std::string_view("true") : std::string_view("false"));
+      default: return is_signed(node.type) ? out_.append_signed(value.as_signed()) : out_.append_unsigned(value.bits);
+    }
+  }
+  /// `index` is below the count of the node's elements: the reader has checked it.
+  [[nodiscard]] Pieces::Piece element(const SchemaNode& node, std::size_t index) const {
+    return printer_.elements_[schema_.program().type_infos[node.type_info].first_element + index];
+  }
+
+  const Schema schema_;
+  JsonPrinter& printer_;
+  const Pieces& pieces_;
+  TextBuffer& out_;
+  bool begins_list_ = false;
 };
 
 JsonPrinter::JsonPrinter(const Schema& schema) : reader_(schema) {
   const Program& program = schema.program();
+  std::string text;
   templates_.reserve(program.templates.size());
   for (const Template& item : program.templates) {
-    std::string& text = templates_.emplace_back("{\"template\":");
+    text = "{\"template\":";
     append_json_string(text, schema.name(item.name), false);
     text += ",\"id\":";
     append_unsigned(text, item.id);
     text += ",\"fields\":{";
+    templates_.push_back(pieces_.add(text));
+  }
+  // Only the elements that nodes use: the schema bounds the length of their names, once for each node.
+  elements_.resize(program.elements.size());
+  for (const SchemaNode& node : program.nodes) {
+    if (node.kind != NodeKind::Field || (node.type != FieldType::Enum && node.type != FieldType::Set)) continue;
+    for (std::uint32_t i = 0; i < schema.element_count(node); ++i) {
+      Pieces::Piece& piece = elements_[program.type_infos[node.type_info].first_element + i];
+      if (piece.length != 0) continue;
+      text = ',';
+      append_json_string(text, schema.element_name(node, i), false);
+      piece = pieces_.add(text);
+    }
   }
 
   const std::vector<std::string> keys = json_keys(schema);
-  keys_.resize(keys.size());
+  keys_.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     const bool is_element = i > 0 && schema.is_vector(program.nodes[i - 1]);  // a value of a vector: no key
+    text = ',';
     if (!is_element) {
-      append_json_string(keys_[i], keys[i], false);
-      keys_[i] += ':';
+      append_json_string(text, keys[i], false);
+      text += ':';
     }
     if (node.kind == NodeKind::Field && node.constant) {
-      append_value(schema, node, Reader::constant(schema, node), keys_[i]);
+      append_value(schema, node, Reader::constant(schema, node), text);
     }
+    keys_.push_back(pieces_.add(text));
   }
 }
 
@@ -132,7 +193,7 @@ std::vector<std::string> json_keys(const Schema& schema) {
     std::vector<std::size_t> open;  // groups and sequences around the node
     for (std::size_t i = item.first_node; i < item.end_node; ++i) {
       while (!open.empty() && program.nodes[open.back()].end == i) open.pop_back();
-      const Node& node = program.nodes[i];
+      const SchemaNode& node = program.nodes[i];
       keys[i] = schema.name(node.name);
       if (node.kind == NodeKind::Reference) {
         std::size_t& number = references[open.empty() ? item.first_node : open.back() + 1];
@@ -146,24 +207,20 @@ std::vector<std::string> json_keys(const Schema& schema) {
 }
 
 ReadError JsonPrinter::print(std::span<const Slot> slots, std::string& out) {
-  const std::size_t begin = out.size();
   if (!slots.empty() && HeaderView(slots[0]).is_event()) {
     if (const ReadError error = reader_.open(slots); error != ReadError::None) return error;
     print_event(slots[0], out);
     return ReadError::None;
   }
-  Writer writer(*this, out);
+  Writer writer(*this);
   if (const Template* item = slots.empty() ? nullptr : reader_.schema().find(HeaderView(slots[0]).template_index())) {
     writer.begin_message(*item);
   }
-  ReadError error = reader_.read(slots, writer);
-  if (error == ReadError::None && writer.is_full()) error = ReadError::TooLong;
-  if (error != ReadError::None) {
-    out.resize(begin);
-    return error;
-  }
+  if (const ReadError error = reader_.read(slots, writer); error != ReadError::None) return error;
+  if (writer.is_full()) return ReadError::TooLong;
   writer.end_message();
-  out += '\n';
+  line_.put('\n');
+  out += line_.text();
   return ReadError::None;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/record/reader.hpp"
+#include "decoder/record/text_buffer.hpp"
 
 namespace stopbit::record {
 
@@ -39,8 +40,12 @@ class JsonPrinter {
   void print_event(const Slot& slot, std::string& out) const;
 
   Reader reader_;
-  std::vector<std::string> keys_;       ///< By node: "Name": and, of a constant, its value.
-  std::vector<std::string> templates_;  ///< By template: {"template":"Name","id":1,"fields":{
+  Pieces pieces_;
+  std::vector<Pieces::Piece> keys_;       ///< By node: ,"Name": and, of a constant, its value.
+  std::vector<Pieces::Piece> elements_;   ///< By element of an enumeration or a set: ,"Name"
+  std::vector<Pieces::Piece> templates_;  ///< By template: {"template":"Name","id":1,"fields":{
+  TextBuffer line_;
+  std::string rare_;  ///< A value that takes the long way.
 };
 
 /// The key of each node of the schema.

@@ -60,7 +60,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-std::string quoted(std::string_view text) {
+/// A piece of the input for a message, cut if it is long.
+std::string excerpt(std::string_view text) {
   return json_string(text.substr(0, kMaxShownBytes), false);
 }
 
@@ -112,7 +113,7 @@ void JsonReader::add_scopes(const Template& item, const std::vector<std::string>
     while (!open.empty() && program.nodes[open.back()].end == i) open.pop_back();
     const std::size_t parent = open.empty() ? template_index(item) : program.templates.size() + open.back();
     Scope& scope = scopes_[parent];
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     if (node.unstored) continue;
     child_[i] = scope.children++;
     const auto number = static_cast<std::uint32_t>(i);
@@ -122,7 +123,7 @@ void JsonReader::add_scopes(const Template& item, const std::vector<std::string>
     if (node.kind == NodeKind::Group || node.kind == NodeKind::Sequence) open.push_back(i);
   }
   for (std::size_t i = item.first_node; i < item.end_node; ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     has_own_word_[i] =
         node.kind == NodeKind::Group && node.optional && !claimed.contains(key_of(node.block, node.word));
   }
@@ -187,9 +188,10 @@ bool JsonReader::message(std::size_t object, const Template*& item) {
                                                        : nullptr;
     if (place == nullptr) {
       return fail(value.key_offset, ErrorCode::None,
-                  "a message can have the keys template, id and fields, not " + quoted(value.key));
+                  "a message can have the keys template, id and fields, not " + excerpt(value.key));
     }
-    if (*place != 0) return fail(value.key_offset, ErrorCode::None, "the key " + quoted(value.key) + " is given twice");
+    if (*place != 0)
+      return fail(value.key_offset, ErrorCode::None, "the key " + excerpt(value.key) + " is given twice");
     *place = i;
     return true;
   };
@@ -230,9 +232,9 @@ const Template* JsonReader::find_template(std::size_t object, std::size_t name, 
     const JsonValue& value = json_.at(name);
     if (value.kind != Kind::String) return unknown(name, "the name of a template must be a string");
     if (item != nullptr && schema_.name(item->name) == value.text) return item;
-    if (item != nullptr) return unknown(name, "the template of the identifier is not " + quoted(value.text));
+    if (item != nullptr) return unknown(name, "the template of the identifier is not " + excerpt(value.text));
     const auto found = template_of_name_.find(value.text);
-    if (found == template_of_name_.end()) return unknown(name, "no template has the name " + quoted(value.text));
+    if (found == template_of_name_.end()) return unknown(name, "no template has the name " + excerpt(value.text));
     item = schema_.find(found->second);
   }
   if (item == nullptr) return unknown(object, "the message names no template");
@@ -277,11 +279,11 @@ bool JsonReader::match(const Scope& scope, std::size_t object, std::size_t frame
     const JsonValue& value = json_.at(i);
     key_.assign(value.key);
     const auto found = scope.by_key.find(key_);
-    if (found == scope.by_key.end()) return fail(value.key_offset, "has no field " + quoted(value.key));
+    if (found == scope.by_key.end()) return fail(value.key_offset, "has no field " + excerpt(value.key));
     const std::uint32_t first = found->second.first;
     Member& head = members_[frame + child_[first]];
     const std::uint32_t node = head.value == 0 ? first : head.next_node;
-    if (node == kNone) return fail(value.key_offset, "has the field " + quoted(value.key) + " once");
+    if (node == kNone) return fail(value.key_offset, "has the field " + excerpt(value.key) + " once");
     members_[frame + child_[node]].value = static_cast<std::uint32_t>(i);
     head.next_node = same_key_[node];
     return true;
@@ -289,7 +291,7 @@ bool JsonReader::match(const Scope& scope, std::size_t object, std::size_t frame
 }
 
 /// `value` is 0 if the line has none; `around` is the object that would have it.
-bool JsonReader::node(const Node& node, std::size_t value, std::size_t around) {
+bool JsonReader::node(const SchemaNode& node, std::size_t value, std::size_t around) {
   const bool present = value != 0 && json_.at(value).kind != Kind::Null;
   const bool is_constant = node.kind == NodeKind::Field && node.constant;
   if (!present && !node.optional && !is_constant) return fail(around, node, ErrorCode::X11);
@@ -303,7 +305,7 @@ bool JsonReader::node(const Node& node, std::size_t value, std::size_t around) {
   return false;
 }
 
-bool JsonReader::group(const Node& node, std::size_t value, std::size_t around) {
+bool JsonReader::group(const SchemaNode& node, std::size_t value, std::size_t around) {
   if (node.optional && !open_block_of(node, around)) return false;
   if (value == 0) return true;
   if (json_.at(value).kind != Kind::Object) return fail(value, node, ErrorCode::D1, "is a group and must be an object");
@@ -312,7 +314,7 @@ bool JsonReader::group(const Node& node, std::size_t value, std::size_t around) 
   return fields(scope_of(node), index + 1, node.end, value);
 }
 
-bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t around) {
+bool JsonReader::sequence(const SchemaNode& node, std::size_t value, std::size_t around) {
   if (!open_block_of(node, around)) return false;
   if (value != 0) {
     if (json_.at(value).kind != Kind::Array)
@@ -336,7 +338,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
   return true;
 }
 
-bool JsonReader::reference(const Node& node, std::size_t value) {
+bool JsonReader::reference(const SchemaNode& node, std::size_t value) {
   if (json_.at(value).kind != Kind::Object)
     return fail(value, node, ErrorCode::D1, "is a template reference and must be an object");
   const Template* item = nullptr;
@@ -345,7 +347,7 @@ bool JsonReader::reference(const Node& node, std::size_t value) {
   return true;
 }
 
-bool JsonReader::field(const Node& node, std::size_t value, std::size_t around) {
+bool JsonReader::field(const SchemaNode& node, std::size_t value, std::size_t around) {
   if (!open_block_of(node, around)) return false;
   if (value == 0) return true;
   remember_origin(node.word, value);
@@ -365,7 +367,7 @@ bool JsonReader::field(const Node& node, std::size_t value, std::size_t around) 
 }
 
 /// A mandatory constant: schema, no word.
-bool JsonReader::constant(const Node& node, std::size_t value) {
+bool JsonReader::constant(const SchemaNode& node, std::size_t value) {
   if (value == 0) return true;
   Value converted;
   if (!convert(node, value, converted)) return false;
@@ -379,7 +381,7 @@ bool JsonReader::constant(const Node& node, std::size_t value) {
 // ---------------------------------------------------------------------------------------------------------------------
 // Conversions
 
-bool JsonReader::convert(const Node& node, std::size_t value, Value& out) {
+bool JsonReader::convert(const SchemaNode& node, std::size_t value, Value& out) {
   switch (node.type) {
     case FieldType::Ascii:
     case FieldType::Unicode:
@@ -395,7 +397,7 @@ bool JsonReader::convert(const Node& node, std::size_t value, Value& out) {
   }
 }
 
-bool JsonReader::convert_number(const Node& node, std::size_t value, Value& out) {
+bool JsonReader::convert_number(const SchemaNode& node, std::size_t value, Value& out) {
   const JsonValue& json = json_.at(value);
   const bool is_decimal = node.type == FieldType::Decimal;
   NumberText number;
@@ -425,7 +427,7 @@ bool JsonReader::convert_number(const Node& node, std::size_t value, Value& out)
   return true;
 }
 
-bool JsonReader::convert_text(const Node& node, std::size_t value, Value& out) {
+bool JsonReader::convert_text(const SchemaNode& node, std::size_t value, Value& out) {
   const JsonValue& json = json_.at(value);
   if (node.type == FieldType::ByteVector) {
     if (json.kind != Kind::String) return fail(value, node, ErrorCode::D10);
@@ -441,7 +443,7 @@ bool JsonReader::convert_text(const Node& node, std::size_t value, Value& out) {
   return true;
 }
 
-const JsonReader::Elements& JsonReader::elements(const Node& node) {
+const JsonReader::Elements& JsonReader::elements(const SchemaNode& node) {
   const auto [at, is_new] = elements_.try_emplace(node.type_info);
   if (is_new) {
     for (std::uint32_t i = 0; i < schema_.element_count(node); ++i)
@@ -451,7 +453,7 @@ const JsonReader::Elements& JsonReader::elements(const Node& node) {
 }
 
 /// By name; or by number, as in the stream.
-bool JsonReader::convert_enum(const Node& node, std::size_t value, Value& out) {
+bool JsonReader::convert_enum(const SchemaNode& node, std::size_t value, Value& out) {
   const JsonValue& json = json_.at(value);
   if (json.kind == Kind::String) {
     const Elements& known = elements(node);
@@ -469,7 +471,7 @@ bool JsonReader::convert_enum(const Node& node, std::size_t value, Value& out) {
   return true;
 }
 
-bool JsonReader::convert_set(const Node& node, std::size_t value, Value& out) {
+bool JsonReader::convert_set(const SchemaNode& node, std::size_t value, Value& out) {
   if (json_.at(value).kind != Kind::Array) return fail(value, node, ErrorCode::D1);
   const Elements& known = elements(node);
   return each(json_, value, [&](std::size_t i) {
@@ -493,9 +495,9 @@ bool JsonReader::fail(std::size_t offset, const std::string& what) {
   return fail(offset, ErrorCode::None, "template " + std::string(schema_.name(template_->name)) + " " + what);
 }
 
-bool JsonReader::fail(std::size_t value, const Node& node, ErrorCode code, std::string_view detail) {
+bool JsonReader::fail(std::size_t value, const SchemaNode& node, ErrorCode code, std::string_view detail) {
   const JsonValue& json = json_.at(value);
-  const std::string shown = json.text.empty() ? std::string(kind_name(json.kind)) : quoted(json.text);
+  const std::string shown = json.text.empty() ? std::string(kind_name(json.kind)) : excerpt(json.text);
   std::string message;
   if (!detail.empty()) {
     message = "the field " + std::string(detail) + ": " + shown;

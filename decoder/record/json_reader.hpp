@@ -75,7 +75,7 @@ class JsonReader {
   bool message(std::size_t object, const Template*& item);
   const Template* find_template(std::size_t object, std::size_t name, std::size_t id);
   void add_scopes(const Template& item, const std::vector<std::string>& keys);
-  [[nodiscard]] const Scope& scope_of(const Node& node) const {
+  [[nodiscard]] const Scope& scope_of(const SchemaNode& node) const {
     return scopes_[schema_.program().templates.size() + schema_.index_of(node)];
   }
   [[nodiscard]] std::uint16_t template_index(const Template& item) const {
@@ -83,28 +83,28 @@ class JsonReader {
   }
   bool fields(const Scope& scope, std::size_t first, std::size_t end, std::size_t object);
   bool match(const Scope& scope, std::size_t object, std::size_t frame);
-  bool node(const Node& node, std::size_t value, std::size_t around);
-  bool group(const Node& node, std::size_t value, std::size_t around);
-  bool sequence(const Node& node, std::size_t value, std::size_t around);
-  bool reference(const Node& node, std::size_t value);
-  bool field(const Node& node, std::size_t value, std::size_t around);
-  bool constant(const Node& node, std::size_t value);
+  bool node(const SchemaNode& node, std::size_t value, std::size_t around);
+  bool group(const SchemaNode& node, std::size_t value, std::size_t around);
+  bool sequence(const SchemaNode& node, std::size_t value, std::size_t around);
+  bool reference(const SchemaNode& node, std::size_t value);
+  bool field(const SchemaNode& node, std::size_t value, std::size_t around);
+  bool constant(const SchemaNode& node, std::size_t value);
 
   /// The value in the type of the node; the bytes of a text are in text_.
-  bool convert(const Node& node, std::size_t value, Value& out);
-  bool convert_number(const Node& node, std::size_t value, Value& out);
-  bool convert_text(const Node& node, std::size_t value, Value& out);
-  bool convert_enum(const Node& node, std::size_t value, Value& out);
-  bool convert_set(const Node& node, std::size_t value, Value& out);
-  const Elements& elements(const Node& node);
+  bool convert(const SchemaNode& node, std::size_t value, Value& out);
+  bool convert_number(const SchemaNode& node, std::size_t value, Value& out);
+  bool convert_text(const SchemaNode& node, std::size_t value, Value& out);
+  bool convert_enum(const SchemaNode& node, std::size_t value, Value& out);
+  bool convert_set(const SchemaNode& node, std::size_t value, Value& out);
+  const Elements& elements(const SchemaNode& node);
 
   bool open_root(const Template& item, bool is_reference, std::size_t value);
   bool open_block(std::uint16_t block, std::size_t base, std::size_t value);
   /// The block of the node's word, if it is not the open one.
-  bool open_block_of(const Node& node, std::size_t value) {
+  bool open_block_of(const SchemaNode& node, std::size_t value) {
     return node.block == open_block_ || open_block(node.block, 0, value);
   }
-  [[nodiscard]] WordPlace place(const Node& node, std::size_t word) const {
+  [[nodiscard]] WordPlace place(const SchemaNode& node, std::size_t word) const {
     return WordPlace::of(schema_.block(node.block), base_, static_cast<std::uint8_t>(word));
   }
 
@@ -115,7 +115,7 @@ class JsonReader {
   /// All return false. A message about a node includes its template and line.
   bool fail(std::size_t offset, ErrorCode code, std::string message);
   bool fail(std::size_t offset, const std::string& what_template);
-  bool fail(std::size_t value, const Node& node, ErrorCode code, std::string_view detail = {});
+  bool fail(std::size_t value, const SchemaNode& node, ErrorCode code, std::string_view detail = {});
 
   Schema schema_;
   std::vector<Scope> scopes_;            ///< Of the templates, then of the nodes.

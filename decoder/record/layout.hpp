@@ -23,8 +23,9 @@ static_assert(sizeof(Slot) == kSlotBytes);
 
 // Word 0 of slot 0: bits 0..15 template index, 16..31 total slots, 32..63 stamp (low half of the slot's number in the
 // ring).
-inline constexpr std::uint16_t kPadIndex = 0xFFFF;    ///< The rest of the ring up to its end is unused.
-inline constexpr std::uint16_t kEventIndex = 0xFFFE;  ///< An event record.
+inline constexpr std::uint16_t kPadIndex = 0xFFFF;          ///< The rest of the ring up to its end is unused.
+inline constexpr std::uint16_t kEventIndex = 0xFFFE;        ///< An event record.
+inline constexpr std::uint16_t kMarketEventIndex = 0xFFFD;  ///< A market event: host/market/event.
 
 // Word 1: arrival time in ns since the epoch.
 // Word 2: bits 0..31 packet sequence, 32..47 channel, 48..55 string slots, 56..63 flags.

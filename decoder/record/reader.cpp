@@ -27,7 +27,7 @@ const Template* Reader::open_reference() noexcept {
   return item;
 }
 
-bool Reader::convert(const Node& node, Value& value) noexcept {
+bool Reader::convert(const SchemaNode& node, Value& value) noexcept {
   if (is_text(node.type)) return pass(cursor_.text(raw_, value.bytes));
   const bool has_elements = node.type == FieldType::Enum || node.type == FieldType::Set;
   if (!is_in_range(node.type, has_elements ? schema_.element_count(node) : 0, raw_)) return fail(ReadError::BadValue);
@@ -41,7 +41,7 @@ bool Reader::convert(const Node& node, Value& value) noexcept {
   return true;
 }
 
-Value Reader::constant(const Schema& schema, const Node& node) noexcept {
+Value Reader::constant(const Schema& schema, const SchemaNode& node) noexcept {
   const Program& program = schema.program();
   const Constant& first = program.constants[node.constant_index];
   Value value;

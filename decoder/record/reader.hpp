@@ -26,7 +26,7 @@ constexpr bool is_in_range(FieldType type, std::uint32_t elements, std::uint64_t
   }
 }
 
-/// A value of a field, interpreted by its Node::type.
+/// A value of a field, interpreted by its SchemaNode::type.
 struct Value {
   std::uint64_t bits = 0;     ///< Integers, enumerations (index), sets, booleans, time stamps; a decimal's mantissa.
   std::int32_t exponent = 0;  ///< Decimals only, -63 to 63.
@@ -39,15 +39,15 @@ struct Value {
 /// Absent or unstored fields, groups and sequences are not visited; an empty sequence is. `Reference` nodes are dynamic
 /// template references.
 struct Visitor {
-  void field(const Node&, const Value&) {}
-  void begin_group(const Node&) {}
-  void end_group(const Node&) {}
-  void begin_sequence(const Node&, std::uint32_t /*count*/) {}
-  void begin_element(const Node&, std::uint32_t /*index*/) {}
-  void end_element(const Node&) {}
-  void end_sequence(const Node&) {}
-  void begin_reference(const Node&, const Template&) {}
-  void end_reference(const Node&) {}
+  void field(const SchemaNode&, const Value&) {}
+  void begin_group(const SchemaNode&) {}
+  void end_group(const SchemaNode&) {}
+  void begin_sequence(const SchemaNode&, std::uint32_t /*count*/) {}
+  void begin_element(const SchemaNode&, std::uint32_t /*index*/) {}
+  void end_element(const SchemaNode&) {}
+  void end_sequence(const SchemaNode&) {}
+  void begin_reference(const SchemaNode&, const Template&) {}
+  void end_reference(const SchemaNode&) {}
 };
 
 /// Walks records. One thread per reader; allocates nothing. The schema's program must outlive it.
@@ -62,7 +62,7 @@ class Reader {
   [[nodiscard]] std::span<const Slot> record() const noexcept { return cursor_.record(); }
 
   /// The value of a mandatory constant.
-  [[nodiscard]] static Value constant(const Schema& schema, const Node& node) noexcept;
+  [[nodiscard]] static Value constant(const Schema& schema, const SchemaNode& node) noexcept;
 
   /// Visits the values of a message record. On an error the visitor may have seen part of the record. The slots must
   /// not change meanwhile. For event records see EventView.
@@ -79,7 +79,7 @@ class Reader {
   template <class V>
   bool walk(std::size_t first, std::size_t end, V& visitor) {
     for (std::size_t i = first; i < end;) {
-      const Node& node = schema_.node(i);
+      const SchemaNode& node = schema_.node(i);
       if (visits_left_-- == 0) return fail(ReadError::TooMuchWork);
       if (node.unstored) {
         i = node.end;
@@ -99,7 +99,7 @@ class Reader {
   }
 
   template <class V>
-  bool field(const Node& node, V& visitor) {
+  bool field(const SchemaNode& node, V& visitor) {
     Value value;
     if (node.constant) {
       value = constant(schema_, node);
@@ -113,7 +113,7 @@ class Reader {
   }
 
   template <class V>
-  bool group(const Node& node, std::size_t index, V& visitor) {
+  bool group(const SchemaNode& node, std::size_t index, V& visitor) {
     bool present = true;
     if (node.optional && !load(node, present)) return false;
     if (!present) return true;
@@ -124,7 +124,7 @@ class Reader {
   }
 
   template <class V>
-  bool sequence(const Node& node, std::size_t index, V& visitor) {
+  bool sequence(const SchemaNode& node, std::size_t index, V& visitor) {
     bool present = false;
     if (!load(node, present)) return false;
     if (!present && !node.optional) return fail(ReadError::MissingValue);
@@ -146,7 +146,7 @@ class Reader {
   }
 
   template <class V>
-  bool reference(const Node& node, V& visitor) {
+  bool reference(const SchemaNode& node, V& visitor) {
     const Template* item = open_reference();
     if (item == nullptr) return false;
     visitor.begin_reference(node, *item);
@@ -171,7 +171,7 @@ class Reader {
   }
 
   /// Takes the word of a node into raw_, opening its block if it is not the open one.
-  bool load(const Node& node, bool& present) noexcept {
+  bool load(const SchemaNode& node, bool& present) noexcept {
     if (node.block != open_block_ && !open_block(node.block, 0)) return false;
     return load_word(node.word, present);
   }
@@ -183,7 +183,7 @@ class Reader {
   bool pass(ReadError error) noexcept { return error == ReadError::None || fail(error); }
 
   const Template* open_reference() noexcept;
-  bool convert(const Node& node, Value& value) noexcept;
+  bool convert(const SchemaNode& node, Value& value) noexcept;
 
   Schema schema_;
   Cursor cursor_;

@@ -41,7 +41,7 @@ class Check {
     std::size_t depth = 0;
     for (at_ = first; at_ < end; ++at_) {
       while (depth > 0 && ends[depth - 1] == at_) --depth;
-      const Node& node = program_.nodes[at_];
+      const SchemaNode& node = program_.nodes[at_];
       const std::size_t outer_end = depth > 0 ? ends[depth - 1] : end;
       if (node.end <= at_ || node.end > outer_end) return "it does not end inside its parent";
       if (const std::string_view problem = check(node); !problem.empty()) return problem;
@@ -55,7 +55,7 @@ class Check {
     return {};
   }
 
-  std::string_view check(const Node& node) {
+  std::string_view check(const SchemaNode& node) {
     switch (node.kind) {
       case NodeKind::Field: return field(node);
       case NodeKind::Group: return node.optional ? word(node, 1) : std::string_view{};
@@ -67,7 +67,7 @@ class Check {
     return "its kind is unknown";
   }
 
-  std::string_view field(const Node& node) {
+  std::string_view field(const SchemaNode& node) {
     if (node.type > FieldType::Timestamp) return "its type is unknown";
     if (node.type == FieldType::Enum || node.type == FieldType::Set) {
       if (node.type_info >= program_.type_infos.size()) return "it has no list of elements";
@@ -81,14 +81,14 @@ class Check {
     return node.constant ? constant(node) : word(node, node.type == FieldType::Decimal ? 2 : 1);
   }
 
-  std::string_view word(const Node& node, std::size_t words) {
+  std::string_view word(const SchemaNode& node, std::size_t words) {
     if (node.unstored) return {};  // readers pass over it
     if (node.block >= program_.blocks.size()) return "it has no block";
     if (node.word + words > program_.blocks[node.block].words) return "its block has no such word";
     return {};
   }
 
-  std::string_view constant(const Node& node) {
+  std::string_view constant(const SchemaNode& node) {
     const std::size_t last = node.constant_index + (node.type == FieldType::Decimal ? std::size_t{1} : 0);
     if (last >= program_.constants.size()) return "its constant is missing";
     const Constant& first = program_.constants[node.constant_index];
@@ -114,11 +114,11 @@ Result<Schema> Schema::make(const Program& program) {
   return Schema(program);
 }
 
-const Node* Schema::owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept {
+const SchemaNode* Schema::owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept {
   const Template* item = find(template_index);
   if (item == nullptr || block == kNoBlock || word == isa::kNoWord) return nullptr;
   for (std::size_t i = item->first_node; i < item->end_node; ++i) {
-    const Node& node = program_->nodes[i];
+    const SchemaNode& node = program_->nodes[i];
     if (node.block != block) continue;
     const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
     const bool owns = node.word == word || (is_decimal && node.word + 1 == word);
@@ -127,9 +127,9 @@ const Node* Schema::owner(std::uint16_t template_index, std::uint16_t block, std
   return nullptr;
 }
 
-std::string_view Schema::owner_name(const Node& node) const {
+std::string_view Schema::owner_name(const SchemaNode& node) const {
   if (node.kind == NodeKind::Field && node.name.length == 0 && index_of(node) > 0) {
-    const Node& before = program_->nodes[index_of(node) - 1];
+    const SchemaNode& before = program_->nodes[index_of(node) - 1];
     if (before.kind == NodeKind::Sequence && before.end == index_of(node) + 1) return name(before.name);
   }
   return node.kind == NodeKind::Sequence && node.length_name.length != 0 ? name(node.length_name) : name(node.name);

@@ -23,34 +23,35 @@ class Schema {
   [[nodiscard]] const Template* find(std::uint16_t template_index) const noexcept {
     return template_index < program_->templates.size() ? &program_->templates[template_index] : nullptr;
   }
-  [[nodiscard]] const Node& node(std::size_t index) const noexcept { return program_->nodes[index]; }
-  [[nodiscard]] std::size_t index_of(const Node& node) const noexcept {
+  [[nodiscard]] const SchemaNode& node(std::size_t index) const noexcept { return program_->nodes[index]; }
+  [[nodiscard]] std::size_t index_of(const SchemaNode& node) const noexcept {
     return static_cast<std::size_t>(&node - program_->nodes.data());
   }
   [[nodiscard]] const Block& block(std::uint16_t index) const noexcept { return program_->blocks[index]; }
   [[nodiscard]] std::string_view name(TextRef ref) const { return program_->name(ref); }
 
   /// Element `index` of an enumeration or a set; `index` must be below element_count(node).
-  [[nodiscard]] std::string_view element_name(const Node& node, std::size_t index) const {
+  [[nodiscard]] std::string_view element_name(const SchemaNode& node, std::size_t index) const {
     return name(program_->elements[program_->type_infos[node.type_info].first_element + index].name);
   }
-  [[nodiscard]] std::uint32_t element_count(const Node& node) const noexcept {
+  [[nodiscard]] std::uint32_t element_count(const SchemaNode& node) const noexcept {
     return program_->type_infos[node.type_info].element_count;
   }
 
   /// Whether a sequence is a vector: its elements are values, of one field without a name. False if records do not
   /// contain the values.
-  [[nodiscard]] bool is_vector(const Node& node) const noexcept {
+  [[nodiscard]] bool is_vector(const SchemaNode& node) const noexcept {
     const std::size_t first = index_of(node) + 1;
     return node.kind == NodeKind::Sequence && node.end == first + 1 && program_->nodes[first].kind == NodeKind::Field &&
            program_->nodes[first].name.length == 0 && !program_->nodes[first].unstored;
   }
 
   /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.
-  [[nodiscard]] const Node* owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept;
+  [[nodiscard]] const SchemaNode* owner(std::uint16_t template_index, std::uint16_t block,
+                                        std::uint8_t word) const noexcept;
   /// The name shown to users: a field's name; for a length its own name or else that of its sequence; for the values of
   /// a vector the vector's name.
-  [[nodiscard]] std::string_view owner_name(const Node& node) const;
+  [[nodiscard]] std::string_view owner_name(const SchemaNode& node) const;
 
  private:
   explicit Schema(const Program& program) : program_(&program) {}

@@ -1,8 +1,8 @@
 #include "decoder/record/text.hpp"
 
 #include <array>
-#include <charconv>
 
+#include "decoder/record/digits.hpp"
 #include "microcode/base/hex.hpp"
 #include "microcode/base/printable.hpp"
 #include "microcode/base/utf8.hpp"
@@ -11,13 +11,6 @@ namespace stopbit::record {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-template <class T>
-void append_number(std::string& out, T value) {
-  std::array<char, 24> digits;
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
-}
 
 /// "\u202e", of two halves beyond the first plane.
 void append_code_point(std::string& out, char32_t value) {
@@ -52,37 +45,18 @@ constexpr bool is_plain(unsigned char c) {
 }  // namespace
 
 void append_signed(std::string& out, std::int64_t value) {
-  append_number(out, value);
+  std::array<char, kDigitsRoom> text;
+  out.append(text.data(), write_signed(text.data(), value));
 }
 
 void append_unsigned(std::string& out, std::uint64_t value) {
-  append_number(out, value);
+  std::array<char, kDigitsRoom> text;
+  out.append(text.data(), write_unsigned(text.data(), value));
 }
 
 void append_decimal(std::string& out, std::int64_t mantissa, std::int32_t exponent) {
-  if (exponent >= 0) {
-    append_number(out, mantissa);
-    if (exponent > 0) {
-      out += 'e';
-      append_number(out, exponent);
-    }
-    return;
-  }
-  const auto bits = static_cast<std::uint64_t>(mantissa);
-  if (mantissa < 0) out += '-';
-  std::array<char, 24> digits;
-  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), mantissa < 0 ? 0 - bits : bits).ptr;
-  const auto length = static_cast<std::size_t>(end - digits.data());
-  const auto fraction = static_cast<std::size_t>(-exponent);
-  if (length > fraction) {
-    out.append(digits.data(), length - fraction);
-    out += '.';
-    out.append(digits.data() + length - fraction, fraction);
-  } else {
-    out += "0.";
-    out.append(fraction - length, '0');
-    out.append(digits.data(), length);
-  }
+  std::array<char, kDigitsRoom> text;
+  out.append(text.data(), write_decimal(text.data(), mantissa, exponent));
 }
 
 void append_hex(std::string& out, std::string_view bytes) {
@@ -209,7 +183,7 @@ EventPlace event_place(const Schema& schema, const EventView& event) {
     place.line = at.line;
   };
   declared(*item);
-  const Node* owner = schema.owner(event.template_index(), event.block(), event.word());
+  const SchemaNode* owner = schema.owner(event.template_index(), event.block(), event.word());
   if (owner == nullptr) return place;
   place.field_name = schema.owner_name(*owner);
   declared(*owner);

@@ -16,6 +16,7 @@ class HeaderView {
   [[nodiscard]] std::uint16_t template_index() const noexcept { return bits<std::uint16_t>(0, 0); }
   [[nodiscard]] bool is_pad() const noexcept { return template_index() == kPadIndex; }
   [[nodiscard]] bool is_event() const noexcept { return template_index() == kEventIndex; }
+  [[nodiscard]] bool is_market_event() const noexcept { return template_index() == kMarketEventIndex; }
   [[nodiscard]] std::uint16_t slots() const noexcept { return bits<std::uint16_t>(0, 16); }
   [[nodiscard]] std::uint32_t stamp() const noexcept { return bits<std::uint32_t>(0, 32); }
   [[nodiscard]] std::uint64_t arrival_ns() const noexcept { return words_[1]; }

@@ -56,6 +56,8 @@ class Dictionary {
   };
   static constexpr unsigned kGenerationShift = 8;
   static constexpr std::uint64_t kAssigned = 1U << 7;
+  /// Bytes after the capacity of each string that may be read and overwritten, so that copies need no exact length.
+  static constexpr std::uint32_t kStringSlack = 64;
 
   // For native code, which works on the entries as the functions below do.
   [[nodiscard]] Entry* entries() noexcept { return entries_.data(); }

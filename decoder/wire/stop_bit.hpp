@@ -35,7 +35,7 @@ enum class Status : std::uint8_t { Ok, Null, Error };
 inline constexpr std::uint8_t kStop = 0x80;
 inline constexpr std::uint8_t kData = 0x7F;
 
-/// Integers beyond this many bits are not told apart: every type of FAST, with its null and delta extensions, needs
+/// Integers beyond this many bits are not distinguished: every type of FAST, with its null and delta extensions, needs
 /// fewer.
 inline constexpr unsigned kWideBits = 70;
 

@@ -12,7 +12,7 @@ module proof_double_fifo (
   logic [1:0] data;
   logic [2:0] count;
   formal_reset i_reset (.clk_i, .rst_ni);
-  stopbit_double_fifo #(.Width(2), .Depth(4)) i_dut (
+  stopbit_fifo #(.Width(2), .Depth(4), .MaxTake(2)) i_dut (
     .clk_i, .rst_ni, .valid_i, .ready_o(ready), .data_i, .valid_o(valid), .ready_i, .double_i, .single_o(single), .data_o(data), .count_o(count)
   );
   formal_stream #(.Width(2)) i_out (.clk_i, .rst_ni, .valid_i(valid), .ready_i, .data_i(data));

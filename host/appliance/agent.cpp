@@ -40,7 +40,7 @@ Agent::Agent(Parts parts, Clocks clocks)
 
 void Agent::add(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
                 const ChannelCounterSet& counter_set, const RecordLines& record_as, KnownRun* run) {
-  channels_.push_back(std::make_unique<Channel>(description, index, output, counter_set, shared_, run));
+  channels_.push_back(std::make_unique<LiveChannel>(description, index, output, counter_set, shared_, run));
   channels_.back()->record_as = record_as;
   output_of_.push_back(&output);
   set_.add(channels_.back()->decoder());
@@ -74,7 +74,7 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
                .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
                .source = arrival.source.address},
               timeline);
-    Channel& channel = *channels_[target->channel];
+    LiveChannel& channel = *channels_[target->channel];
     channel.note_arrival(target->line);
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     mark_dirty(target->channel);
@@ -170,7 +170,7 @@ void Agent::start_loads() noexcept {
 }
 
 void Agent::mark_dirty(std::uint32_t index) noexcept {
-  Channel& channel = *channels_[index];
+  LiveChannel& channel = *channels_[index];
   channel.remember();
   if (channel.is_dirty) return;
   channel.is_dirty = true;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "host/appliance/channel.hpp"
 #include "host/appliance/clocks.hpp"
+#include "host/appliance/live_channel.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/feed/channel/channel_set.hpp"
 #include "host/os/spsc_queue.hpp"
@@ -76,7 +76,7 @@ class Agent {
   [[nodiscard]] os::SpscQueue<Exchange>& loads() noexcept { return loads_; }
   [[nodiscard]] os::SpscQueue<Exchange>& retired() noexcept { return retired_; }
 
-  [[nodiscard]] const std::vector<std::unique_ptr<Channel>>& channels() const noexcept { return channels_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<LiveChannel>>& channels() const noexcept { return channels_; }
   [[nodiscard]] const std::vector<AgentPort>& ports() const noexcept { return parts_.ports; }
 
  private:
@@ -111,14 +111,13 @@ class Agent {
   os::SpscQueue<Exchange> loads_;
   os::SpscQueue<Exchange> retired_;
   Shared shared_;
-  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<std::unique_ptr<LiveChannel>> channels_;
   std::vector<RecordOutput*> output_of_;  ///< By channel.
   feed::ChannelSet set_;                  ///< The decoders of channels_, in the same order.
   std::vector<ingest::Arrival> batch_;
   std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
   std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.
   std::atomic<bool> clock_is_trusted_ = true;
-  bool has_all_ = false;            ///< All ports have ended, and nothing waits any longer.
   bool is_read_in_order_ = false;   ///< One port, whose datagrams come in the order of their arrival.
   std::uint64_t last_turn_ns_ = 0;  ///< Monotonic, as all that follow.
   std::uint64_t next_publish_ns_ = 0;

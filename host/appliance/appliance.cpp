@@ -12,7 +12,7 @@
 #include <limits>
 #include <utility>
 
-#include "host/appliance/confine.hpp"
+#include "host/appliance/confinement.hpp"
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/idle.hpp"
 
@@ -27,7 +27,7 @@ std::string address_of(const std::optional<feed::Line>& line) {
 }
 
 /// Returns why the ring's memory is not where it should be; empty if it is.
-std::string misplaced(const std::optional<ring::Writer>& ring, const Place& place) {
+std::string misplaced(const std::optional<ring::Writer>& ring, const ThreadPlacement& place) {
   if (!ring || !place.node) return {};
   const auto node = node_of_memory(ring->last_byte());
   if (!node || *node == *place.node) return {};
@@ -105,7 +105,7 @@ Status Appliance::lock_folders() {
 void Appliance::plan_places(const Topology& topology) {
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     const AgentSettings& agent = settings_.agents[a];
-    Place& place = places_.emplace_back();
+    ThreadPlacement& place = places_.emplace_back();
     place.core = agent.core;
     if (agent.core) place.node = topology.node_of_core(*agent.core);
     for (const PortSettings& port : settings_.ports) {
@@ -158,7 +158,7 @@ Status Appliance::make_outputs(Diagnostics& diagnostics) {
           plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
         }
         const std::string& image = feed.description.images[channel.image].name;
-        // Of feeds that share a file, the first channel tells which one it is.
+        // Of feeds that share a file, the first channel says which one it is.
         const std::string part = feed.channels.empty() ? "" : " " + channel.name;
         outputs_.push_back(std::make_unique<RecordOutput>(
             std::move(plan),
@@ -222,7 +222,7 @@ Status Appliance::make_counters(bool is_private) {
   }
   builder.clock_steps(clock_steps_);
   builder.writer();
-  builder.keeper(keeper_counter_set_);
+  builder.housekeeper(housekeeper_counter_set_);
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
                 {"state", settings_.state_folder},
@@ -304,7 +304,7 @@ Status Appliance::start_loads() {
 Status Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
   for (const PortSettings& settings : settings_.ports) {
-    const Visit visit(settings.source->places_itself() ? Place{} : places_[settings.agent]);
+    const Visit visit(settings.source->places_itself() ? ThreadPlacement{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
     if (!port) return Failure{"port '" + settings.name + "': " + port.message()};
     ports.push_back(std::move(port).value());

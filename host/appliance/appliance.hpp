@@ -94,7 +94,9 @@ class Appliance {
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
 
   /// For the thread that looks after the appliance.
-  [[nodiscard]] const KeeperCounterSet& keeper_counter_set() const noexcept { return keeper_counter_set_; }
+  [[nodiscard]] const HousekeeperCounterSet& housekeeper_counter_set() const noexcept {
+    return housekeeper_counter_set_;
+  }
   /// The thread of the agent has ended in good order: all its ports have, or it was stopped.
   [[nodiscard]] bool has_ended(std::size_t agent) const noexcept {
     return agent < ended_.size() && ended_[agent].load(std::memory_order_acquire);
@@ -172,7 +174,7 @@ class Appliance {
   opener::Client* opener_ = nullptr;
   std::vector<FolderLock> locks_;  ///< Of the folders that no other appliance may write to.
   std::vector<std::string> notes_;
-  std::vector<Place> places_;                                          ///< Of the agents.
+  std::vector<ThreadPlacement> places_;                                ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::unique_ptr<device::Card> card_;
   const device::DeviceEngine* on_card_ = nullptr;  ///< Of the load that runs on it, until that is taken down.
@@ -186,7 +188,7 @@ class Appliance {
   std::vector<PortCounterSet> port_counter_sets_;
   std::vector<AgentCounterSet> agent_counter_sets_;
   std::vector<counters::Counter> infos_;
-  KeeperCounterSet keeper_counter_set_;
+  HousekeeperCounterSet housekeeper_counter_set_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;
   std::unique_ptr<Recording> recording_;

@@ -92,8 +92,8 @@ inline constexpr CounterRow<RecorderCounterSet, RecorderStatus> kRecorderRows[] 
 #define STOPBIT_RECORDER(...) STOPBIT_ROW(RecorderCounterSet, RecorderStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<KeeperCounterSet, StatusReport> kKeeperRows[] = {
-#define STOPBIT_KEEPER(...) STOPBIT_ROW(KeeperCounterSet, StatusReport, __VA_ARGS__)
+inline constexpr CounterRow<HousekeeperCounterSet, StatusReport> kHousekeeperRows[] = {
+#define STOPBIT_HOUSEKEEPER(...) STOPBIT_ROW(HousekeeperCounterSet, StatusReport, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<NicCounterSet, NicStatus> kNicRows[] = {

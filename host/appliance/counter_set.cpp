@@ -110,8 +110,8 @@ void CounterSetBuilder::record_queue(RecordQueueCounterSet& counter_set, std::st
   add_rows(kRecordQueueRows, counter_set, {{"agent", agent}});
 }
 
-void CounterSetBuilder::keeper(KeeperCounterSet& counter_set) {
-  add_rows(kKeeperRows, counter_set, {});
+void CounterSetBuilder::housekeeper(HousekeeperCounterSet& counter_set) {
+  add_rows(kHousekeeperRows, counter_set, {});
 }
 
 void CounterSetBuilder::nic(NicCounterSet& counter_set) {

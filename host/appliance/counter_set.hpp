@@ -77,8 +77,8 @@ struct RecorderCounterSet {
 };
 
 /// What the thread that looks after the appliance has seen.
-struct KeeperCounterSet {
-#define STOPBIT_KEEPER(member, ...) counters::Counter member;
+struct HousekeeperCounterSet {
+#define STOPBIT_HOUSEKEEPER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
@@ -137,7 +137,7 @@ class CounterSetBuilder {
   void recorder(RecorderCounterSet& counter_set);
   /// Packets of an agent that found no room on their way to the disk.
   void record_queue(RecordQueueCounterSet& counter_set, std::string_view agent);
-  void keeper(KeeperCounterSet& counter_set);
+  void housekeeper(HousekeeperCounterSet& counter_set);
   void nic(NicCounterSet& counter_set);
   void units(UnitsCounterSet& counter_set, std::string_view carrier);
   void fabric(FabricCounterSet& counter_set);

@@ -190,7 +190,7 @@ void Distribution::stop() {
   }
   publish_counters();
   broker_.reset();
-  for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // tells each what it has not had
+  for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // sends each the records that it lacks
   const std::uint64_t told_ns = os::monotonic_clock_ns();
   do {
     for (const std::unique_ptr<Way>& way : ways_) {

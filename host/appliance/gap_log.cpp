@@ -27,6 +27,7 @@ namespace stopbit::appliance {
 namespace {
 
 constexpr std::uint64_t kDay = 86'400 * kNsPerSecond;
+constexpr std::int64_t kReadingNs = 10'000'000;  // between two readings of both clocks, at most
 constexpr std::size_t kMaxLineBytes = 4'096;
 constexpr std::array<std::string_view, 8> kCauses = {"lost on both", "line down", "local drop",     "local stall",
                                                      "no room",      "late",      "appliance down", "switched"};
@@ -171,7 +172,21 @@ Status GapLog::write(const std::string& path, const std::string& line) {
   return Done{};
 }
 
-void GapLog::clean(std::uint64_t now_ns) {
+std::uint64_t GapLog::trusted_time_ns(const Now& now) {
+  Offset latest{.monotonic_ns = now.monotonic_ns, .ns = static_cast<std::int64_t>(now.wall_ns - now.monotonic_ns)};
+  while (!offsets_.empty() && offsets_.back().ns >= latest.ns) {
+    // Two readings of one offset differ by the time between the clocks: it has held since the first.
+    if (offsets_.back().ns - latest.ns < kReadingNs) latest.monotonic_ns = offsets_.back().monotonic_ns;
+    offsets_.pop_back();
+  }
+  offsets_.push_back(latest);
+  // An offset held until the next was seen.
+  while (offsets_.size() > 1 && now.monotonic_ns - offsets_[1].monotonic_ns > keep_days_ * kDay) offsets_.pop_front();
+  return now.monotonic_ns + static_cast<std::uint64_t>(offsets_.front().ns);
+}
+
+void GapLog::clean(const Now& now) {
+  const std::uint64_t now_ns = trusted_time_ns(now);
   const std::uint64_t keep = keep_days_ * kDay;
   const auto oldest = day_of(file_name(now_ns > keep ? now_ns - keep : 0));
   std::error_code error;

@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "host/appliance/clocks.hpp"
 #include "microcode/base/result.hpp"
 
 /// Gaps on disk: one line of JSON each, one file per day. They remain after the process.
@@ -82,7 +84,12 @@ class GapLog {
   void add(const GapEntry& gap) { append(to_json(gap), gap.time_ns); }
   void add(const LateEntry& late) { append(to_json(late), late.time_ns); }
   /// Takes away files older than keep_days. Files of other names stay.
-  void clean(std::uint64_t now_ns);
+  ///
+  /// A file has the day of the wall clock, which may be stepped. A step back counts at once: what was written before is
+  /// kept for longer by the step. A step forward ages no file: it counts after it has held for keep_days by the
+  /// monotonic clock, when whatever was written before it is old in any case. So no step removes a file early; a clock
+  /// that was ahead and is set right costs nothing. The clock that the first call sees is believed.
+  void clean(const Now& now);
 
   /// Entries that could not be written, and why the last one could not.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
@@ -94,8 +101,18 @@ class GapLog {
   void append(const std::string& line, std::uint64_t time_ns);
   [[nodiscard]] Status write(const std::string& path, const std::string& line);
 
+  /// The wall clock less every step forward of the last keep_days.
+  [[nodiscard]] std::uint64_t trusted_time_ns(const Now& now);
+
+  /// How far the wall clock was ahead of the monotonic one, and when.
+  struct Offset {
+    std::uint64_t monotonic_ns = 0;
+    std::int64_t ns = 0;
+  };
+
   std::string folder_;
   std::uint32_t keep_days_;
+  std::deque<Offset> offsets_;  ///< Of the last keep_days; each is less than the next.
   std::uint64_t lost_ = 0;
   std::string problem_;
   bool is_failing_ = false;

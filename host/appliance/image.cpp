@@ -14,7 +14,7 @@ namespace {
 os::Descriptor open_file(const std::string& path, opener::Client* opener) {
   const auto index = opener != nullptr ? opener->file_of(path) : std::nullopt;
   if (!index) return os::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  opener::Outcome opened = opener->ask({.kind = opener::Kind::Read, .index = *index});
+  opener::Outcome opened = opener->ask({.kind = opener::RequestKind::Read, .index = *index});
   if (!opened.file.ok()) errno = opened.error;
   return os::Descriptor(opened.file.release());
 }

@@ -12,7 +12,7 @@ Result<int> socket_of_opener(opener::Client& opener, const std::string& interfac
   const std::string group = "group " + net::to_text(membership.group) + ": ";
   const auto index = opener.socket_of(interface, membership);
   if (!index) return Failure{group + "it is not in the settings"};
-  opener::Outcome opened = opener.ask({.kind = opener::Kind::Socket, .index = *index});
+  opener::Outcome opened = opener.ask({.kind = opener::RequestKind::Socket, .index = *index});
   if (opened.error == 0 && opened.file.ok()) {
     opener::add_lines(opened.notes, notes);
     return opened.file.release();

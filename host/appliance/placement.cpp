@@ -37,7 +37,7 @@ Topology::Topology(std::string root) : root_(std::move(root)) {
 }
 
 std::optional<std::uint32_t> Topology::node_of_core(std::uint32_t core) const noexcept {
-  for (const Node& node : nodes_) {
+  for (const NumaNode& node : nodes_) {
     if (std::find(node.cores.begin(), node.cores.end(), core) != node.cores.end()) return node.number;
   }
   return std::nullopt;
@@ -48,7 +48,8 @@ std::optional<std::uint32_t> Topology::node_in(const std::string& path) const {
   std::uint32_t node = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), node);
   if (error != std::errc() || rest == text.data()) return std::nullopt;
-  const bool is_known = std::any_of(nodes_.begin(), nodes_.end(), [node](const Node& n) { return n.number == node; });
+  const bool is_known =
+      std::any_of(nodes_.begin(), nodes_.end(), [node](const NumaNode& n) { return n.number == node; });
   return is_known ? std::optional(node) : std::nullopt;
 }
 
@@ -84,7 +85,7 @@ std::optional<std::uint32_t> node_of_memory(const void* byte) noexcept {
   return static_cast<std::uint32_t>(node);
 }
 
-Visit::Visit(const Place& place) noexcept {
+Visit::Visit(const ThreadPlacement& place) noexcept {
   if (place.core && *place.core < CPU_SETSIZE) {
     cpu_set_t there;
     CPU_ZERO(&there);

@@ -11,7 +11,7 @@
 /// NUMA topology: the memory near each core and port.
 namespace stopbit::appliance {
 
-/// The NUMA nodes of a machine, as its kernel tells. A machine that tells of none has no places to choose from.
+/// The NUMA nodes of a machine, from its kernel. Without any there is nothing to choose from.
 class Topology {
  public:
   /// `root` is the prefix of /sys; for tests.
@@ -24,18 +24,18 @@ class Topology {
   [[nodiscard]] std::optional<std::uint32_t> node_of_pci(const std::string& address) const;
 
  private:
-  struct Node {
+  struct NumaNode {
     std::uint32_t number = 0;
     std::vector<unsigned> cores;
   };
   [[nodiscard]] std::optional<std::uint32_t> node_in(const std::string& path) const;
 
   std::string root_;
-  std::vector<Node> nodes_;
+  std::vector<NumaNode> nodes_;
 };
 
 /// Where an agent runs, and from which node its memory comes.
-struct Place {
+struct ThreadPlacement {
   std::optional<std::uint32_t> core;
   std::optional<std::uint32_t> node;
 };
@@ -44,14 +44,14 @@ struct Place {
 /// 0, or the errno of the kernel.
 [[nodiscard]] int prefer_node(std::optional<std::uint32_t> node) noexcept;
 
-/// The node of the page that holds this byte, which must have been touched; nothing if the kernel does not tell.
+/// The node of the page that holds this byte, which must have been touched; nothing if the kernel does not say.
 [[nodiscard]] std::optional<std::uint32_t> node_of_memory(const void* byte) noexcept;
 
 /// Moves the calling thread to a place while this object exists, so that memory it touches first is allocated there.
 /// Skips what is not permitted.
 class Visit {
  public:
-  explicit Visit(const Place& place) noexcept;
+  explicit Visit(const ThreadPlacement& place) noexcept;
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit();

@@ -26,10 +26,14 @@ ReaderWatch::~ReaderWatch() {
   if (thread_.joinable()) thread_.join();
 }
 
-void ReaderWatch::start() {
+void ReaderWatch::start(const std::function<void()>& begin) {
   if (thread_.joinable()) return;
-  thread_ = std::thread([this] { run(); });
-  ::pthread_setname_np(thread_.native_handle(), "readers");
+  thread_ = std::thread([this, begin] {
+    // Its own name: that of another thread is a file, which a confined process may not write.
+    ::pthread_setname_np(::pthread_self(), "readers");
+    if (begin) begin();
+    run();
+  });
 }
 
 void ReaderWatch::run() {

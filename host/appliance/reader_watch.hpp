@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -14,7 +15,7 @@
 namespace stopbit::appliance {
 
 /// Looks at the signs of readers, and at the files of the rings, on a thread of its own: folders in which any user may
-/// leave files take their time, and the keeper answers commands meanwhile.
+/// leave files take their time, and the housekeeper answers commands meanwhile.
 class ReaderWatch {
  public:
   /// `rings`: places of rings, as ring::find_readers takes them.
@@ -23,8 +24,8 @@ class ReaderWatch {
   ReaderWatch& operator=(const ReaderWatch&) = delete;
   ~ReaderWatch();
 
-  /// Begins to look, twice a second. The thread has the restrictions of the caller's.
-  void start();
+  /// Begins to look, twice a second, on a thread that calls `begin` first.
+  void start(const std::function<void()>& begin = {});
   /// Looks once, on the caller's thread.
   void look();
 

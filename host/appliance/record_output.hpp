@@ -43,7 +43,7 @@ class CountingStage final : public feed::Stage {
 /// to the thread that decodes, between two datagrams.
 struct Load {
   std::string name;  ///< For people.
-  std::string note;  ///< Why native code cannot run here; empty: it runs, or nobody wants it.
+  std::string note;  ///< Why native code cannot run here; empty: it runs, or was not requested.
   std::shared_ptr<const Program> program;
   std::uint16_t generation = 0;
   std::uint64_t layout_hash = 0;

@@ -57,12 +57,12 @@ void Recording::add_counters(CounterSetBuilder& builder, const std::vector<Agent
   }
 }
 
-Status Recording::open(std::span<const Place> places) {
+Status Recording::open(std::span<const ThreadPlacement> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
   if (error) return Failure{settings_.folder + ": " + error.message()};
   for (std::size_t a = 0; a < plans_.size(); ++a) {
-    const Visit visit(a < places.size() ? places[a] : Place{});
+    const Visit visit(a < places.size() ? places[a] : ThreadPlacement{});
     std::vector<recorder::ArchiveOptions> lines;
     for (const Plan& plan : plans_[a]) {
       lines.push_back({.folder = settings_.folder,

@@ -40,7 +40,7 @@ class Recording {
   void add_counters(CounterSetBuilder& builder, const std::vector<AgentSettings>& agents);
   /// Makes the folder and looks at what an earlier run has left. The queue of each agent lies at its place, if `places`
   /// has one.
-  [[nodiscard]] Status open(std::span<const Place> places = {});
+  [[nodiscard]] Status open(std::span<const ThreadPlacement> places = {});
   /// How the files of the lines begin, of all that were added.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 

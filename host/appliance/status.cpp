@@ -92,7 +92,7 @@ LineStatus read_line(const Reader& reader, const Group& group, std::string_view 
 }
 
 /// Up to when the lines are known: what came while the agents did not run is still to be read. An agent that has not
-/// looked for seconds hangs or has ended, and tells nothing of the others' lines.
+/// looked for seconds hangs or has ended, and says nothing about the others' lines.
 std::uint64_t last_look_ns(const Reader& reader, std::uint64_t now_ns) {
   constexpr std::uint64_t kHangsNs = 5'000'000'000;
   std::uint64_t look_ns = now_ns;
@@ -237,6 +237,7 @@ bool ChannelStatus::is_ready() const noexcept {
 StatusReport read_counters(const Reader& reader, const Now& now) {
   StatusReport status;
   status.now_ns = now.wall_ns;
+  status.monotonic_ns = now.monotonic_ns;
   status.started_ns = reader.epoch();
   status.heartbeat_ns = reader.heartbeat_ns();
   status.pid = reader.writer_pid();
@@ -294,7 +295,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
     }
   }
   status.recorder = read_recorder(reader);
-  read_rows(kKeeperRows, status, [&](const char* name) { return reader.sum(name); });
+  read_rows(kHousekeeperRows, status, [&](const char* name) { return reader.sum(name); });
   return status;
 }
 
@@ -499,6 +500,7 @@ std::string to_json(const StatusReport& status) {
   json root = {{"name", status.name},
                {"state_folder", status.state_folder},
                {"time_ns", status.now_ns},
+               {"monotonic_ns", status.monotonic_ns},
                {"started_ns", status.started_ns},
                {"heartbeat_ns", status.heartbeat_ns},
                {"pid", status.pid},
@@ -510,7 +512,7 @@ std::string to_json(const StatusReport& status) {
                {"errors", list_json(status.errors, error_json)},
                {"errors_beyond", status.errors_beyond},
                {"drops", list_json(status.drops(), drop_json)}};
-  put_rows(root, kKeeperRows, status);
+  put_rows(root, kHousekeeperRows, status);
   if (status.recorder.exists) root["recorder"] = recorder_json(status.recorder);
   if (status.nic.exists) root["nic"] = nic_json(status.nic);
   // Invalid UTF-8 in a hostile segment must not end the program.

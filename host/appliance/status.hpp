@@ -138,7 +138,8 @@ struct RecorderStatus {
 struct StatusReport {
   std::string name;
   std::string state_folder;
-  std::uint64_t now_ns = 0;
+  std::uint64_t now_ns = 0;        ///< Wall clock: for people.
+  std::uint64_t monotonic_ns = 0;  ///< When it was read: for rates.
   std::uint64_t started_ns = 0;
   std::uint64_t heartbeat_ns = 0;
   std::uint32_t pid = 0;
@@ -151,7 +152,7 @@ struct StatusReport {
   NicStatus nic;
   std::vector<counters::SeenError> errors;
   std::uint64_t errors_beyond = 0;
-#define STOPBIT_KEEPER(member, ...) std::uint64_t member = 0;
+#define STOPBIT_HOUSEKEEPER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
 
   /// Drops by place, in the order of the data path; every place is listed, with 0 if nothing was dropped. Named readers

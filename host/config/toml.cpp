@@ -330,6 +330,29 @@ bool Table::has(std::string_view key) {
   return find(key) != nullptr;
 }
 
+Kind Table::kind(std::string_view key) const {
+  for (const Node::Member& member : node_->members) {
+    if (member.key != key) continue;
+    switch (member.node->kind) {
+      case Node::kTable: return Kind::Table;
+      case Node::kArray: return Kind::Array;
+      case Node::kText: return Kind::Text;
+      case Node::kInteger: return Kind::Integer;
+      case Node::kReal: return Kind::Real;
+      case Node::kFlag: return Kind::Flag;
+      default: return Kind::Time;
+    }
+  }
+  return Kind::None;
+}
+
+SourceRange Table::key_range(std::string_view key) const {
+  for (const Node::Member& member : node_->members) {
+    if (member.key == key) return {source_, member.offset, member.key.size()};
+  }
+  return range();
+}
+
 std::string Table::text(std::string_view key, std::optional<std::string> fallback) {
   const Node* node = find(key, Node::kText, fallback.has_value());
   if (node == nullptr) return fallback.value_or("");
@@ -449,6 +472,28 @@ std::vector<std::uint64_t> Table::integers(std::string_view key, Range<std::uint
                           "'" + std::string(key) + "' must contain integers from " + std::to_string(range.least) +
                               " to " + std::to_string(range.most));
     }
+  }
+  return found;
+}
+
+std::vector<Scalar> Table::scalars(std::string_view key, Count count) {
+  std::vector<Scalar> found;
+  const auto add = [&](const Node& node) {
+    if (node.kind == Node::kText && node.text.size() <= kMaxTextBytes && !has_control_character(node.text)) {
+      found.push_back({.is_text = true, .text = node.text, .range = range_of(node)});
+    } else if (node.kind == Node::kInteger && node.integer >= 0) {
+      const auto integer = static_cast<std::uint64_t>(node.integer);
+      found.push_back({.text = std::to_string(integer), .integer = integer, .range = range_of(node)});
+    } else {
+      diagnostics_->error(ErrorCode::None, range_of(node),
+                          "'" + std::string(key) + "' must be strings or integers from 0");
+    }
+  };
+  const Node* node = find(key);
+  if (node != nullptr && node->kind != Node::kArray) {
+    add(*node);
+  } else if ((node = array(key, count)) != nullptr) {
+    for (const Node::Member& member : node->members) add(*member.node);
   }
   return found;
 }

@@ -49,6 +49,17 @@ struct Count {
   std::size_t most = 1'024;
 };
 
+/// What the value of a key is.
+enum class Kind : std::uint8_t { None, Text, Integer, Real, Flag, Array, Table, Time };
+
+/// A text or an integer, and where it is.
+struct Scalar {
+  bool is_text = false;
+  std::string text;  ///< Of an integer: its decimal digits.
+  std::uint64_t integer = 0;
+  SourceRange range;
+};
+
 /// A parsed file. Owns the data of its tables; they are valid while it exists.
 class Document {
  public:
@@ -80,6 +91,8 @@ class Document {
 class Table {
  public:
   [[nodiscard]] bool has(std::string_view key);
+  /// For keys with values of several kinds. Does not mark the key as known.
+  [[nodiscard]] Kind kind(std::string_view key) const;
 
   /// Text of at most `kMaxTextBytes` bytes, without control characters.
   static constexpr std::size_t kMaxTextBytes = 4'096;
@@ -101,6 +114,8 @@ class Table {
   /// Arrays; a missing key is an empty array.
   [[nodiscard]] std::vector<std::string> texts(std::string_view key, Count count = {});
   [[nodiscard]] std::vector<std::uint64_t> integers(std::string_view key, Range<std::uint64_t> range, Count count = {});
+  /// A text or an integer from 0, or an array of them. A missing key is an error if `count.least` is not 0.
+  [[nodiscard]] std::vector<Scalar> scalars(std::string_view key, Count count = {});
   /// `[[key]]`, or an array of inline tables.
   [[nodiscard]] std::vector<Table> tables(std::string_view key, Count count = {});
   /// `[key]`; nothing if it is missing or not a table.
@@ -112,6 +127,8 @@ class Table {
   /// Position of the value of a key, else of the table; for errors that only the caller can detect.
   [[nodiscard]] SourceRange range(std::string_view key) const;
   [[nodiscard]] SourceRange range() const;
+  /// Position of the key itself.
+  [[nodiscard]] SourceRange key_range(std::string_view key) const;
   void error(std::string_view key, std::string message);
   void error(std::string message);
 

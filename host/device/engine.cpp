@@ -24,8 +24,8 @@ constexpr auto kLook = std::chrono::milliseconds(500);
 /// Counts the values that a record holds.
 struct ValueCount : record::Visitor {
   std::uint32_t values = 0;
-  void field(const Node& node, const record::Value& /*value*/) { values += node.constant ? 0 : 1; }
-  void begin_sequence(const Node& /*node*/, std::uint32_t /*count*/) { ++values; }
+  void field(const SchemaNode& node, const record::Value& /*value*/) { values += node.constant ? 0 : 1; }
+  void begin_sequence(const SchemaNode& /*node*/, std::uint32_t /*count*/) { ++values; }
 };
 
 Outcome as_outcome(const record::EventView& event) {

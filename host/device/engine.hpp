@@ -100,7 +100,7 @@ class DeviceEngine final : public Engine {
   std::uint64_t sent_ = 0;
   std::uint64_t firmware_words_ = 0;
   std::uint32_t errors_ = 0;
-  /// What the device was last told of its input: source, time quality, preamble.
+  /// The description of its input last sent to the device: source, time quality, preamble.
   std::optional<std::uint64_t> described_;
   std::vector<firmware::Word> channel_words_;
   std::string problem_;  ///< Does not change once failed_ is set.

@@ -11,7 +11,7 @@ namespace {
 /// The template's index, and the node of the field in its root block.
 struct Place {
   std::uint16_t template_index;
-  const Node* node;
+  const SchemaNode* node;
 };
 
 Result<Place> find(const Program& program, std::string_view template_name, std::string_view field_name) {
@@ -20,7 +20,7 @@ Result<Place> find(const Program& program, std::string_view template_name, std::
     const Template& item = program.templates[i];
     if (program.name(item.name) != template_name) continue;
     for (std::size_t n = item.first_node; n < item.end_node; ++n) {
-      const Node& node = program.nodes[n];
+      const SchemaNode& node = program.nodes[n];
       if (node.kind != NodeKind::Field || program.name(node.name) != field_name) continue;
       if (node.constant || node.unstored) return Failure{what + " has no word in records"};
       const Block& block = program.blocks[node.block];

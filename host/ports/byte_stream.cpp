@@ -1,6 +1,7 @@
 #include "host/ports/byte_stream.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -120,7 +121,8 @@ Result<std::unique_ptr<ByteStream>> ByteStream::from_descriptor(int descriptor, 
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return Failure{stream->name_ + ": " + os::error_text()};
   if (S_ISDIR(status.st_mode)) return Failure{stream->name_ + ": it is a folder"};
-  if (S_ISREG(status.st_mode)) stream->file_bytes_total_ = static_cast<std::uint64_t>(status.st_size);
+  stream->may_wait_ = !S_ISREG(status.st_mode);
+  if (!stream->may_wait_) stream->file_bytes_total_ = static_cast<std::uint64_t>(status.st_size);
 
   while (stream->input_end_ < kZstdMagic.size() && stream->fill_input()) {
   }
@@ -190,6 +192,10 @@ std::uint64_t ByteStream::file_bytes_done() const noexcept {
 bool ByteStream::fill_input() noexcept {
   if (input_at_ == input_end_) input_at_ = input_end_ = 0;
   if (file_ended_ || input_end_ == kBufferBytes) return false;
+  if (!wait_for_input()) {
+    file_ended_ = true;
+    return false;
+  }
   ssize_t count = 0;
   do {
     count = ::read(descriptor_, input_.get() + input_end_, kBufferBytes - input_end_);
@@ -202,6 +208,16 @@ bool ByteStream::fill_input() noexcept {
   input_end_ += static_cast<std::size_t>(count);
   file_bytes_read_ += static_cast<std::uint64_t>(count);
   return true;
+}
+
+/// False: cancelled.
+bool ByteStream::wait_for_input() const noexcept {
+  constexpr int kWaitMs = 50;
+  pollfd waiting{descriptor_, POLLIN, 0};
+  while (!cancelled_.load(std::memory_order_relaxed)) {
+    if (!may_wait_ || ::poll(&waiting, 1, kWaitMs) > 0) return true;  // what is wrong with it, read() says
+  }
+  return false;
 }
 
 /// After a member: finds out whether another one follows. Zero bytes up to the end are padding of the medium.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,8 @@ class ByteStream {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Bytes handed out, decompressed.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  /// From any thread: read() no longer waits for a pipe; the bytes end.
+  void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
   /// Why the bytes end before their time; empty if they do not. One clause: "the compressed data ends early ...".
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
   [[nodiscard]] bool compressed() const noexcept { return decompressor_ != nullptr; }
@@ -46,6 +49,7 @@ class ByteStream {
 
   ByteStream(int descriptor, std::string name);
   bool fill_input() noexcept;
+  [[nodiscard]] bool wait_for_input() const noexcept;
   std::size_t fill_output() noexcept;
   bool begin_member() noexcept;
   void fail(std::string what) noexcept;
@@ -62,6 +66,8 @@ class ByteStream {
   std::uint64_t position_ = 0;
   std::uint64_t file_bytes_read_ = 0;
   std::uint64_t file_bytes_total_ = 0;
+  bool may_wait_ = true;  ///< It is no regular file.
+  std::atomic<bool> cancelled_ = false;
   bool file_ended_ = false;
   bool ended_ = false;  ///< No output will come any more.
   std::string fault_;

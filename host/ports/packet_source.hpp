@@ -55,6 +55,8 @@ class PacketSource {
   [[nodiscard]] virtual SourceProgress progress() const noexcept = 0;
   /// Best possible quality of the arrival times; a capture file does not say who took them.
   [[nodiscard]] virtual record::TimeQuality time_quality() const noexcept = 0;
+  /// From any thread: next() no longer waits for a pipe in which nothing is; it ends as a file that was cut.
+  virtual void cancel() noexcept {}
 };
 
 }  // namespace stopbit::ingest

@@ -81,7 +81,7 @@ class Port {
   /// Every datagram with t_ns below this has been handed out: the time of the last poll that found nothing more, or, of
   /// a source that had more, the arrival of the last datagram read from it. Monotonic clock, ns; never goes back.
   [[nodiscard]] virtual std::uint64_t complete_until() const noexcept = 0;
-  /// Whether datagrams are handed out in the order of their t_ns, so that each tells that all before it have come.
+  /// Whether datagrams are handed out in the order of their t_ns, so that each proves that all before it have come.
   [[nodiscard]] virtual bool in_order() const noexcept { return false; }
 
   /// Nothing will come any more: a capture has been played to its end. Live ports never end.
@@ -90,7 +90,7 @@ class Port {
   [[nodiscard]] virtual const PortCounters& counters() const noexcept = 0;
   /// For people: "socket eth1", "dpdk net_pcap0", "capture day.pcap".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// The NUMA node that its device hangs on; nothing if it has none or does not tell. Polling from a core of another
+  /// The NUMA node that its device hangs on; nothing if it has none or it is unknown. Polling from a core of another
   /// node costs time.
   [[nodiscard]] virtual std::optional<std::uint32_t> node() const noexcept { return std::nullopt; }
   /// A sentence for each requested feature that is not available ("no busy polling: Operation not permitted").

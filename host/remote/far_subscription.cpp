@@ -21,7 +21,7 @@ Result<std::unique_ptr<FarSubscription>> FarSubscription::make(nic::Node& node, 
   Result<std::unique_ptr<RecordFilter>> filter = make_filter(*from.source, request, why);
   if (!filter) return Failure{filter.message()};
   why = Refusal::Resources;
-  Result<std::unique_ptr<Port>> port = Port::open(node, domain);
+  Result<std::unique_ptr<NodePort>> port = NodePort::open(node, domain);
   if (!port) return Failure{port.message()};
   Result<PortMemory> staging =
       PortMemory::make(*port.value(), "stopbit-staging", request.layout.bytes(), nic::Access::Read);
@@ -45,7 +45,7 @@ Result<std::unique_ptr<FarSubscription>> FarSubscription::make(nic::Node& node, 
   return made;
 }
 
-FarSubscription::FarSubscription(std::shared_ptr<Source> source, std::unique_ptr<Port> port, ring::Reader reader,
+FarSubscription::FarSubscription(std::shared_ptr<Source> source, std::unique_ptr<NodePort> port, ring::Reader reader,
                                  const Subscribe& request, const Peer& peer, std::uint64_t now_ns)
     : source_(std::move(source)),
       port_(std::move(port)),
@@ -161,7 +161,7 @@ void FarSubscription::hear(const Reached& reached, std::uint64_t now_ns) noexcep
   end_when_all_is_there();
 }
 
-std::optional<ring::Reader> FarSubscription::take_reader(const Place& place) {
+std::optional<ring::Reader> FarSubscription::take_reader(const RingPosition& place) {
   if (!tells_reached_ || reader_.is_detached() || !reader_.go_back(place.number, place.records)) return std::nullopt;
   return std::move(reader_);
 }

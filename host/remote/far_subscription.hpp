@@ -46,7 +46,7 @@ class FarSubscription final : public Subscription {
   void hear(const Reached& reached, std::uint64_t now_ns) noexcept;
   /// The subscriber goes on at a place in another session: the reader with its seat, at that place. Nothing, and
   /// nothing changed: what comes after the place is not kept for it.
-  [[nodiscard]] std::optional<ring::Reader> take_reader(const Place& place);
+  [[nodiscard]] std::optional<ring::Reader> take_reader(const RingPosition& place);
   [[nodiscard]] const std::shared_ptr<Source>& source() const noexcept { return source_; }
 
   [[nodiscard]] const std::string& end() const noexcept override { return end_; }
@@ -55,7 +55,7 @@ class FarSubscription final : public Subscription {
   [[nodiscard]] std::uint64_t refused_records() const noexcept override { return source_->fixed().published(); }
 
  private:
-  FarSubscription(std::shared_ptr<Source> source, std::unique_ptr<Port> port, ring::Reader reader,
+  FarSubscription(std::shared_ptr<Source> source, std::unique_ptr<NodePort> port, ring::Reader reader,
                   const Subscribe& request, const Peer& peer, std::uint64_t now_ns);
 
   void hear(std::uint64_t now_ns);
@@ -70,7 +70,7 @@ class FarSubscription final : public Subscription {
   static constexpr std::size_t kRecordsPerStep = 4096;  ///< That may be looked at; more if none is filtered.
 
   std::shared_ptr<Source> source_;
-  std::unique_ptr<Port> port_;
+  std::unique_ptr<NodePort> port_;
   PortMemory staging_;
   ring::Reader reader_;
   std::unique_ptr<RecordFilter> filter_;  ///< Null: everything passes.
@@ -84,13 +84,13 @@ class FarSubscription final : public Subscription {
 
   ring::Records::Iterator record_{std::span<const record::Slot>()};  ///< What the reader has given and is not looked
   ring::Records::Iterator records_end_{std::span<const record::Slot>()};  ///< at yet.
-  Place next_;                                                            ///< Of the record that is looked at next.
+  RingPosition next_;                                                     ///< Of the record that is looked at next.
   std::span<const record::Slot> rest_;                                    ///< Of the record that is being sent.
   record::Slot event_{};                                                  ///< A record of the publisher's own.
-  Place after_;                                                           ///< End of that record.
-  Place begin_;             ///< Records before it are not for the subscriber: it has them.
-  Place kept_;              ///< The subscriber said that it has all before; later records stay in the ring.
-  Place reached_;           ///< End of the last record that was sent or filtered.
+  RingPosition after_;                                                    ///< End of that record.
+  RingPosition begin_;      ///< Records before it are not for the subscriber: it has them.
+  RingPosition kept_;       ///< The subscriber said that it has all before; later records stay in the ring.
+  RingPosition reached_;    ///< End of the last record that was sent or filtered.
   std::uint64_t told_ = 0;  ///< The number of `reached_` in the last message.
   std::size_t budget_ = 0;
   std::size_t staged_bytes_ = 0;  ///< Of a message that waits for room in the command ring.

@@ -4,7 +4,7 @@
 
 #include "host/nic/names.hpp"
 #include "host/nic/notify/notification.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 
 namespace stopbit::remote {
 
@@ -16,7 +16,7 @@ class Fetch {
     nic::Vpid vpid = 0;
     nic::WindowName window;
   };
-  Fetch(Port& port, const From& from) noexcept : port_(port), from_(from) {}
+  Fetch(NodePort& port, const From& from) noexcept : port_(port), from_(from) {}
 
   /// False: not now. `to` is registered memory of the port.
   [[nodiscard]] bool start(std::uint64_t offset, nic::Nla to, std::uint32_t bytes) noexcept;
@@ -32,7 +32,7 @@ class Fetch {
  private:
   static std::uint64_t next_tag() noexcept;
 
-  Port& port_;
+  NodePort& port_;
   From from_;
   std::uint64_t tag_ = next_tag();
   std::uint32_t started_ = 0;

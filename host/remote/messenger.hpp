@@ -13,8 +13,8 @@
 
 namespace stopbit::remote {
 
-/// What a subscriber needs of a port to have a near ring: messages. Of a node of its process it is a Port, of a node of
-/// another process a ClientMessenger. One thread.
+/// What a subscriber needs of a port to have a near ring: messages. Of a node of its process it is a NodePort, of a
+/// node of another process a ClientMessenger. One thread.
 class Messenger {
  public:
   Messenger() = default;

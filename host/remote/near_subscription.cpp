@@ -208,8 +208,8 @@ void NearSubscription::forgive(std::uint64_t ns) noexcept {
   if (stuck_since_ns_ != 0) stuck_since_ns_ += ns;
 }
 
-Place NearSubscription::reached() const noexcept {
-  const Place now{reader_.position(), reader_.next_record()};
+RingPosition NearSubscription::reached() const noexcept {
+  const RingPosition now{reader_.position(), reader_.next_record()};
   return now.number < begin_.number ? begin_ : now;
 }
 

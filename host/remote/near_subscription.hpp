@@ -29,10 +29,10 @@ class NearSubscription final : public Subscription {
   /// The ring's reader, and the port that reaches the subscriber; the port must outlive the subscription.
   struct From {
     std::shared_ptr<Source> source;
-    Port* port = nullptr;
+    NodePort* port = nullptr;
     ring::Reader reader;
     std::uint64_t silence_ns = 0;  ///< A subscriber that answers no beat for this time has died.
-    Place begin = {};              ///< Of the published ring: the subscriber has had all before.
+    RingPosition begin = {};       ///< Of the published ring: the subscriber has had all before.
   };
   /// `replaces`: this subscriber's one before, whose ring may have the same name; or null. `why` and the failure's text
   /// are for the subscriber.
@@ -58,7 +58,7 @@ class NearSubscription final : public Subscription {
   void beat(std::uint64_t now_ns) override;
   void forgive(std::uint64_t ns) noexcept override;
   /// In the published ring: the near ring has all before it.
-  [[nodiscard]] Place reached() const noexcept;
+  [[nodiscard]] RingPosition reached() const noexcept;
   [[nodiscard]] std::uint64_t epoch() const noexcept { return source_->fixed().epoch(); }
 
   [[nodiscard]] const std::string& end() const noexcept override { return end_; }
@@ -87,18 +87,18 @@ class NearSubscription final : public Subscription {
   };
 
   std::shared_ptr<Source> source_;
-  Port* port_;
+  NodePort* port_;
   ring::Reader reader_;
   std::unique_ptr<RecordFilter> filter_;  ///< Null: everything passes.
   Subscribe request_;
   Peer peer_;
   ring::Writer ring_;
   SlotWriter applier_;
-  Place begin_;                ///< Earlier records are not copied.
+  RingPosition begin_;         ///< Earlier records are not copied.
   std::uint64_t history_end_;  ///< Records published when the subscriber joined.
   bool has_history_ = false;
   std::uint8_t how_ = 0;        ///< The published ring has ended: a ring::WriterState.
-  std::uint64_t end_beat_ = 0;  ///< The number of the first beat that has told of the end; 0: none has.
+  std::uint64_t end_beat_ = 0;  ///< The number of the first beat that has reported the end; 0: none has.
   bool has_news_ = false;       ///< The subscriber must get a beat at once.
   std::uint64_t silence_ns_;
   std::uint64_t beats_ = 0;

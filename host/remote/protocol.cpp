@@ -71,13 +71,13 @@ static_assert(sizeof(NearBytes) == 80 && std::is_trivially_copyable_v<NearBytes>
 struct EarlierBytes {
   std::uint64_t session = 0;
   std::uint64_t epoch = 0;
-  Place reached;
+  RingPosition reached;
 };
 static_assert(sizeof(EarlierBytes) == 32 && std::is_trivially_copyable_v<EarlierBytes>);
 
 struct ReachedBytes {
   Head head;
-  Place place;
+  RingPosition place;
 };
 static_assert(sizeof(ReachedBytes) == 32 && std::is_trivially_copyable_v<ReachedBytes>);
 
@@ -122,7 +122,7 @@ struct AcceptBytes {
   std::uint64_t epoch = 0;
   std::uint32_t max_record_slots = 0;
   std::uint32_t image_generation = 0;
-  Place begin;
+  RingPosition begin;
 };
 static_assert(sizeof(AcceptBytes) == 104 && std::is_trivially_copyable_v<AcceptBytes>);
 

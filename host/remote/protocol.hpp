@@ -60,10 +60,10 @@ struct Filter {
 
 /// A place in the published ring: number of a slot at which a record (or padding) begins, and how many records were
 /// published before it.
-struct Place {
+struct RingPosition {
   std::uint64_t number = 0;
   std::uint64_t records = 0;
-  [[nodiscard]] friend bool operator==(const Place&, const Place&) = default;
+  [[nodiscard]] friend bool operator==(const RingPosition&, const RingPosition&) = default;
 };
 
 /// A ring that the publisher shall make on its own host.
@@ -78,7 +78,7 @@ struct WantedRing {
 struct Earlier {
   std::uint64_t session = 0;
   std::uint64_t epoch = 0;  ///< Far: of the published ring.
-  Place reached;            ///< Far. The publisher itself knows how far it has written a near ring.
+  RingPosition reached;     ///< Far. The publisher itself knows how far it has written a near ring.
   [[nodiscard]] friend bool operator==(const Earlier&, const Earlier&) = default;
 };
 
@@ -93,7 +93,7 @@ struct Subscribe {
   std::uint64_t layout_hash = 0;  ///< That it must have; 0: any.
   nic::WindowName landing;        ///< Where records are put: slots of `layout`, and two words after them.
   nic::ChannelLayout layout;
-  std::uint8_t event = 0;  ///< That tells the subscriber of a message.
+  std::uint8_t event = 0;  ///< Signalled to the subscriber for each message.
   /// Lossless: where the subscriber was, so that it begins neither before nor after that. Nothing: it is new.
   std::optional<Earlier> earlier;
   /// The subscriber is on the publisher's host, and wants the publisher to write its ring. `landing`, `layout` and
@@ -117,7 +117,7 @@ struct Accept {
   std::uint64_t epoch = 0;
   std::uint32_t max_record_slots = 0;
   std::uint32_t image_generation = 0;
-  Place begin;  ///< The channel brings what is published from here on.
+  RingPosition begin;  ///< The channel brings what is published from here on.
 };
 
 struct Refuse {
@@ -149,7 +149,7 @@ struct Beat {
   std::uint64_t slots = 0;     ///< and their slots.
   std::uint64_t fetched = 0;   ///< Of the records: published before the subscriber came.
   std::uint64_t filtered = 0;  ///< Records that the filter kept back.
-  std::uint64_t lost = 0;      ///< That events of the kind Lost tell of.
+  std::uint64_t lost = 0;      ///< Reported by events of the kind Lost.
 };
 
 /// Subscriber to publisher: it has heard that beat.
@@ -162,7 +162,7 @@ struct Echo {
 /// comes after it in the published ring.
 struct Reached {
   std::uint64_t session = 0;
-  Place place;
+  RingPosition place;
 };
 
 enum class Call : std::uint8_t {
@@ -214,7 +214,8 @@ struct BatchHead {
   std::uint8_t how = 0;  ///< Ended: a ring::WriterState.
   std::uint16_t slots = 0;
   std::uint32_t reserved = 0;
-  Place reached;  ///< All before it were sent or filtered: of the records whose last slot is in this message or before.
+  RingPosition
+      reached;  ///< All before it were sent or filtered: of the records whose last slot is in this message or before.
 };
 static_assert(sizeof(BatchHead) == 24);
 

@@ -41,12 +41,12 @@ Result<std::unique_ptr<Publisher>> Publisher::open(nic::Node& node, const Publis
   if (!landing_layout(node.links().packet_bytes(), nic::ChannelLayout::kMinSlots)) {
     return Failure{"the carrier's frames are too small for records"};
   }
-  Result<std::unique_ptr<Port>> port = Port::open(node, options.domain);
+  Result<std::unique_ptr<NodePort>> port = NodePort::open(node, options.domain);
   if (!port) return Failure{port.message()};
   return std::unique_ptr<Publisher>(new Publisher(node, options, std::move(port).value()));
 }
 
-Publisher::Publisher(nic::Node& node, const PublisherOptions& options, std::unique_ptr<Port> port)
+Publisher::Publisher(nic::Node& node, const PublisherOptions& options, std::unique_ptr<NodePort> port)
     : node_(node), options_(options), port_(std::move(port)), rates_(options.requests_per_second) {
   for (const PublishedRing& ring : options_.rings) rings_.push_back({ring, nullptr});
   subscribers_.reserve(options_.subscribers);
@@ -97,7 +97,7 @@ std::size_t Publisher::step(std::uint64_t now_ns) {
   return work;
 }
 
-std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
+std::size_t Publisher::hear(NodePort& door, std::uint64_t now_ns) {
   std::size_t heard = 0;
   while (heard < kMessagesPerStep) {
     const std::optional<nic::MessageHead> head = door.receive(message_);
@@ -136,7 +136,7 @@ bool Publisher::is_in_time(const Subscription::Peer& peer, std::uint64_t now_ns)
   return !address || rates_.take(*address, now_ns);
 }
 
-void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<const std::byte> bytes,
+void Publisher::subscribe(NodePort& door, const Subscription::Peer& peer, std::span<const std::byte> bytes,
                           std::uint64_t now_ns) {
   const Result<Subscribe> read = read_subscribe(bytes);
   if (!read) {
@@ -196,12 +196,12 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
 }
 
 /// Returns the requested ring, if the peer may have it.
-Publisher::Ring* Publisher::find_ring(const Port& door, const Subscription::Peer& peer, const Subscribe& request) {
+Publisher::Ring* Publisher::find_ring(const NodePort& door, const Subscription::Peer& peer, const Subscribe& request) {
   const bool is_admitted = peer.node == node_.id() && request.near &&
                            std::any_of(admitted_.begin(), admitted_.end(), [&](const Admitted& one) {
                              return one.client == peer.vpid && one.ring == request.ring;
                            });
-  // The token is compared for every name, so that time does not tell which there are.
+  // The token is compared for every name, so that timing does not reveal which names exist.
   Ring* found = nullptr;
   for (Ring& ring : rings_) {
     const bool has_token = is_same_token(request.token, ring.what.token) && &door == port_.get();
@@ -210,9 +210,9 @@ Publisher::Ring* Publisher::find_ring(const Port& door, const Subscription::Peer
   return found;
 }
 
-Result<std::unique_ptr<Subscription>> Publisher::make(Port& door, const Ring& ring, const Subscription::Peer& peer,
+Result<std::unique_ptr<Subscription>> Publisher::make(NodePort& door, const Ring& ring, const Subscription::Peer& peer,
                                                       const Subscribe& request, ring::Reader reader,
-                                                      const NearSubscription* before, const Place& begin,
+                                                      const NearSubscription* before, const RingPosition& begin,
                                                       Refusal& why) {
   if (!request.near) {
     auto made = FarSubscription::make(node_, options_.domain,
@@ -388,7 +388,7 @@ void Publisher::echo(const Subscription::Peer& peer, std::span<const std::byte> 
   if (!read) ++counters_.malformed;
 }
 
-void Publisher::refuse(Port& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why,
+void Publisher::refuse(NodePort& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why,
                        const std::string& text, std::uint64_t now_ns) {
   ++counters_.refused;
   ++counters_.refused_by[static_cast<std::size_t>(why)];
@@ -406,7 +406,7 @@ std::optional<nic::Vpid> Publisher::admit(nic::Vpid client, nic::Pdid domain, co
     return std::nullopt;
   }
   if (domain != options_.domain && !doors_.contains(domain)) {
-    Result<std::unique_ptr<Port>> opened = Port::open(node_, domain);
+    Result<std::unique_ptr<NodePort>> opened = NodePort::open(node_, domain);
     if (!opened) return std::nullopt;
     doors_.emplace(domain, std::move(opened).value());
   }
@@ -467,7 +467,7 @@ Refusal Publisher::judge_again(const std::vector<Ring>& before, const Subscripti
 }
 
 /// Through which port a subscriber is spoken to.
-Port& Publisher::port_of(const Subscription::Peer& peer) {
+NodePort& Publisher::port_of(const Subscription::Peer& peer) {
   for (const Admitted& one : admitted_) {
     const auto door = doors_.find(one.domain);
     if (peer.node == node_.id() && one.client == peer.vpid && door != doors_.end()) return *door->second;

@@ -13,7 +13,7 @@
 #include "host/nic/node/broker.hpp"
 #include "host/remote/admission.hpp"
 #include "host/remote/near_subscription.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "host/remote/protocol.hpp"
 #include "host/remote/source.hpp"
 #include "host/remote/subscription.hpp"
@@ -84,8 +84,8 @@ class Publisher final : public nic::FeedPublisher {
   /// Whether these rings can be published together.
   [[nodiscard]] static Status check(const std::vector<PublishedRing>& rings);
   /// Publishes these from now on instead, all of them as they say here; they passed `check`. Subscribers of a
-  /// ring that they still may have go on where they are, under its limits of now. The others are told why not, and
-  /// forgotten: who showed another token than the ring has now, too.
+  /// ring that they still may have go on where they are, under its limits of now. The others get the reason, and
+  /// are forgotten, as are those whose token is not the ring's token of now.
   void republish(std::vector<PublishedRing> rings);
 
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
@@ -118,23 +118,24 @@ class Publisher final : public nic::FeedPublisher {
   struct Left {
     std::uint64_t session = 0;
     std::uint64_t epoch = 0;
-    Place reached;
+    RingPosition reached;
   };
   /// Kept for a lossless subscriber since its last session.
   struct Kept {
     std::shared_ptr<Source> source;      ///< Far; null: nothing.
     std::optional<ring::Reader> reader;  ///< With its seat.
-    Place begin;                         ///< Near; 0: nothing.
+    RingPosition begin;                  ///< Near; 0: nothing.
   };
 
-  Publisher(nic::Node& node, const PublisherOptions& options, std::unique_ptr<Port> port);
-  [[nodiscard]] std::size_t hear(Port& door, std::uint64_t now_ns);
-  void subscribe(Port& door, const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns);
-  [[nodiscard]] Ring* find_ring(const Port& door, const Subscription::Peer& peer, const Subscribe& request);
-  [[nodiscard]] Result<std::unique_ptr<Subscription>> make(Port& door, const Ring& ring, const Subscription::Peer& peer,
-                                                           const Subscribe& request, ring::Reader reader,
-                                                           const NearSubscription* before, const Place& begin,
-                                                           Refusal& why);
+  Publisher(nic::Node& node, const PublisherOptions& options, std::unique_ptr<NodePort> port);
+  [[nodiscard]] std::size_t hear(NodePort& door, std::uint64_t now_ns);
+  void subscribe(NodePort& door, const Subscription::Peer& peer, std::span<const std::byte> bytes,
+                 std::uint64_t now_ns);
+  [[nodiscard]] Ring* find_ring(const NodePort& door, const Subscription::Peer& peer, const Subscribe& request);
+  [[nodiscard]] Result<std::unique_ptr<Subscription>> make(NodePort& door, const Ring& ring,
+                                                           const Subscription::Peer& peer, const Subscribe& request,
+                                                           ring::Reader reader, const NearSubscription* before,
+                                                           const RingPosition& begin, Refusal& why);
   [[nodiscard]] Kept take_kept(const Subscription::Peer& peer, const Ring& ring, const Subscribe& request);
   [[nodiscard]] Subscribers::iterator find_session(std::uint64_t session);
   void forgive(std::uint64_t ns) noexcept;
@@ -153,10 +154,10 @@ class Publisher final : public nic::FeedPublisher {
   void leave(const Subscription::Peer& peer, std::uint64_t session);
   void echo(const Subscription::Peer& peer, std::span<const std::byte> bytes);
   void reached(const Subscription::Peer& peer, std::span<const std::byte> bytes);
-  void refuse(Port& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
-              std::uint64_t now_ns);
+  void refuse(NodePort& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why,
+              const std::string& text, std::uint64_t now_ns);
   void look_after(std::uint64_t now_ns);
-  [[nodiscard]] Port& port_of(const Subscription::Peer& peer);
+  [[nodiscard]] NodePort& port_of(const Subscription::Peer& peer);
   [[nodiscard]] Subscribers::iterator find(const Subscription::Peer& peer);
   void detach(Subscribers::iterator which, Refusal code, const std::string& why);
   void end(Subscribers::iterator which, const std::string& why);
@@ -168,8 +169,8 @@ class Publisher final : public nic::FeedPublisher {
 
   nic::Node& node_;
   PublisherOptions options_;
-  std::unique_ptr<Port> port_;
-  std::map<nic::Pdid, std::unique_ptr<Port>> doors_;  ///< Of other domains, for those that were admitted.
+  std::unique_ptr<NodePort> port_;
+  std::map<nic::Pdid, std::unique_ptr<NodePort>> doors_;  ///< Of other domains, for those that were admitted.
   std::vector<Admitted> admitted_;
   std::vector<Ring> rings_;
   Subscribers subscribers_;

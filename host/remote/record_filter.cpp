@@ -29,7 +29,7 @@ std::uint64_t value_of(const record::Value& value) noexcept {
 /// Asks the patterns about each value of the field.
 struct RecordFilter::Values : record::Visitor {
   Values(RecordFilter& of, const nic::TagHeader& with) : filter(of), header(with) {}
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     if (is_found || !filter.is_field_[filter.schema_.index_of(node)]) return;
     header.value = value_of(value);
     is_found = filter.matches(filter.with_value_, header);
@@ -61,7 +61,7 @@ Result<std::unique_ptr<RecordFilter>> RecordFilter::make(const Filter& filter, c
   if (filter.field.empty() && !made->patterns_.empty()) return Failure{"a pattern has a value but no field"};
   bool is_there = filter.field.empty();
   for (std::size_t i = 0; i < made->is_field_.size() && !filter.field.empty(); ++i) {
-    const Node& node = schema.node(i);
+    const SchemaNode& node = schema.node(i);
     if (node.kind != NodeKind::Field || schema.owner_name(node) != filter.field) continue;
     if (node.type == FieldType::Decimal) return Failure{"'" + filter.field + "' is a decimal: it cannot be compared"};
     made->is_field_[i] = is_there = true;
@@ -78,7 +78,7 @@ bool RecordFilter::matches(nic::Tags& tags, const nic::TagHeader& header) {
 
 bool RecordFilter::passes(std::span<const record::Slot> record) {
   const record::HeaderView head(record.front());
-  if (head.is_event()) return true;
+  if (head.is_event() || head.is_market_event()) return true;
   const Template* const item = schema_.find(head.template_index());
   const nic::TagHeader header{head.channel(), item == nullptr ? 0 : item->id, 0};
   if (without_value_.receives() != 0 && matches(without_value_, header)) return true;

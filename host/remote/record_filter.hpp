@@ -22,7 +22,7 @@ class RecordFilter {
   /// The schema's program must outlive it. A failure names the field or pattern that does not match the layout.
   [[nodiscard]] static Result<std::unique_ptr<RecordFilter>> make(const Filter& filter, const record::Schema& schema);
 
-  /// Whether the record passes. Events do.
+  /// Whether the record passes. Events do, those of markets too.
   [[nodiscard]] bool passes(std::span<const record::Slot> record);
 
  private:

@@ -11,7 +11,7 @@
 
 namespace stopbit::remote {
 
-Result<std::shared_ptr<Source>> Source::open(const std::string& ring, Port& owner) {
+Result<std::shared_ptr<Source>> Source::open(const std::string& ring, NodePort& owner) {
   Result<ring::Reader> look = ring::Reader::open(ring);
   if (!look) return Failure{look.message()};
   std::shared_ptr<Source> source(new Source(ring, owner, std::move(look).value()));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "decoder/record/schema.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/program.hpp"
 
@@ -17,7 +17,7 @@ namespace stopbit::remote {
 class Source {
  public:
   /// `owner` must outlive it. A failure says why the ring cannot be read.
-  [[nodiscard]] static Result<std::shared_ptr<Source>> open(const std::string& ring, Port& owner);
+  [[nodiscard]] static Result<std::shared_ptr<Source>> open(const std::string& ring, NodePort& owner);
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   ~Source();
@@ -46,11 +46,11 @@ class Source {
   [[nodiscard]] ring::WriterState writer() const noexcept { return writer_; }
 
  private:
-  Source(std::string ring, Port& owner, ring::Reader look)
+  Source(std::string ring, NodePort& owner, ring::Reader look)
       : ring_(std::move(ring)), owner_(owner), look_(std::move(look)) {}
 
   std::string ring_;
-  Port& owner_;
+  NodePort& owner_;
   ring::Reader look_;
   Program program_;
   std::optional<record::Schema> schema_;

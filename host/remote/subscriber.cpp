@@ -82,9 +82,9 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const Subs
     return Failure{std::to_string(options.landing_messages) + " messages of " +
                    std::to_string(node.links().packet_bytes()) + " bytes are too small for records"};
   }
-  Result<std::unique_ptr<Port>> opened = open_port(node, options);
+  Result<std::unique_ptr<NodePort>> opened = open_port(node, options);
   if (!opened) return Failure{opened.message()};
-  Port* const port = opened.value().get();
+  NodePort* const port = opened.value().get();
   return std::unique_ptr<Subscriber>(new Subscriber(std::move(opened).value(), port, *layout, options));
 }
 
@@ -96,14 +96,14 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Client& client, const 
   return std::unique_ptr<Subscriber>(new Subscriber(std::make_unique<ClientMessenger>(client), nullptr, {}, options));
 }
 
-Subscriber::Subscriber(std::unique_ptr<Messenger> post, Port* port, const nic::ChannelLayout& layout,
+Subscriber::Subscriber(std::unique_ptr<Messenger> post, NodePort* port, const nic::ChannelLayout& layout,
                        const SubscriberOptions& options)
     : post_(std::move(post)), port_(port), options_(options), layout_(layout) {}
 
-Result<std::unique_ptr<Port>> Subscriber::open_port(nic::Node& node, const SubscriberOptions& options) {
+Result<std::unique_ptr<NodePort>> Subscriber::open_port(nic::Node& node, const SubscriberOptions& options) {
   nic::MessagePort how;
   how.only_from = nic::MessagePort::Origin{options.publisher, options.publisher_port};
-  return Port::open(node, options.domain, how);
+  return NodePort::open(node, options.domain, how);
 }
 
 Status Subscriber::move_to(nic::Node& node) {
@@ -111,7 +111,7 @@ Status Subscriber::move_to(nic::Node& node) {
   const std::optional<nic::ChannelLayout> layout =
       landing_layout(node.links().packet_bytes(), options_.landing_messages);
   if (!layout) return Failure{"its packets are too small for records"};
-  Result<std::unique_ptr<Port>> opened = open_port(node, options_);
+  Result<std::unique_ptr<NodePort>> opened = open_port(node, options_);
   if (!opened) return Failure{opened.message()};
   if (near_) {
     leave(near_->session);
@@ -237,13 +237,13 @@ void Subscriber::leave(std::uint64_t session) {
   (void)send(to_bytes(Leave{session}));
 }
 
-/// The publisher of a near ring is not told: it goes on with the ring, until there is another session for it. Nor is
-/// that of a lossless one: it keeps what comes next.
+/// The publisher of a near ring gets no message: it goes on with the ring, until there is another session for it. Nor
+/// is that of a lossless one: it keeps what comes next.
 void Subscriber::end_session(const std::string& why, std::uint64_t pause_ns) {
   if (!asks_near_ && !earlier()) leave(session_);
   session_ = 0;
   receiver_.reset();
-  history_.reset();
+  earlier_.reset();
   fetch_.reset();
   piece_ = PortMemory();
   image_.clear();
@@ -286,7 +286,7 @@ void Subscriber::hear() {
   if (port_ == nullptr) return;
   nic::Notification notification;
   while (port_->notifications().take(notification)) {
-    if (history_ != nullptr && history_->hear(notification)) continue;
+    if (earlier_ != nullptr && earlier_->hear(notification)) continue;
     if (fetch_) (void)fetch_->hear(notification);
   }
 }
@@ -513,32 +513,32 @@ void Subscriber::begin_history() {
   if (!wants || (reached_ && reached_->number >= accept_.begin.number)) return go_live();
   if (!accept_.has_window) {
     if (reached_ && accept_.begin.records > reached_->records) {
-      history_lost(accept_.begin.records - reached_->records);
+      earlier_lost(accept_.begin.records - reached_->records);
     }
     return go_live();
   }
-  Result<std::unique_ptr<History>> made =
-      History::make(*port_, Fetch::From{options_.publisher, accept_.owner, accept_.window}, accept_, reached_);
+  Result<std::unique_ptr<EarlierRecords>> made =
+      EarlierRecords::make(*port_, Fetch::From{options_.publisher, accept_.owner, accept_.window}, accept_, reached_);
   if (!made) return end_session(made.message(), options_.ask_ns);
-  history_ = std::move(made).value();
+  earlier_ = std::move(made).value();
   set_state(SubscriberState::History, reached_ ? "fetching missed records" : "fetching existing records");
 }
 
 std::size_t Subscriber::fetch_history() {
   const std::uint64_t before = counters_.records;
-  const History::State state = history_->step(*this);
-  if (state == History::State::Working) return counters_.records != before ? 1 : 0;
-  if (state == History::State::Failed) {
+  const EarlierRecords::State state = earlier_->step(*this);
+  if (state == EarlierRecords::State::Working) return counters_.records != before ? 1 : 0;
+  if (state == EarlierRecords::State::Failed) {
     ++counters_.damaged;
-    end_session(std::string("older records cannot be fetched: ") + history_->problem(), options_.ask_ns);
+    end_session(std::string("older records cannot be fetched: ") + earlier_->problem(), options_.ask_ns);
     return 1;
   }
-  history_.reset();
+  earlier_.reset();
   go_live();
   return 1;
 }
 
-bool Subscriber::history_record(std::span<const record::Slot> record) {
+bool Subscriber::earlier_record(std::span<const record::Slot> record) {
   if (filter_ != nullptr && !filter_->passes(record)) {
     ++counters_.filtered;
   } else {
@@ -549,13 +549,13 @@ bool Subscriber::history_record(std::span<const record::Slot> record) {
     if (counters_.records != before + 1) return false;
     ++counters_.fetched;
   }
-  reached_ = history_->reached();
+  reached_ = earlier_->reached();
   return true;
 }
 
-void Subscriber::history_lost(std::uint64_t records) {
+void Subscriber::earlier_lost(std::uint64_t records) {
   (void)write(lost_event(records, accept_.image_generation));
-  if (history_ != nullptr) reached_ = history_->reached();
+  if (earlier_ != nullptr) reached_ = earlier_->reached();
 }
 
 void Subscriber::go_live() {

@@ -12,9 +12,9 @@
 
 #include "decoder/record/schema.hpp"
 #include "host/nic/channel/channel.hpp"
+#include "host/remote/earlier_records.hpp"
 #include "host/remote/fetch.hpp"
-#include "host/remote/history.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "host/remote/protocol.hpp"
 #include "host/remote/record_filter.hpp"
 #include "host/remote/slot_writer.hpp"
@@ -89,7 +89,7 @@ struct SubscriberCounters {
 /// another local ring.
 ///
 /// Used by the node's thread: step both in turn. No allocation, lock or system call per record.
-class Subscriber final : private HistorySink {
+class Subscriber final : private EarlierRecordsSink {
  public:
   /// The node must outlive it. Sends the first request in the first step.
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(nic::Node& node, const SubscriberOptions& options);
@@ -125,11 +125,11 @@ class Subscriber final : private HistorySink {
     std::uint64_t echoed = 0;  ///< The number of the last beat that was answered by its own.
   };
 
-  Subscriber(std::unique_ptr<Messenger> post, Port* port, const nic::ChannelLayout& layout,
+  Subscriber(std::unique_ptr<Messenger> post, NodePort* port, const nic::ChannelLayout& layout,
              const SubscriberOptions& options);
 
   /// A port that hears the publisher's only.
-  [[nodiscard]] static Result<std::unique_ptr<Port>> open_port(nic::Node& node, const SubscriberOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<NodePort>> open_port(nic::Node& node, const SubscriberOptions& options);
   void ask(std::uint64_t now_ns);
   [[nodiscard]] bool begin_session();
   [[nodiscard]] bool begin_far();
@@ -164,8 +164,8 @@ class Subscriber final : private HistorySink {
   void end_ring(std::uint8_t how);
   void end_as(std::uint8_t how);
 
-  [[nodiscard]] bool history_record(std::span<const record::Slot> record) override;
-  void history_lost(std::uint64_t records) override;
+  [[nodiscard]] bool earlier_record(std::span<const record::Slot> record) override;
+  void earlier_lost(std::uint64_t records) override;
   [[nodiscard]] bool write(const record::Slot& slot);
 
   void set_state(SubscriberState state, const std::string& why);
@@ -174,7 +174,7 @@ class Subscriber final : private HistorySink {
   static constexpr std::uint8_t kMessageEvent = 1;
 
   std::unique_ptr<Messenger> post_;
-  Port* port_;  ///< The same, if it is of a node of this process: else there is no far way.
+  NodePort* port_;  ///< The same, if it is of a node of this process: else there is no far way.
   SubscriberOptions options_;
   nic::ChannelLayout layout_;
   PortMemory landing_;
@@ -186,7 +186,7 @@ class Subscriber final : private HistorySink {
   std::uint64_t session_ = 0;
   std::uint64_t accepted_ = 0;  ///< The last session that was accepted for the ring here; 0: none.
   std::uint64_t lacking_ = 0;   ///< Lossless: records of the ring here that the publisher says we have not had.
-  Place told_;                  ///< Reached, as last told,
+  RingPosition told_;           ///< Reached, as last sent,
   std::uint64_t told_ns_ = 0;   ///< and when.
   bool asks_near_ = false;      ///< This session is, or is to be, a near one.
   bool is_far_once_ = false;    ///< The next session is to be a far one: the publisher does not do it otherwise.
@@ -200,7 +200,7 @@ class Subscriber final : private HistorySink {
   PortMemory piece_;  ///< Of the image.
   std::vector<std::byte> image_;
   std::optional<Fetch> fetch_;
-  std::unique_ptr<History> history_;
+  std::unique_ptr<EarlierRecords> earlier_;
   std::optional<nic::ChannelReceiver> receiver_;
 
   Program program_;
@@ -215,7 +215,7 @@ class Subscriber final : private HistorySink {
   std::uint64_t next_look_ns_ = 0;  ///< At the near ring's writer.
   std::uint64_t epoch_ = 0;         ///< Of the publisher's ring that ours is made of; 0: it has ended.
   std::uint64_t layout_hash_ = 0;
-  std::optional<Place> reached_;  ///< In that ring; nothing: no record was taken.
+  std::optional<RingPosition> reached_;  ///< In that ring; nothing: no record was taken.
   SubscriberCounters counters_;
   std::array<std::byte, nic::kMaxMessageBytes> message_;
 };

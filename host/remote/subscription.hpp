@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/remote/admission.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "host/remote/protocol.hpp"
 #include "host/remote/record_filter.hpp"
 #include "host/remote/source.hpp"
@@ -32,7 +32,8 @@ struct SubscriptionStatus {
   std::uint64_t slots = 0;     ///< Of them.
   std::uint64_t messages = 0;  ///< That they were sent in; of a near one 0.
   std::uint64_t filtered = 0;  ///< Records that the filter kept back.
-  std::uint64_t lost = 0;    ///< Records that the writer wrote over before they could be sent; told to the subscriber.
+  std::uint64_t lost =
+      0;  ///< Records that the writer wrote over before they could be sent; reported to the subscriber.
   std::uint64_t behind = 0;  ///< Records that were published and not sent or filtered yet.
   std::uint64_t kept = 0;    ///< Of a lossless one that is not near: slots of the ring that it has said it has.
   bool has_all = false;    ///< The ring has ended, and the subscriber, if it is lossless, has said that it has read it.

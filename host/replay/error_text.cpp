@@ -59,7 +59,7 @@ std::string place_text(const Program& program, const Outcome& outcome) {
   const Template* const found = schema ? schema.value().find(outcome.template_index) : nullptr;
   if (found == nullptr) return {};
   std::string text = "template '" + plain(program.name(found->name)) + "' (id " + std::to_string(found->id) + ")";
-  const Node* const node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
+  const SchemaNode* const node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
   if (node == nullptr) return text + file_place(program, found->source, found->line);
   return text + ", field '" + plain(schema.value().owner_name(*node)) + "'" +
          file_place(program, node->source, node->line);

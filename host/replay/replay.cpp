@@ -1,6 +1,7 @@
 #include "host/replay/replay.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "host/feed/channel/session_stage.hpp"
@@ -51,6 +52,7 @@ Replay::Replay(const Program& program, Engine& engine, record::RecordSink& sink,
       filter_(options_.groups),
       flows_(options_.channels),
       numbers_(options_.framing, options_.feed.empty() ? options_.channels : std::size_t{0}),
+      lines_(2 * options_.feed.size()),
       set_(options_.feed.size()) {
   auto template_counts = std::make_unique<TemplateCounts>(program.templates.size());
   template_counts_ = template_counts.get();
@@ -63,14 +65,22 @@ Replay::Replay(const Program& program, Engine& engine, record::RecordSink& sink,
              .builder = &builder_,
              .image_generation = options_.image_generation,
              .session = session_stage};
-  for (const feed::Channel* description : options_.feed) {
-    feed_.push_back(std::make_unique<FeedChannel>(*this, *description));
+  for (std::size_t i = 0; i < options_.feed.size(); ++i) {
+    const feed::Channel& description = *options_.feed[i];
+    for (std::size_t line = 0; line < description.lines.size(); ++line) {
+      const auto& source = description.lines[line];
+      if (!source) continue;
+      lines_.add(source->group, source->source,
+                 {.channel = static_cast<std::uint32_t>(i), .line = static_cast<arbitrate::Line>(line)});
+    }
+    if (!is_own(i)) continue;
+    feed_.push_back(std::make_unique<FeedChannel>(*this, description, static_cast<std::uint16_t>(i)));
     set_.add(feed_.back()->decoder());
   }
-  if (feed_.empty()) {
-    groups_.reserve(options_.channels);
-    for (std::uint16_t channel = 0; channel < options_.channels; ++channel) {
-      groups_.push_back({.decoder = {options_.framing, channel, target_, counts_, *this}});
+  if (options_.feed.empty()) {
+    groups_.reserve(options_.channels / options_.parts + std::size_t{1});
+    for (std::uint32_t channel = options_.part; channel < options_.channels; channel += options_.parts) {
+      groups_.push_back({.decoder = {options_.framing, static_cast<std::uint16_t>(channel), target_, counts_, *this}});
     }
   }
   if (options_.speed > 0) pacer_.emplace(options_.speed);
@@ -109,54 +119,93 @@ void Replay::begin(std::span<const std::unique_ptr<ingest::PacketSource>> source
   next_progress_ns_ = start_ns_ + options_.progress_interval_ns;
 }
 
-Summary Replay::end(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+void Replay::finish() noexcept {
+  ++place_.packet;
+  place_.is_taken = false;
   set_.finish();
-  summary_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
-  report_progress(true);
+}
 
-  summary_.ignored_bytes += counts_.ignored_bytes;
-  summary_.datagrams = counts_.datagrams;
-  summary_.datagram_bytes = counts_.datagram_bytes;
-  summary_.dropped = counts_.dropped;
-  summary_.chunks = counts_.chunks;
-  summary_.joined = counts_.joined;
-  summary_.incomplete = counts_.incomplete;
-  summary_.oversized = counts_.oversized;
-  summary_.messages = counts_.messages;
-  summary_.fields = counts_.fields;
-  summary_.templates = template_counts_->counts();
-  for (const Group& group : groups_) summary_.incomplete += group.decoder.open_messages();
-  for (std::size_t i = 0; i < flows_.groups().size(); ++i) {
-    summary_.groups.push_back({flows_.groups()[i], groups_[i].datagrams, numbers_.count(i)});
+Summary Replay::end(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  finish();
+  loop_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
+  report_progress(true);
+  // A pipe through which nothing comes ends by request, too.
+  loop_.stopped = summary_.stopped || stop_.load(std::memory_order_relaxed);
+  Replay* const self = this;
+  return account({&self, 1}, std::move(loop_), sources);
+}
+
+/// Everything that is counted by channel.
+void Replay::add_to(Summary& summary) const {
+  summary.ignored_bytes += counts_.ignored_bytes;
+  summary.datagrams += counts_.datagrams;
+  summary.datagram_bytes += counts_.datagram_bytes;
+  summary.dropped += counts_.dropped;
+  summary.chunks += counts_.chunks;
+  summary.joined += counts_.joined;
+  summary.incomplete += counts_.incomplete;
+  summary.oversized += counts_.oversized;
+  summary.messages += counts_.messages;
+  summary.fields += counts_.fields;
+  const std::vector<std::uint64_t>& templates = template_counts_->counts();
+  summary.templates.resize(templates.size());
+  for (std::size_t i = 0; i < templates.size(); ++i) summary.templates[i] += templates[i];
+  for (const Group& group : groups_) summary.incomplete += group.decoder.open_messages();
+  for (const auto& channel : feed_) summary.incomplete += channel->decoder().decoder().open_messages();
+  for (std::size_t i = 0; i < summary.errors.size(); ++i) summary.errors[i] += errors_[i];
+}
+
+Summary Replay::account(std::span<Replay* const> parts, LoopCounts loop,
+                        std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  const Replay& first = *parts.front();
+  Summary summary = first.summary_;
+  summary.captures = loop.captures;
+  summary.faults = loop.faults.size();
+  summary.stopped = loop.stopped;
+  summary.seconds = loop.seconds;
+  std::vector<const Problem*> problems;
+  std::size_t problem_count = 0;
+  for (const Replay* part : parts) {
+    part->add_to(summary);
+    problem_count += part->problem_count_;
+    for (std::size_t i = 0; i < std::min(part->problem_count_, kNamedProblems); ++i) {
+      problems.push_back(&part->problems_[i]);
+    }
   }
-  for (const auto& channel : feed_) {
-    summary_.incomplete += channel->decoder().decoder().open_messages();
-    summary_.channels.push_back(channel->count());
+  const std::size_t count = parts.size();
+  for (std::size_t i = 0; i < first.flows_.groups().size(); ++i) {
+    const Replay& owner = *parts[i % count];
+    summary.groups.push_back({first.flows_.groups()[i], owner.groups_[i / count].datagrams, owner.numbers_.count(i)});
   }
-  for (std::size_t i = 0; i < std::min(problem_count_, kNamedProblems); ++i) {
-    summary_.problems.push_back(words(problems_[i], sources));
+  for (std::size_t i = 0; i < first.options_.feed.size(); ++i) {
+    summary.channels.push_back(parts[i % count]->feed_[i / count]->count());
   }
-  summary_.problems.insert(summary_.problems.end(), faults_.begin(), faults_.end());
-  summary_.problems_unnamed = problem_count_ - std::min(problem_count_, kNamedProblems);
-  return std::move(summary_);
+  std::stable_sort(problems.begin(), problems.end(), [](const Problem* a, const Problem* b) {
+    const auto key = [](const Place& place) {
+      return std::tuple(place.packet, place.is_taken, place.is_taken ? 0 : place.channel);
+    };
+    return key(a->place) < key(b->place);
+  });
+  problems.resize(std::min(problems.size(), kNamedProblems));
+  for (const Problem* problem : problems) summary.problems.push_back(first.words(*problem, sources));
+  summary.problems.insert(summary.problems.end(), loop.faults.begin(), loop.faults.end());
+  summary.problems_unnamed = problem_count - problems.size();
+  return summary;
 }
 
 void Replay::run_source(std::span<Replay* const> replays, std::size_t index, ingest::PacketSource& source) {
   Replay& first = *replays.front();
-  for (Replay* replay : replays) {
-    replay->source_index_ = index;
-    replay->source_ = &source;
-  }
+  for (Replay* replay : replays) replay->source_ = &source;
   ingest::Packet packet;
   while (first.may_go_on()) {
     const ingest::Next next = source.next(packet);
-    if (next == ingest::Next::Fault) first.take_fault(source);
+    if (next == ingest::Next::Fault) first.loop_.faults.push_back(source.fault().message);
     if (next != ingest::Next::Packet) break;
     if (!first.wait_for(packet)) continue;
-    for (Replay* replay : replays) replay->take_packet(packet, source.time_quality());
+    for (Replay* replay : replays) replay->take_packet(packet, index, source.time_quality());
   }
   for (Replay* replay : replays) {
-    ++replay->summary_.captures;
+    ++replay->loop_.captures;
     replay->earlier_bytes_ += source.progress().bytes_total;
     replay->source_ = nullptr;
   }
@@ -172,26 +221,20 @@ void Replay::run_merged(std::span<Replay* const> replays,
   while (first.may_go_on()) {
     const ingest::Next next = merger.next(packet);
     if (next == ingest::Next::End) break;
-    for (Replay* replay : replays) replay->source_index_ = merger.source();
     const ingest::PacketSource& source = *sources[merger.source()];
     if (next == ingest::Next::Fault) {
-      first.take_fault(source);
+      first.loop_.faults.push_back(source.fault().message);
     } else if (first.wait_for(packet)) {
-      for (Replay* replay : replays) replay->take_packet(packet, source.time_quality());
+      for (Replay* replay : replays) replay->take_packet(packet, merger.source(), source.time_quality());
     }
   }
-  for (Replay* replay : replays) replay->summary_.captures += sources.size();
+  for (Replay* replay : replays) replay->loop_.captures += sources.size();
 }
 
 bool Replay::may_go_on() noexcept {
   summary_.stopped = stop_.load(std::memory_order_relaxed);
   summary_.limited = options_.limit != 0 && counts_.datagrams >= options_.limit;
   return !summary_.stopped && !summary_.limited;
-}
-
-void Replay::take_fault(const ingest::PacketSource& source) {
-  ++summary_.faults;
-  faults_.push_back(source.fault().message);
 }
 
 /// Waits for the packet's time if the replay is paced, and reports progress. False: the replay is to stop.
@@ -206,8 +249,10 @@ bool Replay::wait_for(const ingest::Packet& packet) {
   return true;
 }
 
-void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_quality) {
-  if (summary_.packets++ == 0) summary_.first_arrival_ns = packet.arrival_ns;
+void Replay::take_packet(const ingest::Packet& packet, std::size_t source, record::TimeQuality time_quality) {
+  source_index_ = source;
+  place_ = {.packet = ++summary_.packets};
+  if (summary_.packets == 1) summary_.first_arrival_ns = packet.arrival_ns;
   summary_.last_arrival_ns = packet.arrival_ns;
   summary_.packet_bytes += packet.frame.size();
 
@@ -215,14 +260,15 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
   const net::Verdict verdict = net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram);
   const bool accepted = verdict == net::Verdict::Accepted;
   const feed::LineTarget* line = nullptr;
-  if (!feed_.empty()) {
+  if (!options_.feed.empty()) {
     set_.tick(packet.arrival_ns);
-    line = set_.find(datagram.destination, datagram.source.address);
+    line = lines_.find(datagram.destination, datagram.source.address);
     if (line == nullptr && datagram.destination.port != 0) {  // a port of 0 could not be read
       ++summary_.filtered;
       return;
     }
   }
+  place_.is_taken = true;
   if (accepted ? !filter_.accepts(datagram.destination) : !filter_.may_accept(datagram.destination)) {
     ++summary_.filtered;
     return;
@@ -234,13 +280,14 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
   }
   summary_.ignored_bytes += datagram.ignored_bytes;
   if (line != nullptr) {
+    if (!is_own(line->channel)) return;
     const feed::Received received{.payload = datagram.payload,
                                   .arrival_ns = packet.arrival_ns,
                                   .t_ns = packet.arrival_ns,
                                   .number = packet.number,
                                   .time_quality = time_quality,
                                   .source = datagram.source.address};
-    return set_.take(*line, received);
+    return set_.take({.channel = line->channel / options_.parts, .line = line->line}, received);
   }
   PacketInfo info{.arrival_ns = packet.arrival_ns, .number = packet.number, .time_quality = time_quality};
   take_of_group(datagram, info);
@@ -249,23 +296,27 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
 /// A frame that holds no datagram we could decode. If one of a known group was in it, its channel has lost data.
 void Replay::lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group) {
   if (net::verdict_class(verdict) == net::VerdictClass::Other) return;
-  note({.source = source_index_,
-        .packet = packet.number,
-        .verdict = verdict,
-        .captured_bytes = packet.frame.size(),
-        .original_bytes = packet.original_bytes,
-        .group = group});
-  if (const auto channel = flows_.find(group)) groups_[*channel].decoder.invalidate();
+  if (is_first_part()) {
+    note({.source = source_index_,
+          .packet = packet.number,
+          .verdict = verdict,
+          .captured_bytes = packet.frame.size(),
+          .original_bytes = packet.original_bytes,
+          .group = group});
+  }
+  const auto channel = flows_.find(group);
+  if (channel && is_own(*channel)) groups_[*channel / options_.parts].decoder.invalidate();
 }
 
 void Replay::take_of_group(const net::Datagram& datagram, PacketInfo& info) {
   const auto channel = flows_.channel(datagram.destination);
   if (!channel) {
-    if (summary_.ungrouped++ == 0)
+    if (summary_.ungrouped++ == 0 && is_first_part())
       note({.source = source_index_, .packet = info.number, .group = datagram.destination});
     return;
   }
-  Group& group = groups_[*channel];
+  if (!is_own(*channel)) return;
+  Group& group = groups_[*channel / options_.parts];
   ++group.datagrams;
   info.channel = *channel;
   const net::Preamble preamble = net::read_preamble(options_.framing, datagram.payload);
@@ -284,7 +335,7 @@ void Replay::take_of_group(const net::Datagram& datagram, PacketInfo& info) {
 
 void Replay::decode_error(const Outcome& outcome, const PacketInfo& info,
                           std::span<const std::byte> datagram) noexcept {
-  ++summary_.errors[static_cast<std::size_t>(outcome.error)];
+  ++errors_[static_cast<std::size_t>(outcome.error)];
   note({.source = source_index_,
         .packet = info.number,
         .outcome = outcome,
@@ -295,7 +346,8 @@ void Replay::malformed(const Outcome& outcome, const PacketInfo& info, std::span
   decode_error(outcome, info, datagram);
 }
 
-void Replay::note(const Problem& problem) {
+void Replay::note(Problem problem) {
+  problem.place = place_;
   if (problem_count_ < kNamedProblems) problems_[problem_count_] = problem;
   ++problem_count_;
 }

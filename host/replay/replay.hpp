@@ -17,6 +17,7 @@
 #include "host/feed/channel/datagram_decoder.hpp"
 #include "host/feed/channel/stage.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/feed/description/line_table.hpp"
 #include "host/feed/framing/framing.hpp"
 #include "host/feed/packet/flow_table.hpp"
 #include "host/ports/packet_source.hpp"
@@ -44,9 +45,6 @@ struct Progress {
   double seconds = 0;     ///< Since the start.
   bool finished = false;  ///< The last call.
 
-  [[nodiscard]] double packets_per_second() const noexcept {
-    return seconds > 0 ? static_cast<double>(packets) / seconds : 0;
-  }
   /// Nothing while there is no ground for a guess.
   [[nodiscard]] std::optional<double> seconds_left() const noexcept;
 };
@@ -65,6 +63,10 @@ struct Options {
   feed::ChannelOptions channel_options = {};  ///< Of a feed's channels.
   std::uint16_t image_generation = 0;
   std::uint16_t channels = 256;  ///< Maximum number of groups; each has its own channel and dictionary.
+  /// Of several replays of the same packets, each with its own part of the channels: every `parts`th from `part` on.
+  /// Part 0 also counts the packets. See parallel.hpp.
+  std::uint16_t part = 0;
+  std::uint16_t parts = 1;
   std::uint64_t progress_interval_ns = 100'000'000;
   std::function<void(const Progress&)>
       on_progress;  ///< Called about so often, from the thread that runs; may be empty.
@@ -91,12 +93,38 @@ class Replay : private feed::Watcher {
   [[nodiscard]] static std::vector<Summary> run_together(
       std::span<Replay* const> replays, std::span<const std::unique_ptr<ingest::PacketSource>> sources);
 
+  /// A place in the replay, to put the records and problems of several parts in order.
+  struct Place {
+    std::uint64_t packet = 0;   ///< Counted from 1 over all sources.
+    bool is_taken = false;      ///< The packet's own; else of windows that closed at its time, by channel.
+    std::uint16_t channel = 0;  ///< Of problems; position in the feed.
+  };
+  /// Where it is now.
+  [[nodiscard]] const Place& place() const noexcept { return place_; }
+
+  // The steps of run, for callers with their own loop.
+  /// A packet of source `source`.
+  void take_packet(const ingest::Packet& packet, std::size_t source, record::TimeQuality time_quality);
+  /// There are no more: what waits is decoded.
+  void finish() noexcept;
+  /// What the loop itself knows.
+  struct LoopCounts {
+    std::uint64_t captures = 0;
+    std::vector<std::string> faults;
+    bool stopped = false;
+    double seconds = 0;
+  };
+  /// The account of all `parts`, in the order of their numbers.
+  [[nodiscard]] static Summary account(std::span<Replay* const> parts, LoopCounts loop,
+                                       std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+
   /// Ends run soon; from another thread or a signal handler.
   void request_stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
 
  private:
   /// A problem as it occurred; formatted at the end.
   struct Problem {
+    Place place = {};
     std::size_t source = 0;
     std::uint64_t packet = 0;
     net::Verdict verdict = net::Verdict::Accepted;  ///< The frame's, if it is the problem.
@@ -114,15 +142,16 @@ class Replay : private feed::Watcher {
   static void run_merged(std::span<Replay* const> replays,
                          std::span<const std::unique_ptr<ingest::PacketSource>> sources);
   [[nodiscard]] bool may_go_on() noexcept;
-  void take_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
-  void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
+  [[nodiscard]] bool is_first_part() const noexcept { return options_.part == 0; }
+  [[nodiscard]] bool is_own(std::size_t channel) const noexcept { return channel % options_.parts == options_.part; }
+  void add_to(Summary& summary) const;
   void take_of_group(const net::Datagram& datagram, PacketInfo& info);
   void decode_error(const Outcome& outcome, const PacketInfo& info,
                     std::span<const std::byte> datagram) noexcept override;
   void malformed(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept override;
   void lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group);
-  void note(const Problem& problem);
+  void note(Problem problem);
   [[nodiscard]] std::string words(const Problem& problem,
                                   std::span<const std::unique_ptr<ingest::PacketSource>> sources) const;
   void report_progress(bool finished);
@@ -146,14 +175,15 @@ class Replay : private feed::Watcher {
   };
   net::GroupFilter filter_;
   net::FlowTable flows_;
-  std::vector<Group> groups_;  ///< By channel.
+  std::vector<Group> groups_;  ///< Its own, by channel / parts.
   MissingNumbers numbers_;     ///< By channel; not of a feed, whose arbiters count.
 
   /// A channel of a feed.
   class FeedChannel final : public feed::Watcher {
    public:
-    FeedChannel(Replay& replay, const feed::Channel& description)
+    FeedChannel(Replay& replay, const feed::Channel& description, std::uint16_t index)
         : replay_(replay),
+          index_(index),
           decoder_(description, replay.options_.channel_options, replay.target_, replay.counts_, *this) {}
     [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
     [[nodiscard]] ChannelCount count() const;
@@ -161,25 +191,31 @@ class Replay : private feed::Watcher {
    private:
     void decode_error(const Outcome& outcome, const PacketInfo& info,
                       std::span<const std::byte> datagram) noexcept override {
+      replay_.place_.channel = index_;
       replay_.decode_error(outcome, info, datagram);
     }
     void malformed(const Outcome& outcome, const PacketInfo& info,
                    std::span<const std::byte> datagram) noexcept override {
+      replay_.place_.channel = index_;
       replay_.malformed(outcome, info, datagram);
     }
     void run_begins(const arbitrate::NewRun& /*run*/, bool is_reset) noexcept override { resets_ += is_reset ? 1 : 0; }
 
     Replay& replay_;
+    std::uint16_t index_;  ///< In the feed.
     std::uint64_t resets_ = 0;
     feed::ChannelDecoder decoder_;
   };
-  std::vector<std::unique_ptr<FeedChannel>> feed_;
-  feed::ChannelSet set_;  ///< The decoders of feed_, in the same order.
+  feed::LineTable lines_;                           ///< Of all channels.
+  std::vector<std::unique_ptr<FeedChannel>> feed_;  ///< Its own, by channel / parts.
+  feed::ChannelSet set_;                            ///< The decoders of feed_, in the same order.
 
-  Summary summary_;
+  Place place_;
+  Summary summary_;                          ///< Of packets; the first part's is complete.
+  std::array<std::uint64_t, 256> errors_{};  ///< By ErrorCode.
   std::array<Problem, kNamedProblems> problems_{};
   std::size_t problem_count_ = 0;
-  std::vector<std::string> faults_;
+  LoopCounts loop_;
 
   std::atomic<bool> stop_ = false;
   std::size_t source_index_ = 0;

@@ -1,41 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
+#include "host/os/shm/shared_words.hpp"
 #include "host/ring/protocol.hpp"
 
 namespace stopbit::ring {
 
-/// Real shared memory: atomic words with the memory orders of protocol.hpp.
-struct SharedMemory {
-  template <Step step>
-  static std::uint64_t load(const std::uint64_t& word) noexcept {
-    return __atomic_load_n(&word, builtin_order(order_of(step)));
-  }
-
-  template <Step step>
-  static void store(std::uint64_t& word, std::uint64_t value) noexcept {
-    __atomic_store_n(&word, value, builtin_order(order_of(step)));
-  }
-
-  /// ThreadSanitizer does not support fences; every access around them is atomic, so it misses nothing.
-  template <Step step>
-  static void fence() noexcept {
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
-    __atomic_thread_fence(builtin_order(order_of(step)));
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-  }
-
- private:
-  static constexpr int builtin_order(Order order) {
-    return order == Order::Acquire ? __ATOMIC_ACQUIRE : order == Order::Release ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
-  }
-};
+/// The ring in real shared memory.
+using SharedMemory = os::SharedWords<Step, order_of>;
 
 /// Prefetches a cache line that will be written soon.
 inline void prefetch_to_write(const void* line) noexcept {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "decoder/record/layout.hpp"
+#include "host/os/shm/shared_words.hpp"
 #include "host/ring/layout.hpp"
 
 /// How a writer and its readers use the words they share, and in which memory order: ring.md in C++. Both sides are
@@ -46,7 +47,7 @@ enum class Step : std::uint8_t {
 };
 inline constexpr std::size_t kSteps = static_cast<std::size_t>(Step::FindNumberAgain) + 1;
 
-enum class Order : std::uint8_t { Relaxed, Acquire, Release };
+using os::Order;
 
 constexpr Order order_of(Step step) {
   switch (step) {

@@ -263,7 +263,7 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
   delivered_ += records;
   if (seat_ != kSeats && core_.position() != before) move_cursor();
   if (records == 0) return poll;
-  if (poll == Poll::Lost || poll == Poll::Damaged) pending_ = poll;  // told next time
+  if (poll == Poll::Lost || poll == Poll::Damaged) pending_ = poll;  // reported next time
   return Poll::Record;
 }
 

@@ -161,12 +161,16 @@ Result<ReaderRegistration> ReaderRegistration::create(std::string_view ring, std
   content.version = kSignVersion;
   content.pid = static_cast<std::uint32_t>(::getpid());
   content.magic = kSignMagic;
-  // Not over another of this process and name: each is to be seen. A stranger may have taken the name.
+  // Not over another of this process and name: each is to be seen. A stranger may have taken the name, and the writer
+  // may remove the stranger's file at any moment.
   for (int tries = 1; !made.link_to(sign.file_, path); ++tries) {
+    const int problem = errno;
     struct stat status {};
-    const bool is_foreign =
-        errno == EEXIST && ::lstat(path.c_str(), &status) == 0 && status.st_uid != ::geteuid() && tries < kTries;
-    if (!is_foreign) return Failure{os::system_error("name", path)};
+    const bool is_taken_by_us = ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+    if (problem != EEXIST || is_taken_by_us || tries == kTries) {
+      errno = problem;
+      return Failure{os::system_error("name", path)};
+    }
     std::uint32_t number = 0;
     if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) return Failure{os::system_error("name", path)};
     path = (folder / (begins + std::to_string(::getpid()) + '-' + std::to_string(number))).string();

@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "host/os/clock.hpp"
 #include "host/ring/cursor.hpp"
 #include "host/ring/spin.hpp"
 
@@ -25,12 +26,6 @@ constexpr std::uint64_t kLookIntervalNs = 10'000'000;
 constexpr int kSpins = 1000;
 constexpr long kNapNs = 50'000;
 constexpr std::int64_t kTickNs = 100'000'000;
-
-std::uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 void nap() noexcept {
   const timespec time{.tv_sec = 0, .tv_nsec = kNapNs};
@@ -82,7 +77,7 @@ std::uint64_t Seats::grant(std::uint64_t need, std::uint64_t want) {
       Spin::pause();
       continue;
     }
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (next_look_ns == 0) {
       for (Reader& reader : readers_) reader.moved_ns = now;
     }
@@ -127,16 +122,14 @@ void Seats::release_seats() {
 /// Whether the folder may hold other files than at the last look. Its time has the grain of the kernel's tick.
 bool Seats::has_changed() noexcept {
   struct stat status {};
-  timespec now{};
   if (::stat(folder_.c_str(), &status) != 0) {
     // The last reader of the ring before this one has taken it away.
     if (errno == ENOENT) (void)make_readers_folder(folder_);  // seen at the next look; without it no reader gets a seat
     return false;
   }
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
-  const std::int64_t changed_ns = ns(status.st_mtim);
-  const bool is_old = changed_ns == changed_ns_ && ns(now) - changed_ns > kTickNs;
+  const auto now_ns = static_cast<std::int64_t>(os::wall_clock_ns());
+  const std::int64_t changed_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  const bool is_old = changed_ns == changed_ns_ && now_ns - changed_ns > kTickNs;
   changed_ns_ = changed_ns;
   return !is_old;
 }
@@ -165,7 +158,7 @@ void Seats::admit(const std::string& name, std::uint64_t claim) {
   }
   const Mark begin = begin_mark(claim);
   reader.position = begin.number;
-  reader.moved_ns = now_ns();
+  reader.moved_ns = os::monotonic_clock_ns();
   reader.seat = static_cast<std::size_t>(free_seat - header_.seats);
   Seat& seat = header_.seats[reader.seat];
   seat.ticket = cursor.ticket;

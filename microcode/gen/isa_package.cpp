@@ -35,7 +35,7 @@ std::string constant(std::string_view prefix, std::string_view name, unsigned bi
   return out + " = " + std::to_string(bits) + "'d" + std::to_string(value) + ";\n";
 }
 
-/// A function of the data-op that tells a set of them from the others.
+/// A function of the data-op that is true for a set of them.
 template <class Predicate>
 std::string test(std::string_view name, std::string_view meaning, Predicate holds) {
   std::string rows;

@@ -51,7 +51,7 @@ std::vector<FieldPlace> field_places() {
   record(Section::Profiles, [](auto& v) { describe_profile(v, ProfileEntry{}); });
   record(Section::Blocks, [](auto& v) { describe_block(v, Block{}); });
   record(Section::Templates, [](auto& v) { describe_template(v, Template{}); });
-  record(Section::Nodes, [](auto& v) { describe_node(v, Node{}); });
+  record(Section::Nodes, [](auto& v) { describe_node(v, SchemaNode{}); });
   record(Section::Types, [](auto& v) { describe_type(v, TypeInfo{}); });
   record(Section::Elements, [](auto& v) { describe_element(v, Element{}); });
   record(Section::Sources, [](auto& v) { describe_source(v, Source{}); });

@@ -163,7 +163,7 @@ struct Instruction {
   std::uint16_t target = 0;       ///< Address, block or table, as the control-op says.
   bool pair = false;              ///< May issue together with the next instruction. Software ignores it.
   KnownBit known = KnownBit::No;  ///< In profile programs: the bit, which is then not taken from the map.
-  bool predicate = false;         ///< A hint: the bit is hard to predict. No engine acts on it.
+  bool predicate = false;         ///< A hint: the bit is hard to predict.
 
   bool operator==(const Instruction&) const = default;
 };

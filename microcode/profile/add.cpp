@@ -15,7 +15,7 @@ using isa::Instruction;
 
 /// A bit is hard to predict if the rarer outcome has this share.
 constexpr double kUnpredictable = 0.15;
-/// Fewer outcomes tell nothing.
+/// Fewer outcomes prove nothing.
 constexpr std::uint64_t kFewestOutcomes = 100;
 
 struct Candidate {

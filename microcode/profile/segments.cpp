@@ -17,10 +17,10 @@ class Namer {
  public:
   explicit Namer(const Program& program) : program_(program), parents_(program.nodes.size(), kNone) {
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-      const Node& node = program.nodes[i];
+      const SchemaNode& node = program.nodes[i];
       for (std::size_t k = i + 1; k < node.end; k = program.nodes[k].end) parents_[k] = i;
       if (node.block == kNoBlock || node.word == isa::kNoWord) continue;
-      // A group's word may be that of a field inside, which comes later and tells more.
+      // A group's word may be that of a field inside, which comes later and is more specific.
       owners_.insert_or_assign({node.block, node.word}, i);
       const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
       if (is_decimal) owners_.insert_or_assign({node.block, node.word + 1U}, i);

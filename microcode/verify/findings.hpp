@@ -51,7 +51,7 @@ class WordClaims {
     std::vector<std::size_t> words;
     words.reserve(program.blocks.size());
     for (const Block& block : program.blocks) words.push_back(block.words);
-    for (const Node& node : program.nodes) {
+    for (const SchemaNode& node : program.nodes) {
       if (node.block >= words.size() || node.word >= limits::kMaxBlockWords) continue;
       const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
       const std::size_t end = node.word + (is_decimal ? std::size_t{2} : std::size_t{1});

@@ -327,7 +327,7 @@ class FlowCheck {
   void check_claim(WordClaim claim) {
     const Instruction& in = now();
     if (!require(claim.use != WordUse::Free, "word-not-in-schema", "no node of the schema owns the word")) return;
-    const Node& node = program_.nodes[claim.node];
+    const SchemaNode& node = program_.nodes[claim.node];
     if (claim.use == WordUse::Witness || in.op == DataOp::Nop) {
       require(claim.use == WordUse::Witness && in.op == DataOp::Nop, "word-type",
               "the words of optional groups, and only these, must be written by NOP");
@@ -349,7 +349,7 @@ class FlowCheck {
   }
 
   /// Of a field of a bit group: what its bits can hold is no more than the schema's type, or limited to it.
-  void check_bit_field(const Node& node) {
+  void check_bit_field(const SchemaNode& node) {
     const Instruction& in = now();
     const Constant& constant = program_.constants[in.constant];
     const bool is_signed = isa::type_of(in.op) == Type::S64;
@@ -371,7 +371,7 @@ class FlowCheck {
     }
   }
 
-  void check_field(const Node& node) {
+  void check_field(const SchemaNode& node) {
     const Instruction& in = now();
     if (isa::is_bit(in.op)) return check_bit_field(node);
     const Type type = isa::type_of(in.op);

@@ -31,7 +31,7 @@ class SchemaCheck {
     std::vector<std::size_t> open;  // groups and sequences around the node
     for (std::size_t i = first; i < end; ++i) {
       while (!open.empty() && program_.nodes[open.back()].end == i) open.pop_back();
-      const Node& node = program_.nodes[i];
+      const SchemaNode& node = program_.nodes[i];
       const std::size_t outer_end = open.empty() ? end : program_.nodes[open.back()].end;
       if (!require(node.end > i && node.end <= outer_end, i, "node-end", "the node does not end inside its parent"))
         return;
@@ -49,7 +49,7 @@ class SchemaCheck {
     }
   }
 
-  void check_node(std::size_t i, const Node& node) {
+  void check_node(std::size_t i, const SchemaNode& node) {
     require(node.source < program_.sources.size() || program_.templates[template_].supplied, i, "node-source",
             "no such source");
     require(node.unstored || parents_[i] == kNoParent || !program_.nodes[parents_[i]].unstored, i, "node-unstored",
@@ -68,8 +68,8 @@ class SchemaCheck {
   }
 
   /// Columns of other kinds of nodes must have their defaults.
-  void check_unused(std::size_t i, const Node& node, bool is_sequence) {
-    const Node defaults;
+  void check_unused(std::size_t i, const SchemaNode& node, bool is_sequence) {
+    const SchemaNode defaults;
     const bool field = node.kind == NodeKind::Field;
     const bool timestamp = field && node.type == FieldType::Timestamp;
     const bool named = field && (node.type == FieldType::Enum || node.type == FieldType::Set);
@@ -82,7 +82,7 @@ class SchemaCheck {
         i, "node-unused-column", "a column that this kind of node does not use is set");
   }
 
-  bool check_word(std::size_t i, const Node& node, std::size_t words) {
+  bool check_word(std::size_t i, const SchemaNode& node, std::size_t words) {
     if (!require(node.block < program_.blocks.size() && program_.blocks[node.block].template_index == template_, i,
                  "node-block", "the template has no such block")) {
       return false;
@@ -102,7 +102,7 @@ class SchemaCheck {
     }
   }
 
-  void check_field(std::size_t i, const Node& node) {
+  void check_field(std::size_t i, const SchemaNode& node) {
     if (!require(node.type <= FieldType::Timestamp, i, "node-type", "the type is unknown")) return;
     check_unused(i, node, false);
     if (node.type == FieldType::Timestamp) {
@@ -122,7 +122,7 @@ class SchemaCheck {
     if (decimal) claim(i, node.block, node.word + 1U, WordUse::Mantissa);
   }
 
-  void check_constant(std::size_t i, const Node& node) {
+  void check_constant(std::size_t i, const SchemaNode& node) {
     require(node.block == kNoBlock && node.word == isa::kNoWord && !node.optional, i, "node-unused-column",
             "a mandatory constant has no word");
     const bool decimal = node.type == FieldType::Decimal;
@@ -150,7 +150,7 @@ class SchemaCheck {
     }
   }
 
-  void check_group(std::size_t i, const Node& node) {
+  void check_group(std::size_t i, const SchemaNode& node) {
     check_unused(i, node, false);
     if (node.optional) {
       check_word(i, node, 1);
@@ -160,7 +160,7 @@ class SchemaCheck {
     }
   }
 
-  void check_sequence(std::size_t i, const Node& node) {
+  void check_sequence(std::size_t i, const SchemaNode& node) {
     check_unused(i, node, true);
     if (!check_word(i, node, 1)) return;
     claim(i, node.block, node.word, WordUse::Length);
@@ -174,16 +174,16 @@ class SchemaCheck {
 
   /// The word that shows whether an optional group is present: its own, or that of an item always present with it.
   void claim_witness(std::size_t i) {
-    const Node& group = program_.nodes[i];
+    const SchemaNode& group = program_.nodes[i];
     WordClaim& claim = claims_.at(group.block, group.word);
     if (claim.use == WordUse::Free) {
       claim = {WordUse::Witness, static_cast<std::uint16_t>(i)};
       return;
     }
-    const Node& owner = program_.nodes[claim.node];
+    const SchemaNode& owner = program_.nodes[claim.node];
     bool good = claim.use != WordUse::Witness && claim.node > i && claim.node < group.end && !owner.optional;
     for (std::size_t at = claim.node; good && parents_[at] != i; at = parents_[at]) {
-      const Node& parent = program_.nodes[parents_[at]];
+      const SchemaNode& parent = program_.nodes[parents_[at]];
       good = parent.kind == NodeKind::Group && !parent.optional;
     }
     require(good, i, "group-witness", "the word does not belong to a node that is always present with the group");

@@ -27,7 +27,7 @@ void SchemaWalk::add_template(const Program& program, const WordClaims& claims, 
     }
   };
   for (std::uint16_t i = item.first_node; i < item.end_node; ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     switch (node.kind) {
       case NodeKind::Field:
         if (node.constant) break;

@@ -158,7 +158,7 @@ void CodeMaker::body(std::size_t begin, std::size_t end) {
   }
 }
 
-void CodeMaker::field(const ir::Item& item, const Place& place) {
+void CodeMaker::field(const ir::Item& item, const ItemPlacement& place) {
   const ast::Field& field = *item.field;
   if (is_schema_constant(field)) return;
   open(place.opens);
@@ -186,7 +186,7 @@ void CodeMaker::field(const ir::Item& item, const Place& place) {
 
 void CodeMaker::group(std::size_t index) {
   const ir::Item& item = (*items_)[index];
-  const Place& place = layout_->places[index];
+  const ItemPlacement& place = layout_->places[index];
   std::size_t skip = 0;
   if (item.group->optional) {
     open(place.opens);
@@ -231,7 +231,7 @@ void CodeMaker::bit_group(std::size_t index) {
 
 void CodeMaker::sequence(std::size_t index) {
   const ir::Item& item = (*items_)[index];
-  const Place& place = layout_->places[index];
+  const ItemPlacement& place = layout_->places[index];
   const ast::Length& length = *item.length;
   open(place.opens);
   const ast::Name& name = length.name ? *length.name : item.group->name;

@@ -82,7 +82,7 @@ class CodeMaker {
   };
 
   void body(std::size_t begin, std::size_t end);
-  void field(const ir::Item& item, const Place& place);
+  void field(const ir::Item& item, const ItemPlacement& place);
   void group(std::size_t index);
   void bit_group(std::size_t index);
   void sequence(std::size_t index);

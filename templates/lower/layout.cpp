@@ -46,7 +46,7 @@ class Planner {
 
   void plan_group(std::size_t index, std::size_t map_depth, std::size_t loop_depth) {
     const ir::Item& item = items_[index];
-    Place& place = layout_.places[index];
+    ItemPlacement& place = layout_.places[index];
     place.inner_bits = check_bits(presence_bits(items_, index + 1, item.end), *item.range);
     std::optional<std::size_t> witness;
     if (item.group->optional) {
@@ -68,7 +68,7 @@ class Planner {
 
   void plan_sequence(std::size_t index, std::size_t map_depth, std::size_t loop_depth) {
     const ir::Item& item = items_[index];
-    Place& place = layout_.places[index];
+    ItemPlacement& place = layout_.places[index];
     take_words(index, 1);
     place.inner_bits = check_bits(presence_bits(items_, index + 1, item.end), *item.range);
     place.element_block = add_block(BlockKind::Element, *item.range);
@@ -145,7 +145,7 @@ class Planner {
   /// Until here they are counted from 0 in each block, whose number of words was not known.
   void number_unstored() {
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      Place& place = layout_.places[i];
+      ItemPlacement& place = layout_.places[i];
       if (items_[i].is_stored || place.block == kNoBlock) continue;
       place.word = static_cast<std::uint8_t>(place.word + blocks_[place.block].words);
     }

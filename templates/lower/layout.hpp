@@ -11,7 +11,7 @@
 namespace stopbit::templates::lower {
 
 /// Position of an item of a message.
-struct Place {
+struct ItemPlacement {
   std::uint16_t block = kNoBlock;  ///< Of the item's word, or of an optional group's witness.
   std::uint8_t word = isa::kNoWord;
   std::uint16_t opens = kNoBlock;          ///< Block that begins before the item's word.
@@ -22,8 +22,8 @@ struct Place {
 
 struct Layout {
   std::uint16_t root_block = 0;
-  std::uint16_t words = 0;    ///< Over all blocks: those that are stored.
-  std::vector<Place> places;  ///< One per item.
+  std::uint16_t words = 0;            ///< Over all blocks: those that are stored.
+  std::vector<ItemPlacement> places;  ///< One per item.
 };
 
 /// Lays out one message and appends its blocks. Reports what exceeds the limits of the instruction word (T1); the

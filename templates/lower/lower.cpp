@@ -179,8 +179,8 @@ class Lowering {
     const std::size_t base = program_.nodes.size();
     for (std::size_t i = 0; i < message.items.size(); ++i) {
       const ir::Item& item = message.items[i];
-      const Place& place = layouts_[message_index].places[i];
-      Node& node = program_.nodes.emplace_back();
+      const ItemPlacement& place = layouts_[message_index].places[i];
+      SchemaNode& node = program_.nodes.emplace_back();
       node.kind = item.kind;
       node.unstored = !item.is_stored;
       node.block = place.block;
@@ -200,7 +200,7 @@ class Lowering {
     program_.templates[message_index].end_node = static_cast<std::uint16_t>(program_.nodes.size());
   }
 
-  void describe(const ast::Field& field, Node& node) {
+  void describe(const ast::Field& field, SchemaNode& node) {
     node.type = field.type;
     node.optional = field.optional;
     node.unit = field.unit;
@@ -215,7 +215,7 @@ class Lowering {
     if (field.enumeration != ast::kNoEnumeration) node.type_info = type_info(field.enumeration);
   }
 
-  void describe(const ast::Group& group, Node& node) {
+  void describe(const ast::Group& group, SchemaNode& node) {
     node.optional = group.optional;
     node.id = group.id;
     node.name = names_.intern(group.name.text);

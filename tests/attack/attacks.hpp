@@ -15,7 +15,7 @@ struct Plan {
 };
 
 /// Every datagram of one and two bytes, for templates of every type, operator and presence: on a fresh dictionary, on
-/// one that a good message has filled, and behind the start of a message.
+/// one that a good message has filled, and after the start of a message.
 void attack_with_bytes(const Plan& plan, Counts& counts);
 
 /// Every bit of real messages turned, and every prefix of them.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kQuickTemplates = 50;
 constexpr std::size_t kAttempts = 3'000;
 
-/// Calls `run` with every tail of one and two bytes behind `start`.
+/// Calls `run` with every tail of one and two bytes after `start`.
 template <class Run>
 void for_each_tail(const Bytes& start, Run run) {
   Bytes bytes = start;

@@ -39,7 +39,7 @@ std::uint16_t index_near(std::uint16_t old, std::size_t count, Random& random) {
 
 template <class E>
 E other(Random& random, unsigned count) {
-  return static_cast<E>(random.below(count + 1));  // one that does not exist among them
+  return static_cast<E>(random.below(count + 1));  // including a value that does not exist
 }
 
 isa::DataOp random_op(Random& random) {
@@ -78,7 +78,7 @@ void change_instruction(Program& program, Instruction& in, Random& random) {
   }
 }
 
-/// Moves what points at or behind `address`.
+/// Moves what points at or past `address`.
 void shift_targets(Program& program, std::size_t address, int by) {
   const auto shift = [&](std::uint16_t& place) {
     if (place >= address) place = static_cast<std::uint16_t>(place + by);
@@ -141,7 +141,7 @@ void change_block(Program& program, Block& block, Random& random) {
   }
 }
 
-void change_node(Program& program, Node& node, Random& random) {
+void change_node(Program& program, SchemaNode& node, Random& random) {
   switch (random.below(15)) {
     case 0: node.kind = other<NodeKind>(random, 4); break;
     case 1: node.type = other<FieldType>(random, static_cast<unsigned>(FieldType::Timestamp) + 1); break;
@@ -270,7 +270,7 @@ Program noise_program(Random& random) {
     constexpr std::array kTypes = {FieldType::UInt32,  FieldType::Int32,   FieldType::UInt64,    FieldType::Int64,
                                    FieldType::Decimal, FieldType::Decimal, FieldType::Decimal,   FieldType::Decimal,
                                    FieldType::Ascii,   FieldType::Unicode, FieldType::ByteVector};
-    Node node;
+    SchemaNode node;
     const auto type = static_cast<std::size_t>(info.type);
     node.type = type < kTypes.size() ? kTypes[type] : FieldType::UInt32;
     node.optional = info.presence == isa::Presence::Opt;

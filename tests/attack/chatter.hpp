@@ -38,8 +38,8 @@ class Chatter {
   Bytes bytes_;
 };
 
-/// A message of this identifier that decodes without error on a fresh dictionary, the one with most fields that so many
-/// attempts find.
+/// A message of this identifier that decodes without error on a fresh dictionary, the one with most fields that
+/// `attempts` attempts find.
 [[nodiscard]] std::optional<Bytes> find_good_message(Target& target, std::uint32_t template_id, std::size_t attempts,
                                                      Chatter& chatter);
 

@@ -30,10 +30,10 @@ constexpr std::uint64_t kMessages = 100'000'000;
 constexpr std::size_t kDatagrams = 400;                             ///< For each program.
 constexpr std::size_t kCaptureDatagrams = 1'500;                    ///< For a program that takes long to make.
 constexpr std::size_t kMaxBytes = limits::kMaxDatagramBytes + 100;  ///< A little more than an engine takes.
-constexpr std::size_t kMaxCases = 10;                               ///< After so many it is enough.
+constexpr std::size_t kMaxCases = 10;                               ///< More would not help.
 constexpr unsigned kMaxSeconds = 600;                               ///< A program that duels longer hangs.
 
-/// A program, and datagrams that it decodes, one behind the other.
+/// A program, and datagrams that it decodes, one after another.
 struct Material {
   Feed feed;
   std::vector<Bytes> datagrams;
@@ -203,7 +203,7 @@ class Arena {
     feed.channels = static_cast<std::uint16_t>(random.chance(70) ? 1 : 2 + random.below(3));
     if (random.chance(10)) feed.limits = some_limits(random);
     if (random.chance(20)) change(feed, random, counts);
-    if (random.chance(30)) add_profiles(material);
+    if (random.chance(30)) add_profiles(material, random.chance(50));
     ++counts.targets;
     return duel(material, datagrams, random, counts);
   }
@@ -225,7 +225,7 @@ class Arena {
   }
 
   /// Programs for the maps of its own datagrams.
-  static void add_profiles(Material& material) {
+  static void add_profiles(Material& material, bool with_hints) {
     constexpr std::size_t kDatagramsCounted = 50;
     Feed& feed = material.feed;
     std::vector<cases::Datagram> datagrams;
@@ -233,6 +233,7 @@ class Arena {
       if (datagrams.size() < kDatagramsCounted) datagrams.push_back({bytes, 0});
     }
     Program profiled = cases::with_profiles(feed.program, engine_options(feed), datagrams);
+    if (with_hints) profiled = cases::with_hints(std::move(profiled));
     if (profiled.profiles.empty()) return;
     if (const verify::Report checked = verify::check(profiled); !checked.ok()) {
       fail("a program with profiles passes the verifier", feed.name + ": " + problems(checked));

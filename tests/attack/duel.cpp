@@ -97,7 +97,7 @@ Duel::Duel(const Feed& feed, std::vector<cases::TestedEngine> engines)
 }
 
 Move& Duel::next_move(std::uint16_t channel) {
-  if (moves_ == history_.size()) {  // a longer case helps nobody
+  if (moves_ == history_.size()) {  // a longer case is of no use
     for (std::uint16_t i = 0; i < feed_.channels; ++i) {
       for (const Side& side : sides_) side.engine->reset(i);
     }

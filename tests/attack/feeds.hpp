@@ -10,7 +10,7 @@
 #include "tests/attack/target.hpp"
 #include "tests/lib/random.hpp"
 
-/// What is there to be attacked.
+/// Targets of the attacks.
 namespace stopbit::attack {
 
 using Feeds = std::vector<std::unique_ptr<Feed>>;
@@ -26,7 +26,7 @@ using Feeds = std::vector<std::unique_ptr<Feed>>;
 /// The template sets of the fuzz targets: a book, reference data, every operator on every type, references.
 [[nodiscard]] Feeds fixed_feeds();
 
-/// One feed per type, operator and presence, with and without initial value: a single field and one behind it.
+/// One feed per type, operator and presence, with and without initial value: a single field and one after it.
 [[nodiscard]] Feeds cell_feeds();
 
 /// Random template sets, by seed.

@@ -1,13 +1,14 @@
 // stopbit_attack: attacks decoder, images and verifier, and says in one line of JSON what it did. A broken promise ends
-// it with status 1 and leaves a case behind.
+// it with status 1 and leaves a case file.
 
-#include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "tests/attack/attacks.hpp"
 #include "tests/attack/target.hpp"
+#include "tests/lib/arguments.hpp"
 
 namespace stopbit::attack {
 namespace {
@@ -29,23 +30,25 @@ constexpr Attack kAttacks[] = {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app("Attacks decoder, images and verifier.");
+  testing::Arguments arguments("Attacks decoder, images and verifier.");
   Plan plan;
   std::string keep = ".";
-  app.require_subcommand(1);
-  app.add_option("--seed", plan.seed, "another seed makes other random choices");
-  app.add_flag("--long", plan.is_long, "the long form");
-  app.add_option("--times", plan.times, "so many times the random attempts")->check(CLI::PositiveNumber);
-  app.add_option("--first", plan.first, "differential: begins with the program of this number");
-  app.add_option("--keep", keep, "folder for the case of a failure");
-  for (const Attack& attack : kAttacks) app.add_subcommand(attack.name, attack.about)->fallthrough();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  std::string name;
+  std::string about = "one of these:";
+  std::vector<std::string> names;
   for (const Attack& attack : kAttacks) {
-    if (!app.got_subcommand(attack.name)) continue;
+    names.emplace_back(attack.name);
+    about += std::string("\n    ") + attack.name + ": " + attack.about;
+  }
+  arguments.word("ATTACK", name, about, names);
+  arguments.number("--seed", plan.seed, "another seed makes other random choices");
+  arguments.flag("--long", plan.is_long, "the long form");
+  arguments.number("--times", plan.times, "so many times the random attempts", decltype(plan.times){1});
+  arguments.number("--first", plan.first, "differential: begins with the program of this number");
+  arguments.text("--keep", keep, "folder for the case of a failure");
+  if (const auto status = arguments.read(argc, argv)) return *status;
+  for (const Attack& attack : kAttacks) {
+    if (name != attack.name) continue;
     keep_cases_in(keep, attack.name);
     Counts counts;
     const auto begin = std::chrono::steady_clock::now();

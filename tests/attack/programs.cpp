@@ -23,7 +23,7 @@ Program make_program(const Feeds& feeds, cases::Random& random) {
   return program;
 }
 
-/// Message behind message, now and then more than a datagram may have.
+/// Message after message, now and then more than a datagram may have.
 Bytes long_datagram(Chatter& chatter, cases::Random& random) {
   constexpr std::uint64_t kMaxBytes = 70'000;
   const auto size = static_cast<std::size_t>(random.below(kMaxBytes));

@@ -8,18 +8,13 @@
 
 #include "decoder/record/json.hpp"
 #include "tests/attack/change_entities.hpp"
+#include "tests/lib/hex.hpp"
 #include "tests/lib/record_text.hpp"
 
 namespace stopbit::attack {
 namespace {
 
 constexpr std::uint64_t kPhase = 1ULL << 63;  ///< Of a tag word: the lap around the buffer.
-
-std::string hex(const Bytes& bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) text += fmt::format("{:02x} ", static_cast<unsigned>(byte));
-  return text;
-}
 
 /// But for the header, which tells of the packet.
 bool same_values(const std::vector<record::Slot>& a, const std::vector<record::Slot>& b) {
@@ -60,7 +55,7 @@ void RoundTrip::check(const std::vector<Bytes>& datagrams, std::string* text) {
       if (text != nullptr) require(printer.print(record, *text) == record::ReadError::None, "a record can be printed");
       const encode::Outcome encoded = encoder_.encode(record);
       if (!encoded.ok()) {
-        fail("what was decoded can be encoded", encode::error_text(schema_, encoded) + "\n" + hex(datagram),
+        fail("what was decoded can be encoded", encode::error_text(schema_, encoded) + "\n" + testing::hex(datagram),
              case_text(feed_, datagrams));
       }
       again.insert(again.end(), encoded.bytes.begin(), encoded.bytes.end());
@@ -72,7 +67,7 @@ void RoundTrip::check(const std::vector<Bytes>& datagrams, std::string* text) {
     if (!same) {
       fail("what was encoded decodes to the same values",
            fmt::format("{} messages, {} at {}\n{}\n{}", second.messages, code_text(second.error), second.offset_bytes,
-                       hex(datagram), hex(again)),
+                       testing::hex(datagram), testing::hex(again)),
            case_text(feed_, datagrams));
     }
     if (outcome.error != ErrorCode::None || outcome.dropped) break;

@@ -14,6 +14,7 @@
 #include "assembler/assembler.hpp"
 #include "decoder/engine/trace.hpp"
 #include "tests/attack/allocations.hpp"
+#include "tests/lib/hex.hpp"
 
 /// There in a build with sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
@@ -27,25 +28,25 @@ constexpr std::size_t kMaxBytes = 1U << 20;  ///< More than any datagram of an a
 constexpr std::size_t kJunkSlots = 4;
 constexpr std::uint64_t kJunk = 0xA5A5'A5A5'A5A5'A5A5;
 
-struct Keeper {
+struct CaseWriter {
   std::string folder = ".";
   std::string attack;
   const Attacked* attacked = nullptr;  ///< The one made last.
 };
 
-Keeper& keeper() {
-  static Keeper it;
+CaseWriter& case_writer() {
+  static CaseWriter it;
   return it;
 }
 
 /// Once, whoever calls first: an error within an error keeps nothing.
 void keep_case(std::string_view text) {
-  const Attacked* attacked = std::exchange(keeper().attacked, nullptr);
+  const Attacked* attacked = std::exchange(case_writer().attacked, nullptr);
   if (attacked == nullptr) return;
-  std::string name = keeper().attack + "-" + attacked->feed().name;
+  std::string name = case_writer().attack + "-" + attacked->feed().name;
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '-');
-  const std::filesystem::path path = std::filesystem::path(keeper().folder) / (name + ".case");
+  const std::filesystem::path path = std::filesystem::path(case_writer().folder) / (name + ".case");
   std::ofstream(path) << (text.empty() ? attacked->history() : std::string(text));
   std::fprintf(stderr, "the case is kept: %s\n", path.c_str());
 }
@@ -58,12 +59,6 @@ extern "C" void keep_case_of_signal(int number) {
   keep_case({});
   std::signal(number, SIG_DFL);
   std::raise(number);
-}
-
-std::string hex_line(const Bytes& bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) text += fmt::format("{:02x} ", static_cast<unsigned>(byte));
-  return text;
 }
 
 std::string_view reset_name(ResetRule rule) {
@@ -83,18 +78,18 @@ record::Schema schema_of(const Feed& feed) {
 
 /// Looks at every value and its bytes.
 struct Toucher : record::Visitor {
-  void field(const Node&, const record::Value& value) {
+  void field(const SchemaNode&, const record::Value& value) {
     sum += value.bits + static_cast<std::uint64_t>(value.exponent);
     for (const char c : value.bytes) sum += static_cast<unsigned char>(c);
   }
-  void begin_sequence(const Node&, std::uint32_t count) { sum += count; }
+  void begin_sequence(const SchemaNode&, std::uint32_t count) { sum += count; }
   std::uint64_t sum = 0;
 };
 
 }  // namespace
 
 void attacked_is(const Attacked* attacked) noexcept {
-  keeper().attacked = attacked;
+  case_writer().attacked = attacked;
 }
 
 EngineOptions engine_options(const Feed& feed) {
@@ -118,8 +113,8 @@ void fail(std::string_view promise, std::string_view detail, std::string_view ke
 }
 
 void keep_cases_in(const std::string& folder, std::string_view attack) {
-  keeper().folder = folder;
-  keeper().attack = attack;
+  case_writer().folder = folder;
+  case_writer().attack = attack;
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(keep_case_of_sanitizer);
   } else {
@@ -128,7 +123,7 @@ void keep_cases_in(const std::string& folder, std::string_view attack) {
   std::signal(SIGALRM, keep_case_of_signal);
 }
 
-/// Checks that what it is told lies in the datagram, and that what begins ends.
+/// Checks that each event lies in the datagram, and that what begins ends.
 class Watcher final : public trace::Observer {
  public:
   void begin(std::size_t bytes) {
@@ -217,7 +212,7 @@ Target::Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs,
 }
 
 Target::~Target() {
-  if (keeper().attacked == this) attacked_is(nullptr);
+  if (case_writer().attacked == this) attacked_is(nullptr);
 }
 
 void Target::reset() {
@@ -227,7 +222,7 @@ void Target::reset() {
 }
 
 Outcome Target::decode(std::span<const std::byte> datagram) {
-  if (history_size_ == kMaxHistory) history_size_ = 0;  // a case that long helps nobody
+  if (history_size_ == kMaxHistory) history_size_ = 0;  // a case that long is of no use
   history_[history_size_++].assign(datagram.begin(), datagram.end());
   sink_.clear();
   const std::span<const std::byte> copy = exact_copy(datagram);
@@ -322,7 +317,7 @@ std::string case_text(const Feed& feed, std::span<const Move> moves) {
   text += "-- bytes\n";
   for (const Move& move : moves) {
     const std::string channel = move.channel == 0 ? "" : fmt::format("({})", move.channel);
-    text += fmt::format("{}{} {}\n", move.is_reset ? "reset" : "packet", channel, hex_line(move.bytes));
+    text += fmt::format("{}{} {}\n", move.is_reset ? "reset" : "packet", channel, testing::hex(move.bytes));
   }
   return text + "-- records\n";
 }

@@ -24,16 +24,16 @@ using Bytes = std::vector<std::byte>;
 
 struct Feed;
 
-/// What is under attack when something goes wrong.
+/// The target under attack when something goes wrong.
 class Attacked {
  public:
   virtual ~Attacked() = default;
   [[nodiscard]] virtual const Feed& feed() const noexcept = 0;
-  /// What was done to it, as a case.
+  /// Its history, as a case.
   [[nodiscard]] virtual std::string history() const = 0;
 };
 
-/// Whose case is kept from now on; null: nobody's.
+/// The target whose case is kept from now on; null: none.
 void attacked_is(const Attacked* attacked) noexcept;
 
 /// A promise is broken: tells what and where, and keeps the case, or else that of what is under attack.
@@ -64,7 +64,7 @@ struct Feed {
 /// What an engine for the feed is made with.
 [[nodiscard]] EngineOptions engine_options(const Feed& feed);
 
-/// What is done to an engine: a datagram for a channel, or a reset of it.
+/// An input of an engine: a datagram for a channel, or a reset of it.
 struct Move {
   std::uint16_t channel = 0;
   bool is_reset = false;

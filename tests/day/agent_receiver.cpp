@@ -8,7 +8,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/views.hpp"
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
 #include "host/feed/description/arbiter_options.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "templates/compiler.hpp"
@@ -371,7 +371,7 @@ void AgentReceiver::take_gap(const appliance::AgentEvent& notice) {
   }
   heard.next = gap.first + gap.count;
   heard.ends_datagram();
-  const appliance::GapEntry entry = appliance::Keeper::entry_of(notice, descriptions_[notice.channel], kSilenceNs);
+  const appliance::GapEntry entry = appliance::Housekeeper::entry_of(notice, descriptions_[notice.channel], kSilenceNs);
   listener_.gap(notice.channel, gap,
                 {.cause = cause_of(entry.cause, gap.reason),
                  .stall_ns = entry.stall_ns,

@@ -69,7 +69,6 @@ ChannelPlan plan_channel(Random& random, std::size_t ports) {
   options.window_ns = one_of(random, {1 * kMs, 2 * kMs, 5 * kMs});
   options.room_packets = std::max(options.window_packets, one_of(random, {32U, 32U, 128U, 256U, 1'024U}));
   options.datagram_bytes = 128;
-  options.history = 4'096;
   options.switch_silence_ns = one_of(random, {60 * kMs, 100 * kMs, 200 * kMs});
   options.lines = {true, plan.lines == 2};
 

@@ -1,33 +1,37 @@
 #!/usr/bin/env python3
-"""Writes a copy of arbiter.cpp with faults that a switch puts in, for the program of mutants.
+"""Writes copies of the arbiter's files with faults that a switch puts in, for the program of mutants.
 
-Usage: mutants.py ARBITER_CPP TO_CPP TO_LIST
-Each fault replaces one expression or statement; one that no longer fits is listed as such, and the test fails.
+Usage: mutants.py TO_LIST TO_FOLDER SOURCE...
+Each fault replaces one expression or statement of one of them; one that no longer fits is listed as such, and the test
+fails. Copies are in the folder under the path that others include them by.
 """
+import pathlib
 import sys
 
 MUTANTS = [
     (1, "the silence of the present run is ignored", "std::max(silent_enough_at(stranger), shown_ns)", "shown_ns"),
-    (2, "no run is gone back to", "!options_.carousel && (goes_on != nullptr || stranger.is_late)", "false"),
+    (2, "no run is gone back to", "!options_.carousel && (old != nullptr || stranger.is_late)", "false"),
     (3, "a leap is believed on one packet", "from_top <= leap()", "true"),
     (4, "a wrap is taken for a step back",
-     "static_cast<std::int64_t>((difference & sign) != 0 ? difference | ~sequence_mask_ : difference)",
-     "static_cast<std::int64_t>(wire - (number & sequence_mask_))"),
+     "static_cast<std::int64_t>((difference & sign) != 0 ? difference | ~mask_ : difference)",
+     "static_cast<std::int64_t>(wire - (number & mask_))"),
     (5, "late packets are counted as duplicates", 
-     "    if (was_lost) late_by_.add(late_ns);\n    count_late(packet, late_ns, sink);", "++run_.packets.duplicate;"),
-    (7, "a second copy is not counted", "      ++run_.packets.duplicate;\n    }\n  } else if (before(number, next_)) {",
-     "    }\n  } else if (before(number, next_)) {"),
-    (8, "half as many packets wait", "if (waiting_ >= options_.window_packets &&", "if (waiting_ >= options_.window_packets / 2 &&"),
-    (9, "the window is half as long", "slots_[oldest_].packet.t_ns + options_.window_ns <= until_t_ns_",
-     "slots_[oldest_].packet.t_ns + options_.window_ns / 2 <= until_t_ns_"),
-    (10, "no window closes by its time", "slots_[oldest_].packet.t_ns + options_.window_ns <= until_t_ns_", "false"),
+     "  if (was_lost) late_by_.add(late_ns);\n  count_late(packet, late_ns, sink);", "++run_.packets.duplicate;"),
+    (7, "a second copy is not counted", "  } else if (!keeps_copy(packet, number)) {\n    ++run_.packets.duplicate;",
+     "  } else if (!keeps_copy(packet, number)) {\n    if (!ON) ++run_.packets.duplicate;"),
+    (8, "half as many packets wait", "held_.count() >= options_.window_packets &&",
+     "held_.count() >= options_.window_packets / (ON ? 2 : 1) &&"),
+    (9, "the window is half as long", "held_.oldest().packet.t_ns + options_.window_ns <= until_t_ns_",
+     "held_.oldest().packet.t_ns + options_.window_ns / 2 <= until_t_ns_"),
+    (10, "no window closes by its time", "held_.oldest().packet.t_ns + options_.window_ns <= until_t_ns_", "false"),
     (11, "gaps are not told", "  sink.gap(gap);", "  if (gap.count == 0) sink.gap(gap);"),
-    (12, "gaps are told one number short", "          .count = count,", "          .count = count - (count > 1 ? 1 : 0),"),
-    (13, "what was set aside is dropped at the switch", "    place(packet, number, sink);\n    free_slot(slot);",
-     "    ++run_.packets.malformed;\n    free_slot(slot);"),
-    (14, "conflicts are not told", "    sink.conflict(", "    if (conflicts_ == 0) sink.conflict("),
-    (15, "a second copy is not used", "  if (sink.deliver(packet, epoch_)) return true;",
-     "  if (sink.deliver(packet, epoch_) || true) return true;"),
+    (12, "gaps are told one number short", ".count = count,", ".count = count - (ON && count > 1 ? 1 : 0),"),
+    (13, "what was set aside is dropped at the switch", "    place(packet, number, sink);\n    slots_.free(slot);",
+     "    ++run_.packets.malformed;\n    slots_.free(slot);"),
+    (14, "conflicts are not told", "    sink.conflict(", "    if (!ON) sink.conflict("),
+    (15, "a second copy is not used", "  if (sink.deliver(packet, epoch_)) return Handed::Decoded;",
+     "  if (sink.deliver(packet, epoch_) || true) return Handed::Decoded;"),
+    (16, "a second copy is not kept while the first one waits", "held_.keep_copy(packet, number)", "false"),
     (17, "a run begins with its first packet, not its lowest", "  gathering_ = options_.ordered;", "  gathering_ = false;"),
     (18, "one line keeps the run alive", "alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);",
      "if (packet.line == Line::A) alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);"),
@@ -49,39 +53,40 @@ RECEIVER = [
 ]
 
 
+def switched(number: int, before: str, after: str) -> str:
+    """The text with the fault beside it. One that needs another form has the switch, ON, in its own text."""
+    switch = f"(::stopbit::day::mutant == {number})"
+    if "ON" in after:
+        return after.replace("ON", switch)
+    if before.rstrip().endswith(";"):
+        return f"{{ if {switch} {{ {after} }} else {{ {before} }} }}"
+    return f"({switch} ? ({after}) : ({before}))"
+
+
 def main() -> int:
-    text = open(sys.argv[1], encoding="utf-8").read()
+    texts = {source: open(source, encoding="utf-8").read() for source in sys.argv[3:]}
     rows = [(number, name, True) for number, name in RECEIVER]
-    edits = []
+    edits = {}  # (source, place): those who share a place are chained
     for number, name, before, after in MUTANTS:
-        at = text.find(before)
-        fits = at >= 0 and text.find(before, at + 1) < 0
+        found = [source for source, text in texts.items() if before in text]
+        fits = len(found) == 1 and texts[found[0]].count(before) == 1
         rows.append((number, name, fits))
         if fits:
-            edits.append((at, number, before, after))
-    # Several faults may share a place: they are chained.
-    for at in sorted({edit[0] for edit in edits}, reverse=True):
-        here = [edit for edit in edits if edit[0] == at]
-        before = max((edit[2] for edit in here), key=len)
-        is_statement = before.rstrip().endswith((";", "{", ","))
+            edits.setdefault((found[0], texts[found[0]].find(before)), []).append((number, before, after))
+    for (source, at), here in sorted(edits.items(), reverse=True):
+        before = max((old for _, old, _ in here), key=len)
         new = before
-        for _, number, old, after in here:
-            switch = f"(::stopbit::day::mutant == {number})"
-            if old.rstrip().endswith("{"):  # the part of a block: a switch inside would not nest
-                new = new.replace("++run_.packets.duplicate;", f"if (!{switch}) ++run_.packets.duplicate;")
-            elif old.rstrip().endswith(","):
-                new = new.replace("count,", f"count - ({switch} && count > 1 ? 1 : 0),")
-            elif old.rstrip().endswith("("):
-                new = f"    if (!{switch}) " + old.lstrip()
-            elif is_statement:
-                new = f"{{ if {switch} {{ {after} }} else {{ {new} }} }}"
-            else:
-                new = f"({switch} ? ({after}) : ({new}))" if not old.startswith("if (") else new.replace(
-                    "waiting_ >= options_.window_packets", f"waiting_ >= options_.window_packets / ({switch} ? 2 : 1)")
-        text = text[:at] + new + text[at + len(before):]
-    with open(sys.argv[2], "w", encoding="utf-8") as out:
-        out.write('#include "tests/day/mutant.hpp"\n' + text)
-    with open(sys.argv[3], "w", encoding="utf-8") as out:
+        for number, _, after in here:
+            new = switched(number, new, after)
+        text = texts[source]
+        texts[source] = text[:at] + new + text[at + len(before):]
+    for source, text in texts.items():
+        path = pathlib.Path(source)
+        to = pathlib.Path(sys.argv[2], *path.parts[-4:])  # host/feed/arbitrate/NAME
+        to.parent.mkdir(parents=True, exist_ok=True)
+        start = text.find("#include")
+        to.write_text(text[:start] + '#include "tests/day/mutant.hpp"\n' + text[start:], encoding="utf-8")
+    with open(sys.argv[1], "w", encoding="utf-8") as out:
         out.write("".join(f'{{{number}, "{name}", {str(fits).lower()}, {RARE.get(number, 1)}}},\n'
                           for number, name, fits in sorted(rows)))
     return 0

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   int missed = 0;
   for (const Mutant& what : kMutants) {
     if (!what.fits) {
-      fmt::print("{:3} {}: does not fit arbiter.cpp any more (mutants.py)\n", what.number, what.name);
+      fmt::print("{:3} {}: does not fit the arbiter any more (mutants.py)\n", what.number, what.name);
       ++missed;
       continue;
     }

@@ -179,7 +179,9 @@ void Oracle::killed() {
     channel.told_gaps.clear();
     for (Run& run : day_.runs[i]) {
       for (Number& number : run.numbers) {
-        if (number.told != Number::Told::Nothing) continue;
+        // What a leap or another run had left out may have come since, and waited to be believed.
+        const bool has_come_since = number.told == Number::Told::Lost && number.any_order > number.lost_order;
+        if (number.told != Number::Told::Nothing && !has_come_since) continue;
         number.has_died = number.has_died || number.any_low_ns != kNever;
         number.low_ns.fill(kNever);
         number.high_ns.fill(kNever);
@@ -290,7 +292,9 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   const std::uint8_t chunk = static_cast<std::uint8_t>(packet.preamble.chunk);
   const bool is_retry = channel.may_retry && channel.cursor && sequence == ((*channel.cursor - 1) & channel.mask);
   channel.may_retry = !identity.is_whole;
-  if (is_retry) {
+  if (is_retry && !channel.run) {
+    channel.pending.pop_back();  // the copy that did not decode
+  } else if (is_retry) {
     --channel.number;
   } else if (chunk == 1) {
     if (channel.chunk != 0) fail(index, fmt::format("{} begins before the one before it is whole", sequence));
@@ -584,7 +588,8 @@ bool Oracle::is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) c
   if (number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) return false;
   const auto near = static_cast<std::size_t>(believed(plan));
   for (std::size_t i = at - std::min(at, near); i <= at + near && i < run.numbers.size(); ++i) {
-    if (i != at && run.numbers[i].any_order < number.lost_order && run.numbers[i].is_far) return false;
+    const Number& other = run.numbers[i];
+    if (i != at && other.any_order < number.lost_order && (other.is_far || other.is_of_new_address)) return false;
   }
   return true;
 }
@@ -636,10 +641,9 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
     if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_aside) continue;
     // Which cycle a packet of the second line belongs to is known by how its cycle began.
     if (plan.mode == Mode::Carousel && plan.lines == 2) continue;
-    // A second copy is of use if the first one has been found not to decode, and nothing after it is delivered.
-    if (number.has_broken_copy &&
-        (!plan.options.ordered || plan.options.chunks || number.is_aside || whole_at(number) <= number.lost_order ||
-         whole_by(number) >= number.any_low_ns + plan.options.window_ns)) {
+    // A second copy is of use while nothing after it is delivered. What is set aside keeps the first copy only.
+    if (number.has_broken_copy && (!plan.options.ordered || plan.options.chunks || number.is_aside || number.is_far ||
+                                   whole_by(number) >= number.any_low_ns + plan.options.window_ns)) {
       continue;
     }
     if (number.told == Number::Told::Lost && !number.is_aside && !number.has_died && !number.is_told_late &&
@@ -662,9 +666,9 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         number.is_told_late) {
       continue;
     }
-    // One packet far from all others is believed by nobody.
-    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_far &&
-        is_alone(plan, run, i)) {
+    // One packet far from all others, or from a new address, is believed by nobody.
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap &&
+        (number.is_far || number.is_of_new_address) && is_alone(plan, run, i)) {
       continue;
     }
     // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose

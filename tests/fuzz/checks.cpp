@@ -95,7 +95,7 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
   Run run;
   std::uint64_t number = 0;
   for (const std::vector<std::byte>& datagram : datagrams) {
-    // Memory of exactly this size, so that the sanitizer sees a read behind it.
+    // Memory of exactly this size, so that the sanitizer sees a read past its end.
     const auto copy = std::make_unique<std::byte[]>(datagram.size());
     std::copy(datagram.begin(), datagram.end(), copy.get());
     PacketInfo info;

@@ -19,7 +19,7 @@ void require(bool holds, std::string_view promise, std::string_view detail = {})
 /// A verified program: image and listing give it again, byte for byte.
 void check_round_trips(const Program& program);
 
-/// The input of a fuzz target, taken apart from the front. Reads zeros behind its end.
+/// The input of a fuzz target, taken apart from the front. Reads zeros past its end.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -44,7 +44,7 @@ std::vector<std::vector<std::byte>> take_datagrams(Input& input);
 /// Of a target whose input ends in datagrams: where they begin. For mutate_entities.cpp.
 std::size_t datagrams_begin(std::span<const std::uint8_t> input);
 
-/// What came of a run of datagrams.
+/// Outcome of a run of datagrams.
 struct Run {
   std::vector<Outcome> outcomes;
   std::vector<cases::Record> records;

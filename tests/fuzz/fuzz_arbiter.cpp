@@ -31,7 +31,7 @@ class Take {
   std::size_t at_ = 0;
 };
 
-/// What is delivered and what is told as missing follow each other without a hole, in every run.
+/// Delivered numbers and numbers reported missing follow each other without a hole, in every run.
 class Checker final : public arbitrate::Sink {
  public:
   Checker(std::uint8_t bits, bool some_fail)
@@ -47,12 +47,11 @@ class Checker final : public arbitrate::Sink {
     }
     if (!has_numbers_) return true;
     const std::uint64_t sequence = packet.preamble.sequence & mask_;
-    const bool is_other_copy = failed_ && sequence == *failed_ && packet.line != failed_line_;
+    const bool is_other_copy = failed_ && sequence == *failed_;
     failed_.reset();
     if (is_other_copy) return true;
     if (some_fail_ && packet.preamble.chunks == 1 && packet.number % 3 == 0) {
       failed_ = sequence;
-      failed_line_ = packet.line;
     }
     if (packet.preamble.chunk == 1) {
       fuzz::require(chunk_ == chunks_, "a number goes on whole");
@@ -77,6 +76,7 @@ class Checker final : public arbitrate::Sink {
     running_ = true;
     epoch_ = run.epoch;
     next_.reset();
+    failed_.reset();  // a number of the new run is no copy of the old one's
   }
   void reset(const arbitrate::NewRun& run) noexcept override { epoch(run); }
 
@@ -85,7 +85,6 @@ class Checker final : public arbitrate::Sink {
   bool has_numbers_;
   bool some_fail_;  ///< Some packets do not decode.
   std::optional<std::uint64_t> failed_;
-  Line failed_line_ = Line::A;
   bool running_ = false;
   std::uint16_t epoch_ = 0;
   std::optional<std::uint64_t> next_;
@@ -118,6 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t now = 1'000'000;
   std::uint64_t sequence = take.number(8);
   std::uint64_t number = 0;
+  std::uint32_t source = 0;
   std::array<std::byte, 7> bytes{};
   while (!take.empty()) {
     const std::uint8_t what = take.byte();
@@ -130,10 +130,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 4: arbiter.tick(now, checker); continue;
       case 5: arbiter.announce(take.number(1)); continue;
       case 6: arbiter.finish(checker); continue;
+      case 7: source = take.byte() & 7U; continue;  // 0 = unknown; more than a run remembers
       default: sequence += what & 3; break;
     }
     arbitrate::Packet packet;
     packet.line = static_cast<Line>(what % 3);
+    packet.source = source;
     packet.number = ++number;
     packet.arrival_ns = now;
     bytes.fill(static_cast<std::byte>(number));

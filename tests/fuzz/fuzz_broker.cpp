@@ -1,5 +1,5 @@
 // Whatever a client says to the broker of its node, whatever it passes, and whatever it writes into its pages: the
-// broker answers or closes, and when the client is gone nothing of it is left. Another port goes on.
+// broker answers or closes, and when the client has exited nothing of it is left. Another port goes on.
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -139,7 +139,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t what = input.byte();
   const std::uint8_t set = input.byte();
   if (what % 3 == 0) {
-    // Exactly as many bytes as there are, so that a sanitizer sees a read behind them.
+    // Exactly as many bytes as there are, so that a sanitizer sees a read past their end.
     const std::span<const std::byte> rest = input.rest();
     const std::vector<std::byte> slots(rest.begin(), rest.end());
     const stopbit_status status =

@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t number = 0;
   while ((next = source.value()->next(packet)) == ingest::Next::Packet) {
     fuzz::require(packet.number == ++number, "packets are counted from 1");
-    // A copy of exactly this size: a sanitizer sees a read behind it.
+    // A copy of exactly this size: a sanitizer sees a read past its end.
     const std::vector<std::byte> frame(packet.frame.begin(), packet.frame.end());
     net::Datagram datagram;
     const net::Verdict verdict = net::parse_frame(packet.link, frame, packet.original_bytes, datagram);

@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Bytes> datagrams;
   std::string lines;
   for (const cases::Record& record : records) {
-    // Memory of exactly this size, so that the sanitizer sees a read behind it.
+    // Memory of exactly this size, so that the sanitizer sees a read past its end.
     const auto slots = std::make_unique<record::Slot[]>(record.size());
     std::copy(record.begin(), record.end(), slots.get());
     encoder.begin_datagram();

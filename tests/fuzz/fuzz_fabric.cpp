@@ -28,7 +28,7 @@ Address address_of(std::uint8_t name) {
   return Address(4, std::byte{name});
 }
 
-/// Puts the checksum behind a frame; one of Links has none.
+/// Appends the checksum to a frame; one of Links has none.
 void seal(std::vector<std::byte>& frame) {
   if (frame.size() < sizeof(FabricHead) || frame[offsetof(FabricHead, kind)] == std::byte{0}) return;
   const std::uint32_t checksum = fabric_checksum(frame);
@@ -61,7 +61,7 @@ class Wires final : public FabricWires {
     require(share <= kNodes && uses[to] > 0);
     const FabricRead read = read_head(frame);
     require(read.head.version == kFabricVersion);
-    // Who has no checksum is told so without one.
+    // A peer without checksums gets its answer without one.
     const bool is_bare = frame.size() == sizeof(FabricRefused) && read.head.kind == FabricKind::Refused;
     require(read.fault == FabricFault::None || is_bare);
     last[to].assign(frame.begin(), frame.end());
@@ -122,7 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::memset(join.reserved, 0, sizeof(join.reserved));
         std::memcpy(frame.data(), &join, sizeof(join));
       }
-      // Who has heard the ticket, or knows the incarnation.
+      // A peer that has heard the ticket, or knows the incarnation.
       if ((kind & 16U) != 0 && frame.size() >= 24) {
         std::uint64_t proof = self.incarnation;
         const auto& heard = wires.last[source];

@@ -1,5 +1,6 @@
 // Templates and messages that fit them, both made from choices that the input steers; then the messages, changed entity
-// by entity. What was sent comes out, whatever comes out can be encoded, and everything else is an error with a name.
+// by entity. Messages that were sent come out, whatever comes out can be encoded, and everything else is an error with
+// a name.
 
 #include "tests/attack/change_entities.hpp"
 #include "tests/attack/feeds.hpp"

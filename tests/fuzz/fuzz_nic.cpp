@@ -22,11 +22,12 @@ void require(bool holds) {
 
 class Sink final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId from, Channel, std::span<const std::byte> packet) override {
+  [[nodiscard]] std::uint8_t early(NodeId from, VirtualChannel, std::span<const std::byte> packet) override {
     require(from < 2 && packet.size() <= 256);
     return static_cast<std::uint8_t>(packet.size());
   }
-  [[nodiscard]] bool ordered(NodeId from, Channel, std::span<const std::byte> packet, std::uint8_t status) override {
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel, std::span<const std::byte> packet,
+                             std::uint8_t status) override {
     require(from < 2 && (status == 0 || status == static_cast<std::uint8_t>(packet.size())));
     return packet.size() % 7 != 6;  // some are never taken
   }
@@ -47,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CommandSource source(memory.page());
   std::uint64_t now = 0;
   Links other(network.port(0), LinkOptions{});
-  (void)other.send(1, Channel::Low, std::array<std::byte, 1>{}, false, now);
+  (void)other.send(1, VirtualChannel::Low, std::array<std::byte, 1>{}, false, now);
   for (int i = 0; i < 4; ++i) {
     network.set_time(now += 1'000);
     (void)other.step(sink, now);
@@ -66,7 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::memcpy(memory.span().data() + where, chunk, length);
     } else if (kind % 4 == 1 && (kind & 8U) != 0) {  // something to acknowledge
       const auto packet = std::as_bytes(std::span(chunk, std::min(length, links.packet_bytes())));
-      (void)links.send(0, (kind & 16U) != 0 ? Channel::High : Channel::Low, packet, (kind & 32U) != 0, now);
+      (void)links.send(0, (kind & 16U) != 0 ? VirtualChannel::High : VirtualChannel::Low, packet, (kind & 32U) != 0,
+                       now);
     } else if (kind % 4 == 1) {
       std::vector<Command> commands(length % 70);
       for (Command& command : commands) command.operation = static_cast<Operation>(1 + kind % 6);

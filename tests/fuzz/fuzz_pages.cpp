@@ -1,4 +1,4 @@
-// Whatever stands in the pages of a port while its process reads them: mailboxes, notifications and events give out no
+// Any contents of a port's pages while its process reads them: mailboxes, notifications and events give out no
 // more than there is, lengths lie within the longest message, commands go in or do not, and every call ends.
 
 #include <algorithm>
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kind % 4 == 0 && length > 2) {  // anything anywhere, but for the counts of events: those are the node's word
       const std::size_t where = (std::size_t{chunk[0]} << 8U | chunk[1]) % (PageLayout::kEventsAt - 256);
       std::memcpy(memory.span().data() + where, chunk + 2, length - 2);
-    } else if (kind % 4 == 1 && length >= 8) {  // statuses of slots, one behind the other
+    } else if (kind % 4 == 1 && length >= 8) {  // statuses of slots, one after another
       const std::size_t ring = (kind & 4U) != 0 ? PageLayout::kHighAt : PageLayout::kLowAt;
       for (std::size_t i = 0; i + 8 <= length; i += 8) {
         const std::size_t slot = (std::size_t{kind} / 8 + i / 8) % PageLayout::kMailboxSlots;

@@ -39,7 +39,7 @@ void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t 
   }
 }
 
-void change_node(Node& node, std::uint8_t field, std::uint64_t value) {
+void change_node(SchemaNode& node, std::uint8_t field, std::uint64_t value) {
   const auto number = static_cast<std::uint16_t>(value);
   switch (field % 13) {
     case 0: node.kind = static_cast<NodeKind>(value % 5); break;
@@ -100,7 +100,7 @@ void change(Program& program, fuzz::Input& input) {
         if (field % 4 == 2) entry.template_index = number;
         if (field % 4 == 3) entry.entry = number;
       });
-    case 8: return change_entry(program.nodes, index, [&](Node& node) { change_node(node, field, value); });
+    case 8: return change_entry(program.nodes, index, [&](SchemaNode& node) { change_node(node, field, value); });
     case 9:
       return change_entry(program.templates, index, [&](Template& item) {
         if (field % 5 == 0) item.root_block = number;

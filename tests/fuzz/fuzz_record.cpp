@@ -33,7 +33,7 @@ std::string print(Printer printer, std::span<const record::Slot> slots, ReadErro
   return text.substr(6);
 }
 
-/// The walk that generated views use to find what stands behind sequences: over a good record it ends where that ends.
+/// The walk that generated views use to find the fields after sequences: over a good record it ends where that ends.
 void check_walk(const view::Shape& shape, std::span<const record::Slot> slots) {
   const record::HeaderView header(slots[0]);
   const view::Template& item = shape.templates[header.template_index()];
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Input input({data, size});
   const Program& program = fuzz::fixed_program(input.byte());
   const std::span<const std::byte> bytes = input.rest();
-  // Exactly as many slots as there are, so that a sanitizer sees a read behind them.
+  // Exactly as many slots as there are, so that a sanitizer sees a read past their end.
   std::vector<record::Slot> slots(bytes.size() / sizeof(record::Slot));
   if (!slots.empty()) std::memcpy(slots.data(), bytes.data(), slots.size() * sizeof(record::Slot));
 

@@ -104,7 +104,7 @@ void patch(std::span<std::byte> bytes, std::span<const std::byte> with) {
               bytes.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-/// Node 0 has somebody who says anything, and an honest publisher; node 1 a subscriber of the first.
+/// Node 0 has a port that sends anything, and an honest publisher; node 1 a subscriber of the first.
 struct World {
   World()
       : name("fuzz-remote-" + std::to_string(::getpid())),
@@ -112,7 +112,7 @@ struct World {
         node(network.port(0), options()),
         other(network.port(1), options()),
         writer(required(ring::Writer::create(name, program(), {.slot_count = kSlots}))),
-        hostile(required(Port::open(node, 0))) {
+        hostile(required(NodePort::open(node, 0))) {
     PublisherOptions how;
     how.rings = {{"ring", name, "token"}};
     how.subscribers = 2;
@@ -215,7 +215,7 @@ struct World {
   Node node;
   Node other;
   ring::Writer writer;
-  std::unique_ptr<Port> hostile;
+  std::unique_ptr<NodePort> hostile;
   std::unique_ptr<Publisher> publisher;
   std::vector<std::byte> honest;
   PortMemory segment;
@@ -293,7 +293,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)world.hostile->send(0, publisher, bytes, world.now);
         break;
       }
-      case 10: {  // the ring that the subscriber has asked for is there
+      case 10: {  // the ring that the subscriber wants exists
         std::vector<std::byte> bytes =
             to_bytes(AcceptNear{world.asked ? world.asked->session : 0, world.writer.epoch()});
         patch(bytes, chunk);
@@ -323,7 +323,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       case 4: patch(world.segment.span().first(world.honest.size()), chunk); break;
       case 5: world.put(chunk); break;  // a message of any bytes in the channel
-      case 6: {                         // one that was good
+      case 6: {                         // a good one
         std::vector<std::byte> bytes(sizeof(BatchHead) + 2 * record::kSlotBytes);
         BatchHead head;
         head.slots = 2;

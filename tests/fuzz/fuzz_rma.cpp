@@ -1,6 +1,6 @@
 // Whatever a port writes into its commands, and whatever another node puts into its packets: only bytes inside of the
-// window change, and only for who knows its capability; answers change only what a Get has asked for; nothing is read
-// or written outside; everything ends.
+// window change, and only for a port that knows its capability; answers change only what a Get has asked for; nothing
+// is read or written outside; everything ends.
 
 #include <algorithm>
 #include <cstdlib>
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kind % 2 == 0) {  // a command, as it lies in the queue
       Command command;
       std::memcpy(&command, chunk.data(), std::min(length, sizeof(command)));
-      if (kind % 4 == 0) {  // of somebody who knows the window and its own memory
+      if (kind % 4 == 0) {  // from a port that knows the window and its own memory
         command.capability = window->capability;
         command.window = window->id;
         command.target_node %= 3;
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       origin.rma.start(1, command, now);
     } else {                                   // a packet of a node that lies, once in each way
-      const bool answers = (kind & 16U) != 0;  // it is for who has asked
+      const bool answers = (kind & 16U) != 0;  // it is for the requester
       Rma& victim = answers ? origin.rma : target.rma;
       const NodeId liar = answers ? 1 : 0;
       std::vector<std::byte> packet(chunk.begin(), chunk.end());
@@ -83,8 +83,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         header.source_vpid %= 12;
         std::memcpy(packet.data(), &header, sizeof(header));
       }
-      const std::uint8_t status = (kind & 4U) != 0 ? victim.early(liar, Channel::Low, packet) : std::uint8_t{0};
-      const Channel channel = (kind & 8U) != 0 ? Channel::High : Channel::Low;
+      const std::uint8_t status = (kind & 4U) != 0 ? victim.early(liar, VirtualChannel::Low, packet) : std::uint8_t{0};
+      const VirtualChannel channel = (kind & 8U) != 0 ? VirtualChannel::High : VirtualChannel::Low;
       (void)victim.ordered(liar, channel, packet, status);
     }
     step();

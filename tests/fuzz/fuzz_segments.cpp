@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       case 2: memory.page().word(PageWord::LowPosted).store(more < 200 ? value : value << 48U); break;
-      case 3: {  // a page is given back: nobody may write it from now on
+      case 3: {  // a page is given back: it must not be written from now on
         const std::size_t page = value % kDataPages;
         if (!atu.revoke(kOwner, addresses[1] + page * kPageBytes, 1)) break;
         const std::span<std::byte> bytes = segments.span().subspan(page * kPageBytes, kPageBytes);

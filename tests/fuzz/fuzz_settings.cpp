@@ -58,8 +58,7 @@ void check(const appliance::NicSettings& nic) {
   fuzz::require(nic.broker.empty() == nic.entitlements_file.empty(), "a broker has entitlements");
   check(nic.entitlements, nic.ring_names());
   for (const appliance::PublishSettings& one : nic.publish) {
-    fuzz::require(!one.name.empty() && one.name.size() <= remote::kMaxNameBytes, "a name for the protocol",
-                  one.name);
+    fuzz::require(!one.name.empty() && one.name.size() <= remote::kMaxNameBytes, "a name for the protocol", one.name);
     fuzz::require(one.to_shm || one.to_fabric, "a way to somebody");
     fuzz::require(!one.to_fabric || !nic.listen.empty(), "who publishes to others listens");
     fuzz::require(std::any_of(nic.rings.begin(), nic.rings.end(), [&](const auto& r) { return r.ring == one.ring; }),

@@ -1,4 +1,4 @@
-// Whatever stands in the inboxes of a network in shared memory, of whatever shape: what comes out has a length that was
+// Any contents of the inboxes of a network in shared memory, of any shape: what comes out has a length that was
 // said and no more bytes than there is room for, receiving and sending end, and an inbox that is none is not connected
 // to.
 
@@ -31,7 +31,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Nodes 0 and 1 are honest. What should be the inbox of node 2 is anybody's file.
+/// Nodes 0 and 1 are honest. The inbox of node 2 is a hostile file.
 struct World {
   World() {
     options.network = "fuzz-shm-" + std::to_string(::getpid());
@@ -57,7 +57,7 @@ struct World {
 
   ShmOptions options;
   std::array<std::unique_ptr<ShmTransport>, kStranger> nodes;
-  os::Descriptor inbox;  ///< Of node 0, as somebody else sees it.
+  os::Descriptor inbox;  ///< Of node 0, as another process sees it.
   os::Mapping mapping;
   std::size_t bytes = 0;
   std::vector<std::byte> pristine;
@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     at += 2 + length;
     switch (kind % 4) {
       case 0: patch(world.mapping.data() + kPageBytes, world.bytes - kPageBytes, chunk, length); break;
-      case 1: {  // node 1 sends, into what stands there now
+      case 1: {  // node 1 sends, into the present contents
         std::size_t sent = 0;
         for (const std::span frame(reinterpret_cast<const std::byte*>(chunk), length);
              sent <= kSlots && world.nodes[1]->send(0, frame);) {

@@ -16,7 +16,7 @@ using namespace stopbit;
 constexpr std::uint8_t kStopBit = 0x80;
 constexpr std::size_t kWhole = 255;  ///< A length that means the rest.
 
-/// One message, cut behind each stop bit.
+/// One message, cut after each stop bit.
 cases::RandomCase::Packet entities_of(const std::vector<std::byte>& datagram) {
   cases::RandomCase::Message entities(1);
   for (const std::byte byte : datagram) {

@@ -1,5 +1,5 @@
-// Tests that take minutes have two forms: a short one, which `./dev test` runs, and a long one, which `./dev nightly tests`
-// runs with STOPBIT_LONG=1 in the environment.
+// Tests that take minutes have two forms: a short one, which `./dev test` runs, and a long one, which `./dev nightly
+// tests` runs with STOPBIT_LONG=1 in the environment.
 #pragma once
 
 #include <cstdlib>

@@ -5,7 +5,7 @@
 
 namespace stopbit::cases {
 
-/// Memory between two pages that nobody may touch, so that whoever leaves it ends with a signal: native code too, which
+/// Memory between two protected pages, so that any access outside it ends with a signal: native code too, which
 /// no sanitizer watches.
 class GuardedMemory {
  public:

@@ -43,4 +43,11 @@ Program with_profiles(const Program& program, const EngineOptions& options, cons
   return out;
 }
 
+Program with_hints(Program program) {
+  for (isa::Instruction& in : program.code) {
+    in.predicate = in.known == isa::KnownBit::No && isa::info(in.op)->bit != isa::BitUse::None;
+  }
+  return program;
+}
+
 }  // namespace stopbit::cases

@@ -19,4 +19,7 @@ struct Datagram {
 [[nodiscard]] Program with_profiles(const Program& program, const EngineOptions& options,
                                     const std::vector<Datagram>& datagrams);
 
+/// The program with the hint that every presence bit is hard to predict: engines must do the same with it.
+[[nodiscard]] Program with_hints(Program program);
+
 }  // namespace stopbit::cases

@@ -8,7 +8,7 @@
 namespace stopbit::cases {
 
 /// Where tests take their choices from: a seed, which gives the same choices on every machine, or the bytes of a
-/// fuzzer, which then steers the choices. Behind the end of the bytes every choice is 0.
+/// fuzzer, which then steers the choices. After the end of the bytes every choice is 0.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : from_seed_(seed), is_seeded_(true) {}

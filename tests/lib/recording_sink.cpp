@@ -13,7 +13,7 @@ std::uint8_t tag_of(const record::Slot& slot, std::size_t word) {
   return static_cast<std::uint8_t>(slot.words[record::kTagWord] >> word * kWordBits);
 }
 
-/// Memory of sinks that are gone, for the next one of as many slots: new pages for each sink would take most of the
+/// Memory of destroyed sinks, for the next one of as many slots: new pages for each sink would take most of the
 /// time of a case.
 struct Spare {
   std::uint32_t slots = 0;

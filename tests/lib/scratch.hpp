@@ -6,7 +6,7 @@
 
 namespace stopbit::testing {
 
-/// A folder of its own in the system's temporary one ($TMPDIR), for this user alone. It and all that is in it are gone
+/// A folder of its own in the system's temporary one ($TMPDIR), for this user alone. It and its contents are removed
 /// with the object.
 class Scratch {
  public:

@@ -3,7 +3,7 @@
 namespace stopbit::cases {
 namespace {
 
-view::Form form_of(const Node& node) {
+view::Form form_of(const SchemaNode& node) {
   if (node.constant || node.unstored) return view::Form::Constant;
   if (node.kind != NodeKind::Field) return view::Form::Plain;
   switch (node.type) {
@@ -22,7 +22,7 @@ view::Form form_of(const Node& node) {
 
 ViewShape::ViewShape(const Program& program) {
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     bool is_flat = true;
     for (std::size_t inner = i + 1; inner < node.end; ++inner) {
       const NodeKind kind = program.nodes[inner].kind;

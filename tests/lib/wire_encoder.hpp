@@ -34,7 +34,7 @@ using Bytes = std::vector<std::uint8_t>;
 /// Length and bytes: byte vectors and Unicode strings. `text` absent = NULL.
 [[nodiscard]] Bytes encode_vector(std::optional<std::string_view> text, bool nullable);
 
-/// A bit group: values with their widths, packed from the first data bit, zeros behind the last.
+/// A bit group: values with their widths, packed from the first data bit, zeros after the last.
 [[nodiscard]] Bytes encode_bits(const std::vector<std::pair<unsigned, Int128>>& fields);
 
 }  // namespace stopbit::cases

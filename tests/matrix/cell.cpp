@@ -165,7 +165,7 @@ struct Expected {
   std::uint64_t incomplete = 0;
 };
 
-/// What came of it.
+/// Its outcome.
 struct Seen {
   std::vector<std::uint64_t> delivered;
   std::vector<Range> gaps;
@@ -293,7 +293,7 @@ class Log {
     return keys;
   }
 
-  /// The numbers all of whose chunks are there.
+  /// The numbers whose chunks have all arrived.
   [[nodiscard]] std::vector<std::uint64_t> whole(std::size_t run, const std::vector<std::uint64_t>& keys) const {
     std::vector<std::uint64_t> numbers;
     std::size_t count = 0;

@@ -16,7 +16,7 @@ enum class Scenario : std::uint8_t {
   Wrap,      ///< Sequence numbers pass 2^32 in the middle.
 };
 
-/// What tells packets apart.
+/// The key that distinguishes packets.
 enum class Keys : std::uint8_t {
   Numbers,
   Chunks,    ///< A number has 1 to 4 packets, which only go on together.
@@ -33,15 +33,15 @@ struct Cell {
   double reorder = 0;
   std::uint32_t depth = 1;
   double corrupt = 0;
-  std::uint64_t skew_ns = 0;  ///< Line B comes so much later.
+  std::uint64_t skew_ns = 0;  ///< Delay of line B.
   Scenario scenario = Scenario::Plain;
   Keys keys = Keys::Numbers;
 };
-/// A cell has so many packets at least: cycles must be longer than the window.
+/// Fewest packets of a cell: cycles must be longer than the window.
 inline constexpr std::uint64_t kMinPackets = 50'000;
 [[nodiscard]] std::string to_text(const Cell& cell);
 
-/// So many cells from the seed. Every value of every factor meets every value of every other one if there are enough,
+/// `count` cells from the seed. Every value of every factor meets every value of every other one if there are enough,
 /// but for carousels, which have no scenarios.
 [[nodiscard]] std::vector<Cell> cells(std::size_t count, std::uint64_t seed);
 
@@ -52,7 +52,7 @@ struct Coverage {
 };
 [[nodiscard]] Coverage coverage(const std::vector<Cell>& cells);
 
-/// What came of a cell.
+/// Outcome of a cell.
 struct Outcome {
   std::uint64_t received = 0;
   std::uint64_t delivered = 0;

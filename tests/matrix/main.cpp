@@ -2,24 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <optional>
+#include <limits>
 
+#include "tests/lib/arguments.hpp"
 #include "tests/matrix/cell.hpp"
 
 int main(int argc, char** argv) {
   std::size_t count = 24;
   std::uint64_t packets = 100'000;
   std::uint64_t seed = 1;
-  std::optional<std::size_t> only;
-  CLI::App app("Arbitrates streams on two bad lines and compares what is told with what the impairer's log implies.");
-  app.add_option("--cells", count, "How many cells")->check(CLI::Range(1, 100'000));
-  app.add_option("--packets", packets, "Packets sent in each")
-      ->check(CLI::Range(stopbit::matrix::kMinPackets, std::uint64_t{100'000'000}));
-  app.add_option("--seed", seed, "Of the choice of cells and of the impairments");
-  app.add_option("--only", only, "One cell, by its number");
-  CLI11_PARSE(app, argc, argv);
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  std::size_t only = kAll;
+  stopbit::testing::Arguments arguments(
+      "Arbitrates streams on two bad lines and compares what is told with what the impairer's log implies.");
+  arguments.number("--cells", count, "How many cells", std::size_t{1}, std::size_t{100'000});
+  arguments.number("--packets", packets, "Packets sent in each", std::uint64_t{stopbit::matrix::kMinPackets},
+                   std::uint64_t{100'000'000});
+  arguments.number("--seed", seed, "Of the choice of cells and of the impairments");
+  arguments.number("--only", only, "One cell, by its number");
+  if (const auto status = arguments.read(argc, argv)) return *status;
 
   using namespace stopbit::matrix;
   const std::vector<Cell> all = cells(count, seed);
@@ -28,7 +30,7 @@ int main(int argc, char** argv) {
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (only && *only != i) continue;
+    if (only != kAll && only != i) continue;
     const Outcome outcome = run(all[i], packets, seed * 1'000'003 + i);
     received += outcome.received;
     lost += outcome.lost;
@@ -47,6 +49,6 @@ int main(int argc, char** argv) {
   fmt::print(
       "{} cells of {} packets, seed {}: {} failed; {} packets received, {} numbers lost and told; {} of {} pairs "
       "of values met; {:.0f} s\n",
-      only ? 1 : all.size(), packets, seed, failed, received, lost, pairs.seen, pairs.pairs, seconds);
+      only != kAll ? 1 : all.size(), packets, seed, failed, received, lost, pairs.seen, pairs.pairs, seconds);
   return failed == 0 ? 0 : 1;
 }

@@ -24,7 +24,7 @@ class Arguments {
   }
   [[nodiscard]] std::uint64_t number(std::size_t index) { return to_number(at(index)); }
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != words_.size(); }
-  /// The word behind `name`, e.g. 3 of "pages 3".
+  /// The word after `name`, e.g. 3 of "pages 3".
   [[nodiscard]] const std::string& after(std::string_view name) { return at(find(name) + 1); }
   [[nodiscard]] std::uint64_t number_after(std::string_view name) { return to_number(after(name)); }
   [[nodiscard]] std::uint64_t to_number(std::string_view text) {

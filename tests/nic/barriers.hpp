@@ -40,7 +40,7 @@ class Barriers {
     }
     return false;
   }
-  /// The port is gone.
+  /// The port has closed.
   void kill(Place place) {
     for (auto& [name, members] : of_name_) {
       std::erase_if(members, [&](const Member& member) { return member.place == place; });
@@ -57,7 +57,7 @@ class Barriers {
       }
     }
   }
-  /// Who is through since this was asked last: "B: 0.1 1.2 are through".
+  /// Members that have passed since the last call: "B: 0.1 1.2 are through".
   [[nodiscard]] std::vector<std::string> news() {
     std::vector<std::string> lines;
     for (auto& [name, through] : news_) {

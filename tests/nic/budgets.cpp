@@ -38,7 +38,7 @@ class End {
   void issue(const Command& command) {
     if (CommandQueue(pages_.page()).insert({&command, 1}).reply != Reply::NoError) throw std::runtime_error("no room");
   }
-  /// What has come since the last time: messages and notifications.
+  /// Messages and notifications since the last call.
   std::size_t take() {
     std::size_t count = 0;
     Notification notification;
@@ -60,7 +60,7 @@ class End {
   std::array<std::byte, kMaxMessageBytes> inbox_{};
 };
 
-/// Who is told of it, which says that it has been done.
+/// The port that is notified of it, which shows that it has been done.
 struct Transfer {
   std::string_view name;
   const StepCosts* costs;

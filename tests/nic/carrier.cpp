@@ -85,7 +85,7 @@ class Shm final : public Network {
 /// Endpoints of libfabric in one thread, all connected before the first packet: the time of a case is not theirs.
 class Fabric final : public Network {
  public:
-  /// `program`: of what runs libfabric apart, for node 0, or nothing.
+  /// `program`: the program that runs libfabric in a process of its own, for node 0; or nothing.
   Fabric(std::size_t nodes, std::string provider, std::string program = {})
       : provider_(std::move(provider)), program_(std::move(program)), is_cut_(nodes), ends_(nodes) {
     for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
@@ -222,7 +222,7 @@ std::vector<Carrier> carriers() {
                            model("model, bad network, another seed", bad_line(), 1000)};
   if (!why_not_fabric().empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
-  all.push_back({"fabric, tcp, apart", [](std::size_t nodes) {
+  all.push_back({"fabric, tcp, isolated", [](std::size_t nodes) {
                    return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm", find_fabric_program().value());
                  }});
   all.push_back({"fabric, shm", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "shm"); }});

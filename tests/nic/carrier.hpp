@@ -25,7 +25,7 @@ class Network {
   /// From now on nothing leaves or reaches the node.
   virtual void cut(NodeId node) = 0;
   virtual void mend(NodeId node) = 0;
-  /// The node ends without a word, and another process takes its place, with another port. What is on its way still
+  /// The node dies, and another process takes its place, with another port. A frame on its way still
   /// arrives, wherever the carrier keeps it.
   virtual void restart(NodeId node) = 0;
 };

@@ -45,7 +45,7 @@ class Registered {
   std::unique_ptr<Storage[]> storage_;
 };
 
-/// A port as its process sees it: one that the broker opened for a client, or one of this process's memory.
+/// A port as its process sees it: a port that the broker opened for a client, or a port of this process's memory.
 struct HostPort {
   explicit HostPort(std::unique_ptr<Client> of) : client(std::move(of)), page(client->page()) {}
   HostPort() : memory(std::make_unique<PageMemory>()), page(memory->page()) {}

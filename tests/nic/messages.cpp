@@ -102,7 +102,7 @@ bool HostsScript::send_message(const Place& from, Arguments& arguments) {
   return true;
 }
 
-/// Equal ones behind each other are one line.
+/// Equal ones in a row are one line.
 void HostsScript::say_mail(const std::string& name, const Place& place, HostPort& port, Priority priority) {
   MailboxReader& page = priority == Priority::High ? port.high : port.low;
   SegmentReader* const segments = segments_at(place, priority);

@@ -26,13 +26,13 @@ constexpr std::uint64_t kPatienceNs = 30'000'000;  // of one step of a script
 /// Numbers the packets of each way, and sees that they come as they were sent.
 class Counter final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override {
+  [[nodiscard]] std::uint8_t early(NodeId from, VirtualChannel channel, std::span<const std::byte> packet) override {
     ++early_packets[{from, channel}];
     return static_cast<std::uint8_t>(number_of(packet));
   }
-  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override {
-    if (holds && channel == Channel::Low) return false;
+    if (holds && channel == VirtualChannel::Low) return false;
     const std::uint64_t number = number_of(packet);
     if (number != packets[{from, channel}]++ || (early_status != 0 && early_status != number % 256)) in_order = false;
     return true;
@@ -43,14 +43,14 @@ class Counter final : public PacketSink {
   }
   void rejoined(NodeId peer) override {
     back.push_back(peer);
-    for (const Channel channel : {Channel::Low, Channel::High}) {
+    for (const VirtualChannel channel : {VirtualChannel::Low, VirtualChannel::High}) {
       packets.erase({peer, channel});
       early_packets.erase({peer, channel});
     }
   }
 
-  std::map<std::pair<NodeId, Channel>, std::uint64_t> packets;
-  std::map<std::pair<NodeId, Channel>, std::uint64_t> early_packets;
+  std::map<std::pair<NodeId, VirtualChannel>, std::uint64_t> packets;
+  std::map<std::pair<NodeId, VirtualChannel>, std::uint64_t> early_packets;
   std::vector<NodeId> lost_peers;
   std::vector<NodeId> back;
   std::vector<NodeId> forgotten;  ///< Whose packets are to be numbered from 0 again.
@@ -226,7 +226,7 @@ class Script {
     } else {
       const std::uint64_t to = arguments.number(2);
       if (to >= links_.size()) return false;
-      const Channel channel = arguments.at(3) == "high" ? Channel::High : Channel::Low;
+      const VirtualChannel channel = arguments.at(3) == "high" ? VirtualChannel::High : VirtualChannel::Low;
       const std::uint64_t wanted = arguments.number(4);
       std::uint64_t sent = 0;
       SendResult result = SendResult::Sent;
@@ -255,7 +255,7 @@ class Script {
       const Counter& sink = sinks_[node];
       for (const auto& [way, count] : sink.packets) {
         const auto early = sink.early_packets.find(way);
-        say("node ", node, " has ", count, " from ", way.first, way.second == Channel::High ? " high" : " low",
+        say("node ", node, " has ", count, " from ", way.first, way.second == VirtualChannel::High ? " high" : " low",
             early == sink.early_packets.end() ? "" : ", early " + std::to_string(early->second));
       }
       if (!sink.in_order) say("node ", node, ": OUT OF ORDER");

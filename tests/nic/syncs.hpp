@@ -22,15 +22,15 @@ class Syncs {
                           const std::vector<Place>& members, const std::vector<std::unique_ptr<Host>>& hosts);
   /// Begins to acquire, release, wait or signal. False: there is no such member, or it is not its turn.
   [[nodiscard]] bool begin(const std::string& name, Place member, const std::string& what);
-  /// The port is gone, without a word.
+  /// The port dies without closing.
   void kill(Place port);
   /// The home's window is closed.
   [[nodiscard]] bool close_home(const std::string& name, const std::vector<std::unique_ptr<Host>>& hosts);
-  /// Lets all go on; true if somebody's state is another one now.
+  /// Steps all members; true if the state of one has changed.
   [[nodiscard]] bool step();
-  /// Those who wait look whether anybody died.
+  /// Waiting members look for dead ones.
   void grow_impatient();
-  /// What has become of members since this was asked last: "L: 1.2 holds", and the words of homes that changed.
+  /// Changes of members since the last call: "L: 1.2 holds", and the words of homes that changed.
   [[nodiscard]] std::vector<std::string> news();
 
  private:

@@ -3,7 +3,7 @@
 namespace stopbit::nic {
 namespace {
 
-/// The number behind `name`; without it, or with "any", the whole field is a wildcard.
+/// The number after `name`; without it, or with "any", the whole field is a wildcard.
 template <class Field>
 void read(Arguments& arguments, std::string_view name, Field& value, Field& mask) {
   if (!arguments.has(name) || arguments.after(name) == "any") {

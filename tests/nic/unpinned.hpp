@@ -12,7 +12,8 @@
 
 namespace stopbit::nic {
 
-/// Unpinned memory of a script: 16 pages of it are here at once, and its pager is awake or asleep as the script says.
+/// Unpinned memory of a script: 16 pages of it are resident at once, and its pager is awake or asleep as the script
+/// says.
 class Unpinned {
  public:
   static constexpr std::size_t kFrames = 16;

@@ -12,12 +12,12 @@
 namespace stopbit::cases {
 namespace {
 
-/// Both programs have the same nodes, so that a value can be told by the number of its node.
+/// Both programs have the same nodes, so that the number of its node identifies a value.
 class Shown : public record::Visitor {
  public:
   Shown(const record::Schema& schema, const Program& projected) : schema_(schema), projected_(projected) {}
 
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     if (!is_stored(node)) return;
     name("value", node);
     record::append_unsigned(text_, value.bits);
@@ -26,33 +26,35 @@ class Shown : public record::Visitor {
     text_ += '/';
     text_ += value.bytes;
   }
-  void begin_group(const Node& node) { show("group", node); }
-  void end_group(const Node& node) { show("end of group", node); }
-  void begin_sequence(const Node& node, std::uint32_t count) {
+  void begin_group(const SchemaNode& node) { show("group", node); }
+  void end_group(const SchemaNode& node) { show("end of group", node); }
+  void begin_sequence(const SchemaNode& node, std::uint32_t count) {
     if (!is_stored(node)) return;
     name("sequence", node);
     record::append_unsigned(text_, count);
   }
-  void begin_element(const Node& node, std::uint32_t /*index*/) { show("element", node); }
-  void end_sequence(const Node& node) { show("end of sequence", node); }
-  void begin_reference(const Node& node, const Template& item) {
+  void begin_element(const SchemaNode& node, std::uint32_t /*index*/) { show("element", node); }
+  void end_sequence(const SchemaNode& node) { show("end of sequence", node); }
+  void begin_reference(const SchemaNode& node, const Template& item) {
     show("reference", node);
     text_ += schema_.name(item.name);
   }
-  void end_reference(const Node& node) { show("end of reference", node); }
+  void end_reference(const SchemaNode& node) { show("end of reference", node); }
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  [[nodiscard]] bool is_stored(const Node& node) const { return !projected_.nodes[schema_.index_of(node)].unstored; }
-  void name(std::string_view what, const Node& node) {
+  [[nodiscard]] bool is_stored(const SchemaNode& node) const {
+    return !projected_.nodes[schema_.index_of(node)].unstored;
+  }
+  void name(std::string_view what, const SchemaNode& node) {
     text_ += '\n';
     text_ += what;
     text_ += ' ';
     record::append_unsigned(text_, schema_.index_of(node));
     text_ += ' ';
   }
-  void show(std::string_view what, const Node& node) {
+  void show(std::string_view what, const SchemaNode& node) {
     if (is_stored(node)) name(what, node);
   }
 
@@ -82,7 +84,7 @@ std::string place(const record::Schema& schema, const Outcome& outcome) {
   std::string text = std::string(code_text(outcome.error)) + " at " + std::to_string(outcome.offset_bytes) + " after " +
                      std::to_string(outcome.messages) + " messages, in template " +
                      std::to_string(outcome.template_index);
-  const Node* const owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
+  const SchemaNode* const owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
   if (owner != nullptr) text += ", node " + std::to_string(schema.index_of(*owner));
   if (outcome.dropped) text += ", dropped";
   return text;
@@ -123,7 +125,7 @@ std::string random_fields(const Program& whole, Random& random) {
     };
     for (std::size_t i = item.first_node; i < item.end_node; ++i) {
       while (!open.empty() && whole.nodes[open.back()].end == i) open.pop_back();
-      const Node& node = whole.nodes[i];
+      const SchemaNode& node = whole.nodes[i];
       add(whole.name(node.name), node.id);
       if (node.kind == NodeKind::Sequence) add(whole.name(node.length_name), node.length_id);
       if (node.kind == NodeKind::Group || node.kind == NodeKind::Sequence) open.push_back(i);

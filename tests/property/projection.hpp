@@ -15,7 +15,7 @@ namespace stopbit::cases {
 /// Always at least one, if the program has any.
 [[nodiscard]] std::string random_fields(const Program& whole, Random& random);
 
-/// Decodes the datagrams, on a fresh channel or as one stream, by both programs on every engine. What is stored must
+/// Decodes the datagrams, on a fresh channel or as one stream, by both programs on every engine. Stored fields must
 /// have the same values, and errors the same code, offset and field; only a record that is too long may differ.
 /// @returns the first difference, empty if there is none
 [[nodiscard]] std::string projection_problem(const Program& whole, const Program& projected,

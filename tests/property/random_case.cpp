@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/lib/hex.hpp"
 #include "tests/lib/wire_encoder.hpp"
 
 namespace stopbit::cases {
@@ -84,17 +85,6 @@ std::string digits(Int128 number) {
   return {text.rbegin(), text.rend()};
 }
 
-std::string hex(std::string_view bytes, std::string_view between = {}) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    if (!text.empty()) text += between;
-    text += kDigits[static_cast<unsigned char>(c) >> 4];
-    text += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return text;
-}
-
 /// As the JSON lines have it.
 std::string printed(Kind kind, const Value& value) {
   if (is_integer(kind)) return digits(value.number);
@@ -108,7 +98,7 @@ std::string printed(Kind kind, const Value& value) {
     }
     return "[" + names + "]";
   }
-  if (kind == Kind::ByteVector) return '"' + hex(value.text) + '"';
+  if (kind == Kind::ByteVector) return '"' + testing::hex(value.text, {}) + '"';
   if (is_text(kind)) return '"' + value.text + '"';
   std::string text = digits(value.mantissa);
   if (value.number > 0) return text + "e" + digits(value.number);
@@ -124,7 +114,7 @@ std::string printed(Kind kind, const Value& value) {
 /// As a `value` attribute has it. A decimal is normal already: its mantissa does not end in 0.
 std::string attribute(Kind kind, const Value& value) {
   if (is_integer(kind) || is_choice(kind)) return digits(value.number);
-  if (kind == Kind::ByteVector) return hex(value.text);
+  if (kind == Kind::ByteVector) return testing::hex(value.text, {});
   if (is_text(kind)) return value.text;
   if (value.number <= 0) return printed(kind, value);
   return digits(value.mantissa) + std::string(static_cast<std::size_t>(value.number), '0');
@@ -950,7 +940,7 @@ std::string case_text(const RandomCase& made) {
     text += "packet\n";
     for (const RandomCase::Message& message : packet) {
       for (const Bytes& entity : message) {
-        text += hex({reinterpret_cast<const char*>(entity.data()), entity.size()}, " ") + " ";
+        text += testing::hex({reinterpret_cast<const char*>(entity.data()), entity.size()}) + " ";
       }
       text.back() = '\n';
     }

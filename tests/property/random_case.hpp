@@ -57,7 +57,7 @@ struct Cell {
 /// its own, dictionary included; it shares the stop-bit encoder with the byte notation and nothing with compiler or
 /// engine.
 struct RandomCase {
-  using Message = std::vector<Bytes>;  ///< Its entities, presence maps among them, one behind the other.
+  using Message = std::vector<Bytes>;  ///< Its entities, presence maps among them, one after another.
   using Packet = std::vector<Message>;
 
   std::string template_text;

@@ -48,7 +48,7 @@ RULES = {
     "which": (SENTENCE + r"(?-i:Which)\b(?![^.]*\?)", "name the subject"),
     "behind": (r"(?<!fall )(?<!falls )(?<!fell )(?<!fallen )(?<!falling )(?<!is )(?<!are )\bbehind\b", "after, next"),
     "stands": (r"\b(?:stands?|stood|standing)\b(?! for\b)", "is, is in, is listed in"),
-    "told": (r"\b(?:is|are|was|were|be|been|being) (?:told|asked|given out)\b", "say who tells: the keeper logs, the reader sees"),
+    "told": (r"\b(?:is|are|was|were|be|been|being) (?:told|asked|given out)\b", "say who tells: the housekeeper logs, the reader sees"),
     "so many": (r"\bso (?:many|long|much)\b(?! that\b)|\bas many as (?:are|there)\b", "name the number or the parameter"),
     "nobody": (r"\b(?:nobody|somebody|anybody|everybody|no one)\b|" + SENTENCE + r"One that\b", "no process, another user, a packet that"),
     "is there": (r"\b(?:is|are|was|were) (?:there|here|gone)\b(?! (?:a|an|any|no)\b)", "exists, has arrived, has exited"),

@@ -22,7 +22,7 @@ class Words(unittest.TestCase):
             "which": ["It says which. Which field holds it is schema."],
             "behind": ["the message behind it", "Behind a gap packets wait"],
             "stands": ["the price stands in word 3", "Blocks stand in order"],
-            "told": ["the keeper is told", "they were asked"],
+            "told": ["the housekeeper is told", "they were asked"],
             "so many": ["at most so many bytes", "as many as are wanted"],
             "nobody": ["nobody reads it", "One that ends is lost"],
             "is there": ["if libfabric is there", "the process is gone"],

@@ -9,7 +9,7 @@
 
 namespace stopbit::cases {
 
-/// What came of a case: where it differs from its expectations, and what else went wrong.
+/// Outcome of a case: where it differs from its expectations, and what else went wrong.
 class Report {
  public:
   explicit Report(const CaseFile& file) : file_(file) {}

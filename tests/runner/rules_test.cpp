@@ -116,7 +116,7 @@ TEST(CaseRules, have_a_decode_case_for_every_instruction) {
 
 TEST(CaseRules, have_a_case_for_every_code) {
   std::set<std::string> provoked = provoked_codes();
-  provoked.insert("X15");  // of hardware with a program that nobody verified: cases have verified ones
+  provoked.insert("X15");  // of hardware with an unverified program: cases have verified ones
 #define STOPBIT_ERROR(enumerator, code, meaning) EXPECT_TRUE(provoked.contains(code)) << code << ": " << meaning;
 #include "microcode/base/error_code.def"
 #undef STOPBIT_ERROR

@@ -32,7 +32,7 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-/// `-- files NAME`: the text as it stands; `-- files NAME bytes`: the bytes that the byte notation gives.
+/// `-- files NAME`: the text as it is; `-- files NAME bytes`: the bytes that the byte notation gives.
 bool write_files(const CaseFile& file, const std::filesystem::path& folder, Report& report) {
   for (const Section& section : file.sections()) {
     if (section.name != "files") continue;

@@ -67,7 +67,7 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
     if (outcome.unreadable != record::ReadError::None) {
       report.fail("the encoder cannot read a record of ours: " + encode::error_text(schema.value(), outcome));
     } else if (!outcome.ok()) {
-      const Node* node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
+      const SchemaNode* node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
       const std::size_t column = reader.offset_of(outcome.slot, outcome.word) + 1;
       errors.push_back(code_or_error(outcome.error) + " at " + place + ":" + std::to_string(column) +
                        (node == nullptr ? "" : " field " + std::string(schema.value().owner_name(*node))));

@@ -87,6 +87,8 @@ struct Bench {
   /// The same, of the program with profile programs for the case's own maps.
   const std::vector<verify::TemplateCost> profiled_costs;
   const std::vector<TestedEngine> profiled_engines;
+  /// The same, of the program with hints.
+  const std::vector<TestedEngine> hinted_engines;
 
   const GuardedMemory guarded;
 };
@@ -127,15 +129,15 @@ Run run(const Bench& bench, const TestedEngine& tested, const std::vector<verify
   return result;
 }
 
-/// Name of the field or length at the place of the error, behind the names of the groups and sequences around it. Empty
+/// Name of the field or length at the place of the error, after the names of the groups and sequences around it. Empty
 /// if there is none.
 std::string field_name(const record::Schema& schema, const Outcome& outcome) {
-  const Node* owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
+  const SchemaNode* owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
   if (owner == nullptr) return {};
   const std::size_t index = schema.index_of(*owner);
   std::string path;
   for (std::size_t i = schema.find(outcome.template_index)->first_node; i < index; ++i) {
-    const Node& node = schema.node(i);
+    const SchemaNode& node = schema.node(i);
     if (node.kind != NodeKind::Field && node.end > index) path += std::string(schema.name(node.name)) + ".";
   }
   path += schema.name(owner->name);
@@ -162,7 +164,7 @@ std::vector<std::string> record_lines(const record::Schema& schema, const Run& r
   return lines;
 }
 
-/// "D2 at 3", then " in datagram 2" if there are several. The field stands behind that where the case names one.
+/// "D2 at 3", then " in datagram 2" if there are several. The field follows where the case names one.
 std::vector<std::string> error_lines(const CaseFile& file, const record::Schema& schema, const std::vector<Step>& steps,
                                      const Run& result) {
   const std::vector<std::string> expected = file.lines(file.find("error"));
@@ -211,6 +213,7 @@ Run run_all(const Bench& bench, const std::vector<Step>& steps, const std::strin
   };
   for (std::size_t i = 1; i < bench.engines.size(); ++i) compare(bench.engines[i], bench.costs, "");
   for (const TestedEngine& tested : bench.profiled_engines) compare(tested, bench.profiled_costs, " with profiles");
+  for (const TestedEngine& tested : bench.hinted_engines) compare(tested, bench.costs, " with hints");
   return reference;
 }
 
@@ -283,7 +286,7 @@ void read_again(const Bench& bench, const Run& decoded, Report& report) {
   }
 }
 
-/// What was decoded without an error must come back from the encoder's bytes.
+/// Messages decoded without an error must come back from the encoder's bytes.
 void run_encoder(const Bench& bench, const std::vector<Step>& steps, const Run& decoded, Report& report) {
   const auto is_clean = [](const Outcome& outcome) { return outcome.error == ErrorCode::None && !outcome.dropped; };
   if (!std::all_of(decoded.outcomes.begin(), decoded.outcomes.end(), is_clean)) return;
@@ -347,6 +350,7 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
     report.fail("with profiles: " + finding.where + ": " + finding.message);
   }
   if (!checked.ok()) return;
+  const Program hinted = with_hints(program);
   const Bench bench{program,
                     options,
                     schema.value(),
@@ -354,6 +358,7 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
                     make_engines(program, options),
                     checked.costs,
                     make_engines(profiled, every_program),
+                    make_engines(hinted, options),
                     GuardedMemory(kMaxGuardedBytes)};
   Run result = run_all(bench, steps, "", report);
   report.compare("records", record_lines(bench.schema, result, result.problems), "reference");

@@ -676,6 +676,7 @@ def main():
         os.makedirs(folder)
         folder = os.path.abspath(folder)
     soak = Soak(arguments, folder)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # through `finally`: nothing is left running
     try:
         seen, status = soak.run(), 0
     except (Broken, subprocess.SubprocessError) as broken:

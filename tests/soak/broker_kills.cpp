@@ -1,5 +1,5 @@
 // stopbit_nic_soak brokers: a process that writes a ring, publishes it and is the broker is killed at random
-// instructions and started again, as an appliance would be; so are clients. Those who live on see it, are told why, and
+// instructions and started again, as an appliance would be; so are clients. The survivors see it, learn why, and
 // go on with the next one; nothing of the dead stays.
 
 #include "tests/soak/broker_kills.hpp"
@@ -58,7 +58,7 @@ std::uint64_t clock_ns() {
 NodeOptions node_options() {
   NodeOptions options;
   options.ports = 16;
-  options.link.silence_ns = 10 * kSecond;  // whoever waits for a processor is not lost
+  options.link.silence_ns = 10 * kSecond;  // a process that waits for a processor is not lost
   return options;
 }
 
@@ -142,7 +142,7 @@ void live_on(const std::string& socket, Seen& seen, std::atomic<std::uint64_t>& 
         }
       }
       if (is_back) answered = life;
-      // The way of commands does not tell that nobody takes them any more: the socket does.
+      // The command ring does not show that its reader has died: the socket does.
       const Result<AttachedFeed> feed = self.attach("ring");
       if (!feed) {
         seen.say(feed.message());
@@ -216,7 +216,7 @@ void kill_and_wait(pid_t child) {
   ::waitpid(child, nullptr, 0);
 }
 
-/// The status of a process that was asked to end; nothing if it does not.
+/// The status of a process after a signal to end; nothing if it does not end.
 std::optional<int> end(pid_t child) {
   ::kill(child, SIGTERM);
   int status = 0;
@@ -307,7 +307,7 @@ int broker_kills(std::uint64_t wanted, std::uint64_t seed) {
   std::uint64_t brokers_killed = 0, clients_killed = 0, followed = 0, served = 0;
   std::size_t most_files = 0;
   for (std::uint64_t killed = 0; killed < wanted;) {
-    // Half of them while they start; one in sixteen when all are there again.
+    // Half of them while they start; one in sixteen when all have started again.
     const std::uint64_t how = random() % 16;
     ::usleep(static_cast<useconds_t>(random() % (how < 8 ? 4'000 : 25'000)));
     const auto all_are_back = [&] {
@@ -332,7 +332,7 @@ int broker_kills(std::uint64_t wanted, std::uint64_t seed) {
     broker = begin();
   }
   for (const pid_t client : clients) kill_and_wait(client);
-  // Whoever lives goes on with the last one.
+  // Survivors go on with the last one.
   const std::uint64_t begin_ns = clock_ns();
   bool is_good = false;
   while (!is_good && clock_ns() - begin_ns < kPatienceNs) {

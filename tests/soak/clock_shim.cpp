@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kMostSteps = 4'000;
 
-/// From this time of the machine's clock on, the process's clock is ahead of it by so much.
+/// From this time of the machine's clock on, the process's clock is ahead of it by this much.
 struct Step {
   std::int64_t from_ns;
   std::int64_t ahead_ns;
@@ -32,7 +32,7 @@ struct Step {
 /// Steps are only added: the step is written before the count that includes it.
 struct Plan {
   std::atomic<std::uint64_t> steps;
-  std::atomic<std::uint64_t> is_unsynchronised;  ///< What adjtimex says: 1 = nobody disciplines the clock.
+  std::atomic<std::uint64_t> is_unsynchronised;  ///< What adjtimex says: 1 = no daemon disciplines the clock.
   Step step[kMostSteps];
 };
 

@@ -53,7 +53,7 @@ class FrameSender {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  /// Puts a datagram behind the others; sends them all if that fills the batch.
+  /// Appends a datagram to the others; sends them all if that fills the batch.
   void add(net::Endpoint destination, std::span<const std::byte> payload) {
     builder_.set(source_, destination);
     const std::span<const std::byte> frame = builder_.build(payload);

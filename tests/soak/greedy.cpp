@@ -1,11 +1,10 @@
 // stopbit_greedy: clients of the broker of an appliance, of which one takes what it can get: transfers of 1 MiB to
 // itself, or signals to sleepers of its own, as many as its ring has room for. Beside it an honest one sends itself
-// messages, each of which has to come back. Ends by itself, or when the broker is gone, and says in a line of JSON what
-// came of it; status 1 if a message did not come back.
+// messages, each of which has to come back. Ends by itself, or when the broker has exited, and says in a line of JSON
+// what came of it; status 1 if a message did not come back.
 
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,6 +20,7 @@
 
 #include "host/nic/node/client.hpp"
 #include "host/nic/notify/events.hpp"
+#include "tests/lib/arguments.hpp"
 
 namespace stopbit::soak {
 namespace {
@@ -120,7 +120,7 @@ class Honest {
         return true;
       }
       if (Clock::now() - begin > kPatience) return false;
-      if (!is_open()) return true;  // nobody is there to answer
+      if (!is_open()) return true;  // no broker to answer
     }
   }
 
@@ -159,14 +159,14 @@ int run(const std::string& broker, bool wakes, double seconds) {
 }  // namespace stopbit::soak
 
 int main(int argc, char** argv) {
-  CLI::App app("A greedy client of a broker, and an honest one beside it.");
+  stopbit::testing::Arguments arguments("A greedy client of a broker, and an honest one beside it.");
   std::string broker;
   bool wakes = false;
   double seconds = 1;
-  app.add_option("broker", broker, "Socket of the broker")->required();
-  app.add_flag("--wakes", wakes, "Signals to sleepers instead of transfers");
-  app.add_option("--seconds", seconds, "How long")->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  arguments.word("BROKER", broker, "Socket of the broker");
+  arguments.flag("--wakes", wakes, "Signals to sleepers instead of transfers");
+  arguments.number("--seconds", seconds, "How long", 0.0);
+  if (const auto status = arguments.read(argc, argv)) return *status;
   try {
     return stopbit::soak::run(broker, wakes, seconds);
   } catch (const std::exception& failure) {

@@ -1,6 +1,6 @@
 // stopbit_nic_soak: clients of a node are killed at random instructions, and ports that write whatever they like into
-// their pages; or memory far larger than what of it is here is read and written. Says in one line of JSON what was
-// seen. Status 1 if anybody else noticed, or anything was left behind.
+// their pages; or memory far larger than its resident part is read and written. Says in one line of JSON what was
+// seen. Status 1 if another client noticed, or anything was left over.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -289,7 +289,7 @@ class Oracle {
     if (moves_words(command)) return command.length == 0 || command.length > 24 ? Error::OriginLength : Error::None;
     if (!moves(command)) return Error::None;
     if (command.length == 0 || command.length > 1U << 20U) return Error::OriginLength;
-    const Nla end = attacker_.address + (Subject::kPages - 1) * kPageBytes;  // without the page that is gone
+    const Nla end = attacker_.address + (Subject::kPages - 1) * kPageBytes;  // without the revoked page
     const bool is_own =
         command.address >= attacker_.address && command.address < end && command.length <= end - command.address;
     return is_own ? Error::None : Error::OriginWindow;

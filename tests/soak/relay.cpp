@@ -1,12 +1,11 @@
 // stopbit_relay: a bad network between two interfaces of one namespace. Joins the lines A and B of a channel on one,
 // does to each what host/lab/impair does from a seed, and sends what is left out of the other, to the same groups. Its
 // log says which numbers did not go out on which line, and which came only after a later number had been there for
-// longer than a window, so whoever listens behind it can be asked for exactly the others.
+// longer than a window, so a listener after it must report exactly the others.
 
 #include <signal.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -22,6 +21,7 @@
 #include "host/lab/impair/impairer.hpp"
 #include "host/ports/out/socket/udp_sender.hpp"
 #include "host/ports/socket/socket_port.hpp"
+#include "tests/lib/arguments.hpp"
 
 namespace stopbit::soak {
 namespace {
@@ -54,10 +54,10 @@ struct Arguments {
   std::uint64_t delay_ms = 0;
   std::uint64_t dies_at = impair::kNever;
   std::uint64_t returns_at = impair::kNever;
-  std::uint64_t window_ms = 0;  ///< Of whoever listens; 0: nothing is late.
+  std::uint64_t window_ms = 0;  ///< Of the listener; 0: nothing is late.
 };
 
-/// Which numbers went out, on whatever line, only after the window of a later one had closed. On a machine that is busy
+/// Numbers that went out, on any line, only after the window of a later one had closed. On a machine that is busy
 /// this program itself waits for a processor between two packets.
 class Punctuality {
  public:
@@ -167,8 +167,8 @@ class Line {
     } else {
       options.line[0].delay_ns = arguments.delay_ms * kNsPerMs;
     }
-    // A checksum is made anew when a copy is sent, so damage is that of a sender; numbers stay, or nobody could say
-    // what has to come.
+    // A checksum is made anew when a copy is sent, so damage is that of a sender; numbers stay, or no observer could
+    // say what has to come.
     const auto framing = net::parse_framing(arguments.framing);
     options.corrupt_from = framing ? framing.value().skip : 0;
     return options;
@@ -240,7 +240,7 @@ int relay(const Arguments& arguments) {
   fmt::print(stderr, "stopbit_relay: started\n");
 
   std::vector<ingest::Arrival> batch(64);
-  // When it is asked to stop it still sends what has arrived: until so many polls in a row have found nothing.
+  // After a signal to stop it still sends what has arrived, until this many polls in a row have found nothing.
   for (int empty_polls = 0; stop_asked == 0 || empty_polls < kLastPolls;) {
     const std::size_t count = port.value()->poll(batch);
     empty_polls = count == 0 ? empty_polls + 1 : 0;
@@ -273,27 +273,27 @@ int relay(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   stopbit::soak::Arguments arguments;
-  CLI::App app{"Joins two lines on one interface and sends them, impaired, out of another, until SIGTERM."};
-  app.add_option("--in", arguments.in, "Interface that both lines come from")->required();
-  app.add_option("--out", arguments.out, "Interface that they leave through")->required();
-  app.add_option("--a", arguments.groups[0], "Group and port of line A")->required();
-  app.add_option("--b", arguments.groups[1], "Group and port of line B")->required();
-  app.add_option("--log", arguments.log, "What did not go out: JSON lines, the last one is a summary")->required();
-  app.add_option("--framing", arguments.framing, "Of a fixed place. Default cme");
-  app.add_option("--seed", arguments.seed, "Default 1");
-  app.add_option("--loss", arguments.line.loss.rate, "Part of the packets of each line")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--burst", arguments.line.loss.mean_burst, "Mean number lost in a row")->check(CLI::Range(1.0, 1e6));
-  app.add_option("--duplicate", arguments.line.duplicate, "Part that comes twice")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--reorder", arguments.line.reorder, "Part that is held back")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--depth", arguments.line.reorder_depth, "Behind so many at most")->check(CLI::Range(1U, 65'536U));
-  app.add_option("--corrupt", arguments.line.corrupt, "Part with a bit turned behind the preamble")
-      ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--delay-ms", arguments.delay_ms, "Of line B")->check(CLI::Range(0, 60'000));
-  app.add_option("--window-ms", arguments.window_ms,
-                 "Of who listens: the log says which numbers came later than this after a later one. 0: none")
-      ->check(CLI::Range(0, 60'000));
-  app.add_option("--dies-at", arguments.dies_at, "From this packet of line A on it is dead, counted from 0");
-  app.add_option("--returns-at", arguments.returns_at, "From this one on it is there again");
-  CLI11_PARSE(app, argc, argv);
+  stopbit::testing::Arguments line(
+      "Joins two lines on one interface and sends them, impaired, out of another, until SIGTERM.");
+  line.text("--in", arguments.in, "Interface that both lines come from", true);
+  line.text("--out", arguments.out, "Interface that they leave through", true);
+  line.text("--a", arguments.groups[0], "Group and port of line A", true);
+  line.text("--b", arguments.groups[1], "Group and port of line B", true);
+  line.text("--log", arguments.log, "What did not go out: JSON lines, the last one is a summary", true);
+  line.text("--framing", arguments.framing, "Of a fixed place. Default cme");
+  line.number("--seed", arguments.seed, "Default 1");
+  line.number("--loss", arguments.line.loss.rate, "Part of the packets of each line", 0.0, 1.0);
+  line.number("--burst", arguments.line.loss.mean_burst, "Mean number lost in a row", 1.0, 1e6);
+  line.number("--duplicate", arguments.line.duplicate, "Part that comes twice", 0.0, 1.0);
+  line.number("--reorder", arguments.line.reorder, "Part that is held back", 0.0, 1.0);
+  line.number("--depth", arguments.line.reorder_depth, "Behind so many at most", 1U, 65'536U);
+  line.number("--corrupt", arguments.line.corrupt, "Part with a bit turned behind the preamble", 0.0, 1.0);
+  line.number("--delay-ms", arguments.delay_ms, "Of line B", std::uint64_t{0}, std::uint64_t{60'000});
+  line.number("--window-ms", arguments.window_ms,
+              "Of who listens: the log says which numbers came later than this after a later one. 0: none",
+              std::uint64_t{0}, std::uint64_t{60'000});
+  line.number("--dies-at", arguments.dies_at, "From this packet of line A on it is dead, counted from 0");
+  line.number("--returns-at", arguments.returns_at, "From this one on it is there again");
+  if (const auto status = line.read(argc, argv)) return *status;
   return stopbit::soak::relay(arguments);
 }

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +25,7 @@
 #include "host/ring/reader.hpp"
 #include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"
+#include "tests/lib/arguments.hpp"
 
 namespace stopbit::ring {
 namespace {
@@ -290,7 +290,7 @@ void kill_attached(const Plan& plan, Tally& tally) {
       if (ended) break;
       ended = reader.writer() != WriterState::Running;
     }
-    // Stuck it may have been taken for, on a busy machine: then it was told, and counted.
+    // A busy machine can make it look stuck: then it was notified, and counted.
     if (is_steady && !reader.is_detached() && (reader.total_lost() != 0 || reader.delivered() != reader.published())) {
       ++tally.miscounted;
     }
@@ -318,7 +318,7 @@ void kill_attached(const Plan& plan, Tally& tally) {
 }
 
 /// One record after the other through memory that writer and readers see at the same addresses, so that ThreadSanitizer
-/// can compare what they do. First nobody is waited for, then both readers are.
+/// can compare what they do. First the writer waits for no reader, then for both.
 void pass_between_threads(const Plan& plan, Tally& tally) {
   constexpr Geometry kGeometry{.slot_count = 1024, .max_record_slots = kMaxRecordSlots, .claim_step = 16};
   constexpr std::size_t kReaders = 2;
@@ -403,29 +403,31 @@ void clean_up() {
   const std::string path = os::path_of(ring_name()).value();
   std::error_code ignored;
   std::filesystem::remove_all(readers_folder(path), ignored);
-  // A writer that was killed while it made its segment leaves that behind.
+  // A writer that was killed while it made its segment leaves the file.
   for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored)) {
     if (entry.path().string().starts_with(path)) std::filesystem::remove(entry.path(), ignored);
   }
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Kills and stops processes that use a ring.");
+  testing::Arguments arguments("Kills and stops processes that use a ring.");
   Plan plan;
   bool is_long = false;
   std::uint64_t kills = 0;
-  app.require_subcommand(1);
-  app.add_flag("--long", is_long, "the long form");
-  app.add_option("--kills", kills, "so many processes; threads: records");
-  app.add_option("--seed", plan.seed, "another seed makes other random choices");
-  for (const Form& form : kForms) app.add_subcommand(form.name, form.about)->fallthrough();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  std::string name;
+  std::string about = "one of these:";
+  std::vector<std::string> names;
   for (const Form& form : kForms) {
-    if (!app.got_subcommand(form.name)) continue;
+    names.emplace_back(form.name);
+    about += std::string("\n    ") + form.name + ": " + form.about;
+  }
+  arguments.word("FORM", name, about, names);
+  arguments.flag("--long", is_long, "the long form");
+  arguments.number("--kills", kills, "so many processes; threads: records");
+  arguments.number("--seed", plan.seed, "another seed makes other random choices");
+  if (const auto status = arguments.read(argc, argv)) return *status;
+  for (const Form& form : kForms) {
+    if (name != form.name) continue;
     plan.kills = kills != 0 ? kills : is_long ? form.long_kills : form.short_kills;
     Tally& tally = Tally::make();
     const auto begin = std::chrono::steady_clock::now();

@@ -37,7 +37,7 @@ constexpr std::size_t kUnderWay = 32;
 constexpr std::size_t kRecords = 4;
 constexpr std::uint64_t kRecordBytes = 64;
 constexpr std::uint64_t kSumAt = 3072;    // a word that is added to from afar
-constexpr std::uint64_t kLocalAt = 3080;  // one that a thread of the owner adds to
+constexpr std::uint64_t kLocalAt = 3080;  // a word that a thread of the owner adds to
 constexpr std::uint64_t kHot = 1024;      // places that most transfers go to; they move on
 constexpr std::uint64_t kSilence = 60;    // seconds in which nothing ends
 

@@ -1,5 +1,5 @@
 // stopbit_victims: readers of a ring, in processes of their own, each of which is killed (-9) at a random moment: while
-// it opens the ring, while it makes its sign, while it reads, waits, or stands still. What a reader saw up to its death
+// it opens the ring, while it makes its sign, while it reads, waits, or is stopped. What a reader saw up to its death
 // has to be right. Says in one line of JSON what was seen; status 1 if anything was not as promised.
 
 #include <signal.h>
@@ -22,10 +22,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "host/ring/reader.hpp"
 #include "host/ring/reader_registration.hpp"
+#include "tests/lib/arguments.hpp"
 #include "tests/soak/numbers.hpp"
 
 namespace stopbit::soak {
@@ -93,7 +93,7 @@ std::string name_of(std::size_t number) {
 
 struct Victim {
   pid_t process = -1;
-  Clock::time_point stops{};  ///< Stands still from then on; never, if that is when it dies.
+  Clock::time_point stops{};  ///< Is stopped from then on; never, if that is when it dies.
   Clock::time_point dies{};
 };
 
@@ -107,7 +107,7 @@ struct Totals {
   std::uint64_t lost = 0;
   std::uint64_t broken = 0;
   std::uint64_t miscounted = 0;
-  std::uint64_t left_over = 0;  ///< Files of readers when all are gone.
+  std::uint64_t left_over = 0;  ///< Files of readers when all have exited.
   std::array<std::uint64_t, kStages.size()> killed_while{};
 };
 
@@ -121,7 +121,7 @@ class Victims {
     seen_ = static_cast<Seen*>(memory);
   }
 
-  /// So many readers, one as soon as the one before is begun and the pace allows it.
+  /// Starts readers until `kills` of them have died or ended, each as soon as the pace allows it.
   Totals kill(std::uint64_t kills, std::chrono::duration<double> within) {
     const Clock::time_point begin = Clock::now();
     for (std::uint64_t begun = 0; totals_.killed + totals_.ended < kills;) {
@@ -203,7 +203,8 @@ class Victims {
     for (std::size_t i = 0; i < kNames; ++i) {
       const Clock::time_point end = Clock::now() + (is_memory_short_ ? 60s : 0s);
       bool is_signed = false;
-      while (!(is_signed = static_cast<bool>(ring::ReaderRegistration::create(ring_, name_of(i)))) && Clock::now() < end) {
+      while (!(is_signed = static_cast<bool>(ring::ReaderRegistration::create(ring_, name_of(i)))) &&
+             Clock::now() < end) {
         std::this_thread::sleep_for(10ms);
       }
       totals_.without_sign += is_signed ? 0 : 1;
@@ -250,18 +251,19 @@ int run(const std::string& ring, std::uint64_t kills, double seconds, std::uint6
 }  // namespace stopbit::soak
 
 int main(int argc, char** argv) {
-  CLI::App app("Readers of a ring that are killed at random moments.");
+  stopbit::testing::Arguments arguments("Readers of a ring that are killed at random moments.");
   std::string ring;
   std::uint64_t kills = 1'000;
   double seconds = 10;
   std::uint64_t seed = 1;
   bool is_memory_short = false;
-  app.add_option("ring", ring, "Path of the ring")->required();
-  app.add_option("--kills", kills, "So many readers")->check(CLI::PositiveNumber);
-  app.add_option("--seconds", seconds, "Within this time, if the machine is quick enough")->check(CLI::PositiveNumber);
-  app.add_option("--seed", seed, "Of lives, names and places");
-  app.add_flag("--memory-is-short", is_memory_short, "Somebody fills /dev/shm at times: readers may be without a sign");
-  CLI11_PARSE(app, argc, argv);
+  arguments.word("RING", ring, "Path of the ring");
+  arguments.number("--kills", kills, "So many readers", std::uint64_t{1});
+  arguments.number("--seconds", seconds, "Within this time, if the machine is quick enough", 0.0);
+  arguments.number("--seed", seed, "Of lives, names and places");
+  arguments.flag("--memory-is-short", is_memory_short,
+                 "Somebody fills /dev/shm at times: readers may be without a sign");
+  if (const auto status = arguments.read(argc, argv)) return *status;
   try {
     return stopbit::soak::run(ring, kills, seconds, seed, is_memory_short);
   } catch (const std::exception& failure) {

@@ -30,7 +30,7 @@ using testing::Veth;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::array<net::Endpoint, 2> kLines = {net::Endpoint{0xEF010101, 30'001}, net::Endpoint{0xEF010201, 30'101}};
 constexpr std::size_t kSendBatch = 16;
-constexpr std::uint64_t kSilenceNs = kNsPerSecond / 2;  ///< Behind the last datagram.
+constexpr std::uint64_t kSilenceNs = kNsPerSecond / 2;  ///< After the last datagram.
 constexpr int kSkipped = 77;
 
 std::uint64_t now_ns() {
@@ -107,7 +107,7 @@ struct Received {
   std::array<std::uint64_t, kLines.size()> datagrams{};
   std::array<std::uint64_t, kLines.size()> next{};  ///< The least number that may come.
   std::uint64_t wrong = 0;                          ///< Damaged, doubled or out of order.
-  std::uint64_t foreign = 0;                        ///< Of groups that nobody asked for.
+  std::uint64_t foreign = 0;                        ///< Of groups that were not joined.
   std::uint64_t unstamped = 0;                      ///< Without a time of the kernel.
 };
 
@@ -208,7 +208,7 @@ int run(const std::string& kind, const Sending& sending) {
   const std::uint64_t accepted = counters.verdicts[static_cast<std::size_t>(net::Verdict::Accepted)].value();
   std::uint64_t frames = 0;
   for (const PortCounter& counter : counters.verdicts) frames += counter.value();
-  // What was handed out is what was counted; what a socket has not handed out, the kernel has dropped.
+  // Datagrams handed out equal those counted; the kernel has dropped the others.
   const bool exact = frames == counters.frames.value() &&
                      accepted == received.datagrams[0] + received.datagrams[1] + received.foreign &&
                      (kind != "socket" || lost == counters.dropped_by_kernel.value());

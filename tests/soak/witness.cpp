@@ -1,5 +1,5 @@
-// stopbit_witness: reads a ring, and whichever ring has its name next, as long as it is told to, and writes down which
-// packet numbers have come: JSON lines for each gap, and for each writer what it has left behind when it has ended.
+// stopbit_witness: reads a ring, and whichever ring has its name next, until it gets a signal, and writes down which
+// packet numbers have come: JSON lines for each gap, and for each writer the files it has left when it has ended.
 
 #include <signal.h>
 
@@ -75,7 +75,7 @@ class Life {
   std::array<std::uint64_t, 4> by_quality_{};  ///< Messages, by record::TimeQuality.
 };
 
-/// Until the writer has ended, or somebody wants us to stop. The writer's people see us as "witness".
+/// Until the writer has ended, or a signal stops us. The writer's status shows us as "witness".
 void follow(ring::Reader& reader, std::ofstream& log) {
   auto sign = ring::ReaderRegistration::create(reader.path(), "witness");
   if (!sign) throw std::runtime_error(sign.message());
@@ -90,7 +90,7 @@ void follow(ring::Reader& reader, std::ofstream& log) {
     if (poll != ring::Poll::Nothing) continue;
     sign.value().show(reader);
     if (ended || stop_asked != 0) break;
-    // What was written last may have come between that poll and the writer's end: once more after it.
+    // The last records may have come between that poll and the writer's end: once more after it.
     ended = reader.writer() != ring::WriterState::Running;
     if (!ended) std::this_thread::sleep_for(1ms);
   }

@@ -95,7 +95,7 @@ std::string without_space(const std::string& json) {
 
 /// Finds FIX tag 34, MsgSeqNum.
 struct SequenceFinder : record::Visitor {
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     if (node.id == 34) sequence = value.bits;
   }
   std::optional<std::uint64_t> sequence;

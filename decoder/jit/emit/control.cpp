@@ -19,7 +19,9 @@ void Emitter::open_block(Place in) {
   add(block_, STOPBIT_RECORD(slots));
   mov(STOPBIT_RECORD(bases[0]), block_);
   mov(STOPBIT_FIELD_WORD(block), in->target);
-  if (slots > 0) clear_slots(slots);
+  const Opening& opening = openings_[in->target];
+  if (slots > 0) clear_slots(slots, opening);
+  if (opening.fields != 0) add(fields_.cvt32(), opening.fields);
   L(done);
   rare([this, in, &otherwise, &done] {
     L(otherwise);
@@ -29,17 +31,27 @@ void Emitter::open_block(Place in) {
   });
 }
 
-void Emitter::clear_slots(int slots) {
+void Emitter::clear_slots(int slots, const Opening& opening) {
+  // rax: a tag word turned left by one bit, so that the number in its top bits counts modulo 128.
+  constexpr std::uint64_t kOneSlot = std::uint64_t{1} << 57;
   vpxor(xmm0, xmm0, xmm0);
-  shl(rax, 57);  // numbers count modulo 128: drops the bits above
-  if (slots > 1) mov(rsi, std::uint64_t{1} << 57);
+  shl(rax, 57);
+  mov(rcx, STOPBIT_RECORD(phase));
+  shr(rcx, 63);
+  or_(rax, rcx);
+  std::uint64_t tags = 0;
+  std::uint64_t step = 0;
   for (int i = 0; i < slots; ++i) {
-    const int at = i * static_cast<int>(record::kSlotBytes);
-    mov(rcx, rax);
-    shr(rcx, 1);
-    or_(rcx, STOPBIT_RECORD(phase));
-    clear_slot(block_, at);
-    if (i + 1 < slots) add(rax, rsi);
+    const std::uint64_t next = opening.tags[static_cast<std::size_t>(i)] << 1;
+    const std::uint64_t wanted = (i == 0 ? 0 : kOneSlot) + next - tags;
+    if (wanted != 0) {
+      if (wanted != step) mov(rsi, wanted);
+      step = wanted;
+      add(rax, rsi);
+    }
+    tags = next;
+    rorx(rcx, rax, 1);
+    clear_slot(block_, i * static_cast<int>(record::kSlotBytes));
   }
 }
 
@@ -79,14 +91,15 @@ void Emitter::begin_loop(Place in) {
   jz(labels_[in->target]);
   if (element.min_bytes != 0) {
     mov(rdx, ptr[machine_ + kEnd]);
-    sub(rdx, position_);
+    sub(rdx, window_);
+    sub(rdx, last_);  // one more than the bytes that are left
     if (element.min_bytes > 1) {
       imul(rcx, rax, element.min_bytes);
       cmp(rcx, rdx);
     } else {
       cmp(rax, rdx);
     }
-    ja(otherwise);
+    jae(otherwise);
   }
   cmp(rax, STOPBIT_FIELD(elements_left));
   ja(otherwise);

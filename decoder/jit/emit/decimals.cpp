@@ -70,6 +70,10 @@ void Emitter::one_operator(Place exponent, Place mantissa, Label& done) {
       return;
     case Operator::Def:
     case Operator::Cop: break;
+    case Operator::Del:
+      delta_exponent(field);
+      delta_mantissa(value);
+      return;
     default:
       take_elsewhere(exponent);
       take_elsewhere(mantissa);
@@ -95,6 +99,55 @@ void Emitter::one_operator(Place exponent, Place mantissa, Label& done) {
 void Emitter::sent_mantissa(const Field& value) {
   Label& otherwise = elsewhere(value, Bit::None);
   read_integer(Type::Dman, false, *value.done, otherwise);
+  keep(value);
+}
+
+void Emitter::delta_exponent(const Field& field) {
+  const std::uint16_t slot = field.in->slot;
+  Label& otherwise = elsewhere(field, Bit::None);
+  Label& have = new_label();
+  Label& other = new_label();
+  keep_place();
+  Label& back = go_back(otherwise);
+  read_integer(Type::S64, field.is_optional, *field.absent, otherwise);
+  const Reg mark = mark_of(field.entry);
+  cmp(entry_mark(slot), mark);
+  jne(other);
+  mov(rdx, entry_value(slot));
+  mov(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 1);
+  L(have);
+  rare([this, field, slot, &other, &have, &back] {
+    L(other);
+    mov(rcx, entry_mark(slot));
+    xor_(rcx, mark_);
+    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+    jz(back);
+    mov(rdx, field.in->constant->value);
+    mov(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 0);
+    jmp(have);
+  });
+  add_delta(Type::S64, back);
+  check_limit(field.in, back);
+  keep(field);
+}
+
+void Emitter::delta_mantissa(const Field& value) {
+  Label& otherwise = elsewhere(value, Bit::None);
+  Label& have = new_label();
+  Label& initial = new_label();
+  keep_place();
+  Label& back = go_back(otherwise);
+  read_integer(Type::S64, false, *value.done, otherwise);
+  cmp(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 0);
+  je(initial);
+  mov(rdx, entry_value(value.in->slot));
+  L(have);
+  rare([this, value, &initial, &have] {
+    L(initial);
+    mov(rdx, value.in->constant->value);
+    jmp(have);
+  });
+  add_delta(Type::S64, back);
   keep(value);
 }
 

@@ -53,6 +53,9 @@ auto Emitter::emit_steps(std::span<const Step> steps, std::size_t first) -> std:
   labels_ = std::vector<Label>(steps.size() + 1);
   find_wide_maps();
   const bool is_message = first == 0;
+  if (is_message) find_openings();
+  expected_ = std::vector<bool>(steps.size());
+  for (std::size_t i = first; i < steps.size(); ++i) expected_[i] = is_in_opening(place(i), is_message);
   for (std::size_t i = first; i < steps.size(); ++i) {
     if (is_message) emit_entry(i);
     i = emit_step(i);
@@ -77,7 +80,10 @@ std::size_t Emitter::emit_step(std::size_t address) {
     case ControlOp::Block: open_block(in); break;
     case ControlOp::Seq:
     case ControlOp::Disp:
-    case ControlOp::Call: mov(STOPBIT_FIELD(entity), position_); break;
+    case ControlOp::Call:
+      lea(rcx, ptr[window_ + last_ + 1]);
+      mov(STOPBIT_FIELD(entity), rcx);
+      break;
     default: break;
   }
   Place last = in;
@@ -117,6 +123,7 @@ auto Emitter::elsewhere(Place in, Label& done, Bit bit, std::optional<Decimal> d
   rare([this, in, &done, &label, bit, decimal] {
     L(label);
     put_back(bit);
+    undo(in);
     if (decimal) mov(STOPBIT_FIELD_BYTE(decimal), static_cast<int>(*decimal));
     take_elsewhere(in);
     jmp(done);

@@ -57,9 +57,9 @@ class Emitter : private Xbyak::CodeGenerator {
                 std::is_standard_layout_v<Entry>);
 
   // ---- Registers. The first row survives calls.
-  const Reg machine_ = rbx, map_ = rbp, position_ = r12, stops_ = r13, window_ = r14, block_ = r15;
+  const Reg machine_ = rbx, map_ = rbp, last_ = r12, stops_ = r13, window_ = r14, block_ = r15;
   const Reg record_ = r8, mark_ = r9, entries_ = r10, data_bits_ = r11, fields_ = rdi;
-  // rax holds values; rcx, rdx and rsi are free.
+  // rax holds values; rcx, rdx and rsi are free. The position is window_ + last_ + 1: after the last stop bit.
 
   static constexpr int kPosition = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, position));
   static constexpr int kBegin = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, begin));
@@ -135,18 +135,23 @@ class Emitter : private Xbyak::CodeGenerator {
 
   // ---- entities.cpp.
 
-  /// Finds the end of the entity at the position: rdx is the address after it, ecx its length, less than 0.
+  /// Finds the end of the entity at the position: rcx is where `last_` will be after it.
   void find_end(Label& otherwise);
   void find_stop(Label& otherwise);
+  /// Leaves the stop bit where it is.
+  void find_next(Label& otherwise);
 
-  /// The number in the entity that find_end has found, of up to four bytes (eight, if it is wide), in rax. Shifts take
-  /// their count modulo the width of the register.
-  void extract(bool is_signed, bool is_wide);
+  /// The first four bytes of the entity at the position, or eight, first byte on top, in rax.
+  void load(bool is_wide);
+
+  /// The number in the entity of up to four bytes (eight, if it is wide) that is in rax. `length` is less than 0, and
+  /// lost. Shifts take their count modulo the width of the register.
+  void extract(bool is_signed, bool is_wide, const Reg& length);
 
   /// The same for nine bytes: 63 bits.
   void extract_nine(bool is_signed);
 
-  /// NULL is 0, and what is above it counts one less.
+  /// NULL is 0, and what is above it counts one less. rcx is kept.
   void take_null_away(bool is_signed, bool is_wide, Label& null);
 
   /// An integer from the stream in rax; the position is after it. `null`: present, but NULL (position after it too).
@@ -167,7 +172,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// rax into the instruction's word.
   void store(Place in);
-  void count_field();
+  void count_field(Place in);
 
   /// Goes to `outside` if rax does not keep the limit of the instruction's constant.
   void check_limit(Place in, Label& outside);
@@ -176,6 +181,27 @@ class Emitter : private Xbyak::CodeGenerator {
   [[nodiscard]] bool keeps_limit(Place in, std::uint64_t value) const;
   static bool has_initial(Place in);
   static bool is_limited(Place in);
+
+  // ---- openings.cpp. Words that surely get a value are tagged and counted when their block is opened.
+
+  struct Opening {
+    std::vector<std::uint64_t> tags;  ///< By slot of the block.
+    std::vector<bool> words;          ///< Those with a tag, and those that records do not hold.
+    std::uint32_t fields = 0;
+  };
+  void find_openings();
+
+  /// Whether the field of the general program has a value whenever its block is opened and the message has no error,
+  /// or all but always. The instruction must not depend on a group.
+  [[nodiscard]] bool is_all_but_sure(Place in) const;
+  [[nodiscard]] bool is_in_opening(Place in, bool is_message) const;
+
+  /// Makes an expected field like any other.
+  void undo(Place in);
+
+  /// Where an instruction without a value goes on: `absent`, with what its block's opening has said about it undone.
+  /// A sequence without a length has 0 elements: eax.
+  Label& when_absent(Place in, Label& absent);
 
   // ---- integers.cpp.
 
@@ -190,7 +216,6 @@ class Emitter : private Xbyak::CodeGenerator {
     std::optional<Decimal> decimal;  ///< Facts that the interpreter needs to run the instruction.
   };
 
-  /// After the field, if it is absent. rax is 0 on the way.
   void integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal = {});
 
   Label& elsewhere(const Field& field, Bit bit);
@@ -201,6 +226,10 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// The stream's value if the bit is set; else the dictionary's, or the initial one.
   void with_bit(const Field& field);
+  void branching(const Field& field);
+  /// Without a branch on the bit, which the profile has found to be unpredictable.
+  void predicated(const Field& field);
+  [[nodiscard]] bool is_predicated(const Field& field) const;
   void with_default(const Field& field);
 
   /// Takes the next bit of the map.
@@ -236,21 +265,28 @@ class Emitter : private Xbyak::CodeGenerator {
   void jmp_over(Label& next, Label& entry, const std::function<void()>& path);
   void one_operator(Place exponent, Place mantissa, Label& done);
   void sent_mantissa(const Field& value);
+  /// The base of both halves is the previous decimal, or the initial one.
+  void delta_exponent(const Field& field);
+  void delta_mantissa(const Field& value);
   void decimal_not_sent(const Field& field, const Field& value, Label& done);
 
   // ---- strings.cpp.
 
   void ascii(Place in, Label& done);
 
-  /// A string without operator that is longer than a word.
-  Label& longer_text(Place in, Label& done);
+  /// The function for texts runs the data-op.
+  void take_text(Place in);
+
+  /// A label after which it repeats the instruction from its beginning: the string is longer than a word.
+  Label& longer_text(Place in, Label& done, Bit bit);
   void text_with_default(Place in, Label& done);
 
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
   /// interpreter.
   [[nodiscard]] std::optional<std::uint64_t> short_constant(Place in) const;
 
-  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, the position after it.
+  /// A string of up to eight bytes from the stream: its word in rax, its length, less than 0, in rdx, the position
+  /// after it.
   void read_text(Place in, Label& null, Label& longer, Label& otherwise);
   void copied_text(Place in, Label& done);
   void text_not_sent(Place in, Label& null, Label& have, Label& done);
@@ -279,7 +315,7 @@ class Emitter : private Xbyak::CodeGenerator {
   void open_block(Place in);
 
   /// Empties the block's slots, of which the first has the number in rax.
-  void clear_slots(int slots);
+  void clear_slots(int slots, const Opening& opening);
   void control(Place in);
   void skip(Place in);
 
@@ -303,6 +339,8 @@ class Emitter : private Xbyak::CodeGenerator {
   std::span<const Step> steps_;
   std::vector<Label> labels_;
   std::vector<bool> has_wide_map_;
+  std::vector<Opening> openings_;  ///< By block.
+  std::vector<bool> expected_;     ///< By instruction: its block's opening has tagged and counted it.
   std::vector<std::unique_ptr<Label>> owned_;
   std::vector<std::function<void()>> rare_;
   std::size_t rare_bytes_ = 0;

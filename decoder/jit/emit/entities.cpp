@@ -11,23 +11,24 @@ void Emitter::find_end(Label& otherwise) {
   find_stop(otherwise);
   if (options_.strict) {
     // Overlong entities have their own rules.
-    cmp(byte[position_], 0x00);
+    cmp(byte[window_ + last_ + 1], 0x00);
     je(otherwise);
-    cmp(byte[position_], 0x7F);
+    cmp(byte[window_ + last_ + 1], 0x7F);
     je(otherwise);
   }
 }
 
 void Emitter::find_stop(Label& otherwise) {
+  find_next(otherwise);
+  blsr(stops_, stops_);
+}
+
+void Emitter::find_next(Label& otherwise) {
   Label& refill = new_label();
   Label& there = new_label();
   tzcnt(rcx, stops_);
   jc(refill);
   L(there);
-  blsr(stops_, stops_);
-  lea(rdx, ptr[window_ + rcx + 1]);
-  mov(ecx, position_.cvt32());
-  sub(ecx, edx);
   rare([this, &refill, &there, &otherwise] {
     L(refill);
     call(refill_);
@@ -36,60 +37,56 @@ void Emitter::find_stop(Label& otherwise) {
   });
 }
 
-void Emitter::extract(bool is_signed, bool is_wide) {
+void Emitter::load(bool is_wide) {
   if (is_wide) {
-    movbe(rax, ptr[position_]);
+    movbe(rax, ptr[window_ + last_ + 1]);
   } else {
-    movbe(eax, ptr[position_]);
+    movbe(eax, ptr[window_ + last_ + 1]);
   }
-  if (!is_signed) {
-    shl(ecx, 3);
-    if (is_wide) {
-      shrx(rax, rax, rcx);
-      pext(rax, rax, data_bits_);
-    } else {
-      shrx(eax, eax, ecx);
-      pext(eax, eax, data_bits_.cvt32());
-    }
-    return;
-  }
-  imul(ecx, ecx, 7);
-  if (is_wide) {
+}
+
+void Emitter::extract(bool is_signed, bool is_wide, const Reg& length) {
+  const Xbyak::Reg32 count = length.cvt32();
+  if (is_signed) {
+    imul(edx, count, 7);
     pext(rax, rax, data_bits_);
     shl(rax, 8);
-    sarx(rax, rax, rcx);
+    sarx(rax, rax, rdx);
+  } else if (is_wide) {
+    shl(count, 3);
+    shrx(rax, rax, length);
+    pext(rax, rax, data_bits_);
   } else {
+    shl(count, 3);
+    shrx(eax, eax, count);
     pext(eax, eax, data_bits_.cvt32());
-    shl(eax, 4);
-    sarx(eax, eax, ecx);
-    movsxd(rax, eax);
   }
 }
 
 void Emitter::extract_nine(bool is_signed) {
-  movbe(rax, ptr[position_ + 1]);
+  movbe(rax, ptr[window_ + last_ + 2]);
   pext(rax, rax, data_bits_);
-  movzx(ecx, byte[position_]);
-  shl(rcx, is_signed ? 57 : 56);
-  if (is_signed) sar(rcx, 1);
-  or_(rax, rcx);
+  movzx(edx, byte[window_ + last_ + 1]);
+  shl(rdx, is_signed ? 57 : 56);
+  if (is_signed) sar(rdx, 1);
+  or_(rax, rdx);
 }
 
 void Emitter::take_null_away(bool is_signed, bool is_wide, Label& null) {
-  test(rax, rax);
-  jz(null);
-  if (!is_signed) {
-    if (is_wide) {
-      dec(rax);
-    } else {
-      dec(eax);
-    }
+  if (is_signed) {
+    mov(rdx, rax);
+    shr(rdx, 63);
+    test(rax, rax);
+    jz(null);
+    lea(rax, ptr[rax + rdx - 1]);
     return;
   }
-  mov(rcx, rax);
-  not_(rcx);
-  shr(rcx, 63);
-  sub(rax, rcx);
+  if (is_wide) {
+    sub(rax, 1);
+  } else {
+    sub(eax, 1);
+  }
+  jb(null);
 }
 
 void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& otherwise) {
@@ -98,57 +95,60 @@ void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& othe
   find_end(otherwise);
   Label& there = new_label();
   Label& longer = new_label();
-  cmp(ecx, is_wide ? -8 : -4);
+  load(is_wide || is_sign);
+  sub(last_, rcx);  // the length, less than 0
+  cmp(last_.cvt32(), is_wide ? -8 : -4);
   jl(longer);
-  if (is_wide) {
-    rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign] {
-      L(longer);
-      cmp(ecx, -9);
+  rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign, is_wide] {
+    L(longer);
+    mov(edx, last_.cvt32());
+    add(last_, rcx);
+    if (is_wide) {
+      cmp(edx, -9);
       jne(otherwise);
       extract_nine(is_sign);
-      mov(position_, rdx);
+      mov(last_, rcx);
       if (is_optional) take_null_away(is_sign, true, null);
       jmp(there);
-    });
-  } else {
-    rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign] {
-      L(longer);
-      cmp(ecx, -8);
-      jl(otherwise);
-      extract(is_sign, true);
-      Label& zero = new_label();
-      if (is_optional) take_null_away(is_sign, true, zero);
-      if (is_sign) {
-        movsxd(rcx, eax);
-      } else {
-        mov(ecx, eax);
-      }
-      cmp(rcx, rax);
-      jne(otherwise);
-      mov(position_, rdx);
-      jmp(there);
-      if (is_optional) {
-        L(zero);
-        mov(position_, rdx);
-        jmp(null);
-      }
-    });
-  }
-  extract(is_sign, is_wide);
-  mov(position_, rdx);
+      return;
+    }
+    cmp(edx, -8);
+    jl(otherwise);
+    load(true);
+    extract(is_sign, true, rdx);
+    Label& zero = new_label();
+    if (is_optional) take_null_away(is_sign, true, zero);
+    if (is_sign) {
+      movsxd(rdx, eax);
+    } else {
+      mov(edx, eax);
+    }
+    cmp(rdx, rax);
+    jne(otherwise);
+    mov(last_, rcx);
+    jmp(there);
+    if (is_optional) {
+      L(zero);
+      mov(last_, rcx);
+      jmp(null);
+    }
+  });
+  extract(is_sign, is_wide, last_);
+  mov(last_, rcx);
   if (is_optional) take_null_away(is_sign, is_wide, null);
   L(there);
 }
 
 void Emitter::keep_place() {
-  mov(rsi, position_);
+  lea(rsi, ptr[window_ + last_]);
 }
 
 auto Emitter::go_back(Label& otherwise) -> Label& {
   Label& label = new_label();
   rare([this, &label, &otherwise] {
     L(label);
-    mov(position_, rsi);
+    mov(last_, rsi);
+    sub(last_, window_);
     jmp(otherwise);
   });
   return label;

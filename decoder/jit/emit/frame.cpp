@@ -6,16 +6,19 @@ namespace stopbit::jit {
 
 void Emitter::emit_texts() {
   align(8);
+  for (std::size_t length = kMaxInlineText; length > 0; --length) dq(text_word(length));
   L(texts_);
-  for (std::size_t length = 0; length <= kMaxInlineText; ++length) dq(text_word(length));
+  dq(text_word(0));
 }
 
 void Emitter::emit_frame() {
   for (const Reg& reg : {rbx, rbp, r12, r13, r14, r15}) push(reg);
   sub(rsp, 8);
   mov(machine_, rdi);
-  mov(position_, ptr[machine_ + kPosition]);
   mov(window_, STOPBIT_FIELD(window));
+  mov(last_, ptr[machine_ + kPosition]);
+  sub(last_, window_);
+  dec(last_);
   mov(stops_, STOPBIT_FIELD(window_stops));
   reload();
   Label start;
@@ -28,7 +31,8 @@ void Emitter::emit_frame() {
   L(complete_);
   mov(eax, 1);
   L(exit_);
-  mov(ptr[machine_ + kPosition], position_);
+  lea(rcx, ptr[window_ + last_ + 1]);
+  mov(ptr[machine_ + kPosition], rcx);
   mov(STOPBIT_FIELD(window), window_);
   mov(STOPBIT_FIELD(window_stops), stops_);
   add(STOPBIT_FIELD_DWORD(fields), fields_.cvt32());
@@ -57,7 +61,8 @@ void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& re
   align(16);
   L(label);
   sub(rsp, 8);
-  mov(ptr[machine_ + kPosition], position_);
+  lea(rcx, ptr[window_ + last_ + 1]);
+  mov(ptr[machine_ + kPosition], rcx);
   mov(rcx, STOPBIT_FIELD(map));
   mov(ptr[rcx + kMapBits], map_);
   add(STOPBIT_FIELD_DWORD(fields), fields_.cvt32());
@@ -65,10 +70,12 @@ void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& re
   mov(rax, reinterpret_cast<std::uintptr_t>(function));
   call(rax);
   reload();
-  mov(position_, ptr[machine_ + kPosition]);
   // The window in which the position now is.
-  mov(rcx, position_);
+  mov(rcx, ptr[machine_ + kPosition]);
   sub(rcx, ptr[machine_ + kBegin]);
+  mov(last_, rcx);
+  and_(last_, static_cast<int>(kWindowBytes) - 1);
+  dec(last_);
   mov(rdx, rcx);
   and_(rdx, -static_cast<int>(kWindowBytes));
   mov(window_, ptr[machine_ + kBegin]);
@@ -103,6 +110,8 @@ void Emitter::emit_refill() {
   mov(stops_, ptr[rcx]);
   test(stops_, stops_);
   jz(again);
+  add(last_, window_);
+  sub(last_, rdx);
   mov(window_, rdx);
   tzcnt(rcx, stops_);  // clears carry
   ret();

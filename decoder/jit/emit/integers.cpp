@@ -10,8 +10,8 @@ using engine::remembers;
 
 void Emitter::integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal) {
   const Type type = isa::type_of(in->op);
-  Field field{in,     isa::operator_of(in->op), type, isa::is_optional(in->op), state::entry_type(type), &done, &absent,
-              decimal};
+  Field field{in,    isa::operator_of(in->op), type,   isa::is_optional(in->op), state::entry_type(type),
+              &done, &when_absent(in, absent), decimal};
   switch (field.op) {
     case Operator::Non: return plain(field);
     case Operator::Con: return constant(field);
@@ -34,7 +34,7 @@ void Emitter::keep(const Field& field) {
 
 void Emitter::put(const Field& field) {
   store(field.in);
-  if (!isa::is_mantissa(field.type)) count_field();
+  if (!isa::is_mantissa(field.type)) count_field(field.in);
 }
 
 void Emitter::plain(const Field& field) {
@@ -58,7 +58,55 @@ void Emitter::constant(const Field& field) {
   put(field);
 }
 
+bool Emitter::is_predicated(const Field& field) const {
+  if (!program_.code[field.in.address].predicate || field.in->known != KnownBit::No) return false;
+  if (field.is_optional || is_limited(field.in) || options_.strict) return false;
+  return field.op == Operator::Cop || (field.op == Operator::Def && has_initial(field.in));
+}
+
+void Emitter::predicated(const Field& field) {
+  const bool is_wide = !is_narrow(field.type);
+  const bool is_sign = is_signed(field.type);
+  const bool is_copy = field.op == Operator::Cop;
+  // The map is as before the instruction: this is the general way.
+  Label& otherwise = new_label();
+  rare([this, field, &otherwise] {
+    L(otherwise);
+    branching(field);
+    jmp(*field.done);
+  });
+  if (is_copy) {
+    const Reg mark = mark_of(field.entry);
+    cmp(entry_mark(field.in->slot), mark);
+    jne(otherwise);
+  }
+  find_next(otherwise);
+  load(is_wide || is_sign);
+  mov(rsi, last_);
+  sub(rsi, rcx);
+  cmp(esi, is_wide ? -8 : -4);
+  jl(otherwise);
+  extract(is_sign, is_wide, rsi);
+  if (is_copy) {
+    mov(rdx, entry_value(field.in->slot));
+  } else {
+    mov(rdx, field.in->constant->value);
+  }
+  blsr(rsi, stops_);
+  add(map_, map_);
+  cmovnc(rax, rdx);
+  cmovc(last_, rcx);
+  cmovc(stops_, rsi);
+  if (is_copy) mov(entry_value(field.in->slot), rax);
+  put(field);
+}
+
 void Emitter::with_bit(const Field& field) {
+  if (is_predicated(field)) return predicated(field);
+  branching(field);
+}
+
+void Emitter::branching(const Field& field) {
   const KnownBit known = field.in->known;
   if (!remembers(field.op) && known != KnownBit::Set) return with_default(field);
   // Both ways are common.

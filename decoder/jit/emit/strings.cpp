@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "decoder/engine/integers.hpp"
-#include "decoder/wire/index_kernels.hpp"
 
 namespace stopbit::jit {
 
@@ -18,31 +17,39 @@ void Emitter::ascii(Place in, Label& done) {
   if (options_.limits.string_bytes < kMaxInlineText) return take_elsewhere(in);
   if (op == Operator::Non) {
     Label& otherwise = elsewhere(in, done, Bit::None);
-    const bool may_be_longer = options_.limits.string_bytes >= wire::kIndexBlock;
-    read_text(in, done, may_be_longer ? longer_text(in, done) : otherwise, otherwise);
+    read_text(in, done, longer_text(in, done, Bit::None), otherwise);
     store(in);
-    count_field();
+    count_field(in);
   } else if (op == Operator::Con && short_constant(in)) {
     if (in->known == KnownBit::Clear) return;
     if (in->known == KnownBit::No) go_if_clear(done);
     mov(rax, *short_constant(in));
     store(in);
-    count_field();
+    count_field(in);
   } else if (op == Operator::Def && (!has_initial(in) || short_constant(in))) {
     text_with_default(in, done);
   } else if (op == Operator::Cop && program_.slots[in->slot].string_capacity >= kMaxInlineText) {
     copied_text(in, done);
+  } else if (op == Operator::Del || op == Operator::Tai) {
+    take_text(in);
   } else {
     take_elsewhere(in);
   }
 }
 
-auto Emitter::longer_text(Place in, Label& done) -> Label& {
+void Emitter::take_text(Place in) {
+  mov(esi, in.address);
+  call(take_text_);
+}
+
+auto Emitter::longer_text(Place in, Label& done, Bit bit) -> Label& {
   Label& label = new_label();
-  rare([this, in, &label, &done] {
+  if (in->known != KnownBit::No) bit = Bit::None;
+  rare([this, in, &label, &done, bit] {
     L(label);
-    mov(esi, in.address);
-    call(take_text_);
+    put_back(bit);
+    undo(in);
+    take_text(in);
     jmp(done);
   });
   return label;
@@ -56,11 +63,11 @@ void Emitter::text_with_default(Place in, Label& done) {
   if (in->known == KnownBit::No) go_if_clear(has_initial(in) ? have : done);
   if (!is_clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
-    read_text(in, done, otherwise, otherwise);
+    read_text(in, when_absent(in, done), longer_text(in, done, Bit::Set), otherwise);
   }
   L(have);
   store(in);
-  count_field();
+  count_field(in);
 }
 
 auto Emitter::short_constant(Place in) const -> std::optional<std::uint64_t> {
@@ -77,9 +84,11 @@ auto Emitter::short_constant(Place in) const -> std::optional<std::uint64_t> {
 
 void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) {
   find_stop(otherwise);
-  cmp(ecx, -static_cast<int>(kMaxInlineText));
+  mov(rax, ptr[window_ + last_ + 1]);
+  mov(rdx, last_);
+  sub(rdx, rcx);
+  cmp(edx, -static_cast<int>(kMaxInlineText));
   jl(longer);
-  mov(rax, ptr[position_]);
   Label& zero = new_label();
   test(al, 0x7F);
   jz(zero);
@@ -89,19 +98,18 @@ void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) 
     if (is_optional) {
       cmp(al, kNullText);
       jne(otherwise);
-      mov(position_, rdx);
+      mov(last_, rcx);
       jmp(null);
     } else {
       jmp(otherwise);
     }
   });
-  mov(position_, rdx);
-  neg(ecx);
-  lea(edx, ptr[rcx * 8]);
-  bzhi(rax, rax, rdx);
-  and_(rax, data_bits_);
-  lea(rdx, ptr[rip + texts_]);
-  or_(rax, ptr[rdx + rcx * 8]);
+  mov(last_, rcx);
+  lea(ecx, ptr[rdx * 8]);
+  shrx(rcx, data_bits_, rcx);  // the mask of the string's bytes
+  and_(rax, rcx);
+  lea(rcx, ptr[rip + texts_]);
+  or_(rax, ptr[rcx + rdx * 8]);
 }
 
 void Emitter::copied_text(Place in, Label& done) {
@@ -113,7 +121,9 @@ void Emitter::copied_text(Place in, Label& done) {
   if (in->known == KnownBit::No) go_if_clear(clear);
   if (in->known != KnownBit::Clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
-    read_text(in, null, otherwise, otherwise);
+    read_text(in, null, longer_text(in, done, Bit::Set), otherwise);
+    mov(ecx, edx);
+    neg(ecx);
     assign_text(slot);
   }
   if (in->known == KnownBit::No) {
@@ -123,7 +133,7 @@ void Emitter::copied_text(Place in, Label& done) {
   if (in->known != KnownBit::Set) text_not_sent(in, null, have, done);
   L(have);
   store(in);
-  count_field();
+  count_field(in);
   if (is_optional) {
     rare([this, slot, &null, &done] {
       L(null);
@@ -142,7 +152,7 @@ void Emitter::text_not_sent(Place in, Label& null, Label& have, Label& done) {
   jne(other);
   mov(ecx, entry_string_length(slot));
   cmp(ecx, static_cast<int>(kMaxInlineText));
-  ja(otherwise);
+  ja(longer_text(in, done, Bit::Clear));
   mov(edx, entry_string_offset(slot));
   add(rdx, STOPBIT_FIELD(strings));
   mov(rax, ptr[rdx]);
@@ -151,6 +161,7 @@ void Emitter::text_not_sent(Place in, Label& null, Label& have, Label& done) {
   mov(rdx, ~kDataBits);
   test(rax, rdx);
   jnz(otherwise);
+  neg(rcx);
   lea(rdx, ptr[rip + texts_]);
   or_(rax, ptr[rdx + rcx * 8]);
 

@@ -52,18 +52,19 @@ void Emitter::emit_entry(std::size_t address) {
     mov(STOPBIT_RECORD_QWORD(next_slot), static_cast<int>(slots));
     mov(block_, STOPBIT_RECORD(slots));
     mov(STOPBIT_RECORD(bases[0]), block_);
-    mov(rcx, STOPBIT_RECORD(phase));
+    mov(rsi, STOPBIT_RECORD(phase));
     vpxor(xmm0, xmm0, xmm0);
-    clear_slot(record_, static_cast<int>(offsetof(BuilderState, first)));
-    if (slots > 1) mov(rsi, record::tag_word_base(false, 1));
-    for (std::size_t i = 1; i < slots; ++i) {
-      if (i % 128 == 0) {
-        mov(rcx, STOPBIT_RECORD(phase));
+    const Opening& opening = openings_[chosen.root_block];
+    for (std::size_t i = 0; i < slots; ++i) {
+      mov(rcx, opening.tags[i] | record::tag_word_base(false, i));
+      or_(rcx, rsi);
+      if (i == 0) {
+        clear_slot(record_, static_cast<int>(offsetof(BuilderState, first)));
       } else {
-        add(rcx, rsi);
+        clear_slot(block_, static_cast<int>(i * record::kSlotBytes));
       }
-      clear_slot(block_, static_cast<int>(i * record::kSlotBytes));
     }
+    if (opening.fields != 0) add(fields_.cvt32(), opening.fields);
     const auto segment = static_cast<std::uint16_t>(ProfileEntry::kBody | entry.template_index);
     if (!has_wide_map_[0]) {
       for (const ProfileEntry& program : programs_of(segment)) enter_profile(program);
@@ -111,21 +112,23 @@ void Emitter::push_map(Place in) {
   Label& done = new_label();
   Label& otherwise = elsewhere(in, done, Bit::None);
   find_end(otherwise);
-  cmp(ecx, -8);
+  mov(rdx, last_);
+  sub(rdx, rcx);
+  cmp(edx, -8);
   jl(otherwise);
   mov(rsi, STOPBIT_FIELD(map));
   lea(rax, ptr[machine_ +
                static_cast<int>(offsetof(Machine, maps) + limits::kMaxPresenceMapDepth * sizeof(wire::PresenceMap))]);
   cmp(rsi, rax);
   jae(otherwise);
+  load(true);
+  mov(last_, rcx);
   // The bits to the top, and nothing below them.
-  movbe(rax, ptr[position_]);
+  lea(ecx, ptr[rdx * 8]);
+  shlx(rcx, data_bits_, rcx);
+  and_(rax, rcx);
   pext(rax, rax, data_bits_);
   shl(rax, 8);
-  imul(ecx, ecx, 7);
-  shrx(rax, rax, rcx);
-  shlx(rax, rax, rcx);
-  mov(position_, rdx);
   const std::vector<ProfileEntry> programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
     if (needs_map(entry)) continue;

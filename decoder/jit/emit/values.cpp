@@ -44,11 +44,11 @@ void Emitter::store(Place in) {
   if (in->place.tag == 0) return;  // records do not hold it
   const Reg base = in->place.in_first_slot ? record_ : block_;
   mov(ptr[base + in->place.value_offset], rax);
-  mov(byte[base + in->place.tag_offset], in->place.tag);
+  if (!expected_[in.address]) mov(byte[base + in->place.tag_offset], in->place.tag);
 }
 
-void Emitter::count_field() {
-  inc(fields_.cvt32());
+void Emitter::count_field(Place in) {
+  if (!expected_[in.address]) inc(fields_.cvt32());
 }
 
 void Emitter::check_limit(Place in, Label& outside) {

@@ -1,6 +1,6 @@
 /// Brings instructions to the consume stage, two at a time if the first has the pair bit: F1 presents an address to the
 /// program memory, F2 has the words there and after it. Ends of elements and messages are foreseen; of any other jump
-/// the consume stage tells the address, which costs a cycle.
+/// the consume stage gives the address, which costs a cycle.
 module stopbit_fetch
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;

@@ -194,7 +194,7 @@ module stopbit_record_packer
       RUN: begin
         if (busy_q && may_emit) begin
           if (command_q.event_valid) begin
-            // First takes back what went out, then tells why.
+            // First takes back the slots that went out, then reports the error.
             if (emitted_q) begin
               emit          = 1'b1;
               out_d.data    = '0;

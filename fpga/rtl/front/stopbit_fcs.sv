@@ -1,7 +1,7 @@
 /// Checks the frame check sequence: CRC-32 over a frame with its last four bytes, which are the sequence itself.
 ///
 /// `bad_o` belongs to the last beat of a frame, two cycles later (of cycles in which `go_i` is high). Whole beats take one
-/// step of 64 bytes; the last one goes in steps of 32, 16, 8, 4, 2 and 1 bytes as it needs them, over both cycles.
+/// step of 64 bytes; the last one takes up to three smaller ones, over both cycles.
 module stopbit_fcs (
   input  logic         clk_i,
   input  logic         go_i,
@@ -12,59 +12,58 @@ module stopbit_fcs (
   input  logic [511:0] data_i,
   output logic         bad_o
 );
-  localparam logic [31:0] Polynomial = 32'hEDB8_8320;  // reflected
-  localparam logic [31:0] Residue    = 32'hDEBB_20E3;  // what is left if the sequence is right
-
-  // The CRC of `count` bytes more, `count` a constant.
-  function automatic logic [31:0] crc_after(input logic [31:0] crc, input logic [511:0] data, input int unsigned count);
-    crc_after = crc;
-    for (int unsigned i = 0; i < 8 * count; i++) begin
-      crc_after = {1'b0, crc_after[31:1]} ^ ((crc_after[0] ^ data[i]) ? Polynomial : 32'd0);
-    end
-  endfunction
+  localparam logic [31:0] Residue = 32'hDEBB_20E3;  // what is left if the sequence is right
 
   logic [31:0]  crc_q, begun, upper_d, upper_q, lower;
-  logic [127:0] rest_d, rest_q;
+  logic [119:0] rest_d, rest_q;  // what the first cycle leaves, at most 15 bytes
   logic [3:0]   rest_bytes_q;
-  logic [511:0] left;
 
   assign begun = first_i ? 32'hFFFF_FFFF : crc_q;
 
+  // The first of the two cycles takes 16, 32, 48 or 64 bytes; the second one 4, 8 or 12, and then 1, 2 or 3.
+  logic [31:0] after16, after32, after48, after64;
+  stopbit_crc_step #(.Bytes(16)) step16 (.crc_i(begun), .data_i(data_i[127:0]), .crc_o(after16));
+  stopbit_crc_step #(.Bytes(32)) step32 (.crc_i(begun), .data_i(data_i[255:0]), .crc_o(after32));
+  stopbit_crc_step #(.Bytes(48)) step48 (.crc_i(begun), .data_i(data_i[383:0]), .crc_o(after48));
+  stopbit_crc_step #(.Bytes(64)) step64 (.crc_i(begun), .data_i, .crc_o(after64));
+
+  logic [31:0] after4, after8, after12, words;
+  logic [23:0] tail;
+  stopbit_crc_step #(.Bytes(4)) step4 (.crc_i(upper_q), .data_i(rest_q[31:0]), .crc_o(after4));
+  stopbit_crc_step #(.Bytes(8)) step8 (.crc_i(upper_q), .data_i(rest_q[63:0]), .crc_o(after8));
+  stopbit_crc_step #(.Bytes(12)) step12 (.crc_i(upper_q), .data_i(rest_q[95:0]), .crc_o(after12));
+
+  logic [31:0] after1, after2, after3;
+  stopbit_crc_step #(.Bytes(1)) step1 (.crc_i(words), .data_i(tail[7:0]), .crc_o(after1));
+  stopbit_crc_step #(.Bytes(2)) step2 (.crc_i(words), .data_i(tail[15:0]), .crc_o(after2));
+  stopbit_crc_step #(.Bytes(3)) step3 (.crc_i(words), .data_i(tail), .crc_o(after3));
+
   always_comb begin
-    upper_d = begun;
-    left    = data_i;
-    if (bytes_i[6]) begin
-      upper_d = crc_after(begun, data_i, 64);
-    end else begin
-      if (bytes_i[5]) begin
-        upper_d = crc_after(upper_d, left, 32);
-        left    = {256'd0, left[511:256]};
-      end
-      if (bytes_i[4]) begin
-        upper_d = crc_after(upper_d, left, 16);
-        left    = {128'd0, left[511:128]};
-      end
-    end
-    rest_d = left[127:0];
+    unique case (bytes_i[5:4])
+      2'd0: {upper_d, rest_d} = {begun, data_i[119:0]};
+      2'd1: {upper_d, rest_d} = {after16, data_i[247:128]};
+      2'd2: {upper_d, rest_d} = {after32, data_i[375:256]};
+      2'd3: {upper_d, rest_d} = {after48, data_i[503:384]};
+    endcase
+    if (bytes_i[6]) upper_d = after64;
   end
 
   always_comb begin
-    logic [511:0] data;
-    data  = {384'd0, rest_q};
-    lower = upper_q;
-    if (rest_bytes_q[3]) begin
-      lower = crc_after(lower, data, 8);
-      data  = {64'd0, data[511:64]};
-    end
-    if (rest_bytes_q[2]) begin
-      lower = crc_after(lower, data, 4);
-      data  = {32'd0, data[511:32]};
-    end
-    if (rest_bytes_q[1]) begin
-      lower = crc_after(lower, data, 2);
-      data  = {16'd0, data[511:16]};
-    end
-    if (rest_bytes_q[0]) lower = crc_after(lower, data, 1);
+    unique case (rest_bytes_q[3:2])
+      2'd0: {words, tail} = {upper_q, rest_q[23:0]};
+      2'd1: {words, tail} = {after4, rest_q[55:32]};
+      2'd2: {words, tail} = {after8, rest_q[87:64]};
+      2'd3: {words, tail} = {after12, rest_q[119:96]};
+    endcase
+  end
+
+  always_comb begin
+    unique case (rest_bytes_q[1:0])
+      2'd0: lower = words;
+      2'd1: lower = after1;
+      2'd2: lower = after2;
+      2'd3: lower = after3;
+    endcase
   end
 
   always_ff @(posedge clk_i) begin

@@ -166,7 +166,7 @@ module stopbit_frame_decoder #(
     logic [63:0] number;
   } frame_t;
 
-  frame_t               seen, frame, frame_q;  // as the first beat tells it; of this beat; of the beats after the first
+  frame_t               seen, frame, frame_q;  // as read from the first beat; of this beat; of the beats after the first
   logic [63:0]          frames_q;
   logic [16:0]          bytes_q, bytes;  // of the frame, saturating: before and with this beat
   logic [CountBits-1:0] beats_q, beats;
@@ -283,6 +283,8 @@ module stopbit_frame_decoder #(
     .data_i (ticket_in),
     .valid_o(ticket_valid),
     .ready_i(ticket_take),
+    .double_i(1'b0),
+    .single_o(),
     .data_o (ticket),
     .count_o(ticket_count)
   );

@@ -26,6 +26,14 @@ module stopbit_frame_parser (
     is_vlan = ether_type == 16'h8100 || ether_type == 16'h88A8 || ether_type == 16'h9100 || ether_type == 16'h9200;
   endfunction
 
+  function automatic logic [18:0] sum_of_eight(input logic [127:0] words);
+    logic [67:0] two;
+    logic [35:0] four;
+    for (int unsigned i = 0; i < 4; i++) two[17*i +: 17] = {1'b0, words[32*i +: 16]} + {1'b0, words[32*i+16 +: 16]};
+    for (int unsigned i = 0; i < 2; i++) four[18*i +: 18] = {1'b0, two[34*i +: 17]} + {1'b0, two[34*i+17 +: 17]};
+    sum_of_eight = {1'b0, four[17:0]} + {1'b0, four[35:18]};
+  endfunction
+
   // ------------------------------------------------------------------------------------------------ cycle 1: link layer
   logic [15:0]          type0, type1, type2, ether_type;
   logic                 tag0, tag1;
@@ -84,8 +92,8 @@ module stopbit_frame_parser (
   logic [5:0]  header_bytes;
   logic [15:0] total_bytes, udp_room, udp_bytes, port;
   logic [4:0]  early, late;
-  logic [19:0] sum;
-  logic [20:0] sum_options;
+  logic [511:0] counted;
+  logic [75:0]  sums;
 
   assign version      = ip_q[7:4];
   assign words        = ip_q[3:0];
@@ -103,12 +111,12 @@ module stopbit_frame_parser (
       end
     end
 
-    sum         = '0;
-    sum_options = '0;
-    for (int unsigned i = 0; i < 10; i++) sum = sum + {4'd0, ip_q[16*i +: 8], ip_q[16*i+8 +: 8]};
-    for (int unsigned i = 10; i < 30; i++) begin
-      if (words > 4'(i / 2)) sum_options = sum_options + {5'd0, ip_q[16*i +: 8], ip_q[16*i+8 +: 8]};
+    // The checksum's words, in four sums of eight: one chain of thirty would be the longest path of the front end.
+    counted = '0;
+    for (int unsigned i = 0; i < 30; i++) begin
+      if (i < 10 || words > 4'(i / 2)) counted[16*i +: 16] = {ip_q[16*i +: 8], ip_q[16*i+8 +: 8]};
     end
+    for (int unsigned i = 0; i < 4; i++) sums[19*i +: 19] = sum_of_eight(counted[128*i +: 128]);
 
     early = stopbit_front_pkg::VERDICT_ACCEPTED;
     if (link_verdict_q != stopbit_front_pkg::VERDICT_ACCEPTED) begin
@@ -136,8 +144,7 @@ module stopbit_frame_parser (
   end
 
   logic [4:0]  late_q;
-  logic [19:0] sum_q;
-  logic [20:0] sum_options_q;
+  logic [75:0] sums_q;
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       early_o         <= early;
@@ -149,8 +156,7 @@ module stopbit_frame_parser (
       source_address_o <= {ip_q[8*12 +: 8], ip_q[8*13 +: 8], ip_q[8*14 +: 8], ip_q[8*15 +: 8]};
       address_o        <= {ip_q[8*16 +: 8], ip_q[8*17 +: 8], ip_q[8*18 +: 8], ip_q[8*19 +: 8]};
       port_o           <= port;
-      sum_q            <= sum;
-      sum_options_q    <= sum_options;
+      sums_q           <= sums;
     end
   end
 
@@ -158,7 +164,7 @@ module stopbit_frame_parser (
   logic [20:0] sum_all;
   logic [16:0] sum_folded;
   logic        sum_wrong;
-  assign sum_all    = {1'b0, sum_q} + sum_options_q;
+  assign sum_all    = ({2'd0, sums_q[18:0]} + {2'd0, sums_q[37:19]}) + ({2'd0, sums_q[56:38]} + {2'd0, sums_q[75:57]});
   assign sum_folded = {1'b0, sum_all[15:0]} + {12'd0, sum_all[20:16]};
   assign sum_wrong  = sum_folded != 17'h0FFFF;
 

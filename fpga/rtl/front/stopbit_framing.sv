@@ -4,7 +4,7 @@
 /// Datagrams in, the same datagrams out, cut after their data. One whose preamble cannot be right passes whole, with a
 /// `data_offset` of one more than its bytes: the engine reports it (X9). Chunks of a message that spans several datagrams
 /// are not put together: only the preamble passes, marked as cut, so that the engine reports it (X1), and `chunk_o`
-/// tells of each. A truncated datagram is forwarded truncated.
+/// marks each. A truncated datagram is forwarded truncated.
 ///
 /// A datagram waits until its preamble has arrived: one beat if that ends within 16 bytes, at most three. It leaves in the
 /// next cycle if a sequence number is all that is read from the first beat, and if it is FRAMING_B3. Else reading takes one

@@ -1,7 +1,7 @@
 /// Of the copies of a datagram that come over two lines, passes the first: by channel, as its line_rule_t says.
 ///
 /// The highest sequence number passed and which of the 64 up to it have passed are kept by channel and sender's epoch. A
-/// higher number passes; if it leaves some out, `gap_valid_o` tells of them before the datagram leaves. A number that has
+/// higher number passes; if it leaves some out, `gap_valid_o` reports them before the datagram leaves. A number that has
 /// passed is a duplicate; a number that was left out comes too late, for no reader may see numbers go back: both are dropped.
 /// Numbers more than `window` below it count as late, whichever it was. Another epoch begins anew; so
 /// does number 1 on a carousel, unless it has just passed. Datagrams whose preamble was refused pass unseen. Waiting for

@@ -48,6 +48,8 @@ module stopbit_gap_events
     .data_i ({gap_i.count, gap_i.first}),
     .valid_o(known),
     .ready_i(is_gap && slot_moves_i),
+    .double_i(1'b0),
+    .single_o(),
     .data_o ({count, first}),
     .count_o(held)
   );

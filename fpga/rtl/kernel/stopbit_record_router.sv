@@ -129,6 +129,8 @@ module stopbit_record_router
     .data_i (record),
     .valid_o(next_valid),
     .ready_i(next_take),
+    .double_i(1'b0),
+    .single_o(),
     .data_o (next_record),
     .count_o(waiting)
   );

@@ -8,8 +8,8 @@
 /// The ring's mode says what the writer waits for: nothing (readers see in `claim` that they were overtaken), or for the
 /// host's credit, the number below which it may claim: then a record that finds no room waits (`Stall`, which holds up
 /// all rings) or is dropped and counted (`Drop`). A ring in mode `Stall` that waits for its `credit_timeout` cycles drops,
-/// too, until it has credit again (`starved_o` tells when that begins). As soon as there is room after a loss, an event record
-/// tells readers how many records were lost: its words 1 to 3 are those of the last one of them. A record whose next slot does not come for `timeout_i` cycles is
+/// too, until it has credit again (`starved_o` marks the beginning). As soon as there is room after a loss, an event record
+/// says how many records were lost: its words 1 to 3 are those of the last one of them. A record whose next slot does not come for `timeout_i` cycles is
 /// withdrawn, its rest is discarded; 0 waits for ever. So is one that is longer than the ring's longest, or whose slots
 /// do not come in order or are not as many as its slot 0 says.
 ///
@@ -81,7 +81,7 @@ module stopbit_ring_writer
     logic [31:0] timeouts;
     logic [31:0] malformed;
     logic [63:0] stalled;
-    logic [31:0] lost;        // records that readers were not told of
+    logic [31:0] lost;        // lost records not yet reported to readers
     logic [191:0] lost_words; // words 1 to 3 of the last one
   } ring_t;
 

@@ -65,7 +65,7 @@ package stopbit_uop_pkg;
     return data_offset < 16'd16 && 17'(data_offset) <= length_bytes;
   endfunction
 
-  /// The place of an error, as event records tell it.
+  /// The place of an error, as in event records.
   typedef struct packed {
     logic [31:0] template_id;     // of D9, else 0
     logic [16:0] offset_bytes;
@@ -74,7 +74,7 @@ package stopbit_uop_pkg;
     logic [7:0]  word;
   } place_t;
 
-  /// What a record's header tells of its datagram.
+  /// The fields of a record's header that describe its datagram.
   typedef struct packed {
     logic [63:0] arrival_ns;
     logic [63:0] number;

@@ -1,11 +1,11 @@
 /// Many FIFOs in one RAM, of which one is written and one is read in a cycle.
 ///
-/// `mask_i` parts the RAM at run time: its set bits, from bit 0 up, count the words of a queue; the others tell queues
-/// apart. With p set bits there are 2^(AddressWidth - p) queues of 2^p words, but no more than 2^QueueWidth. A queue's
+/// `mask_i` parts the RAM at run time: its set bits, from bit 0 up, count the words of a queue; the others select
+/// the queue. With p set bits there are 2^(AddressWidth - p) queues of 2^p words, but no more than 2^QueueWidth. A queue's
 /// number is bit-reversed at the top of the address, so that no shifter is needed. The mask may change only while all
 /// queues are empty (`nonempty_o` is 0).
 ///
-/// Write: `ready_o` tells in the same cycle whether `write_queue_i` has room. Read: the word comes one cycle after
+/// Write: `ready_o` says in the same cycle whether `write_queue_i` has room. Read: the word comes one cycle after
 /// `read_i`, with `valid_o`; a queue whose bit of `nonempty_o` is low gives none. A word can be read in the cycle after it
 /// was accepted. Pointers are kept in RAM: after a reset 2^QueueWidth cycles pass before anything is accepted.
 module stopbit_multi_fifo #(

@@ -96,7 +96,7 @@ class Core::Model {
     }
   }
 
-  /// What stands at an address.
+  /// The memory word at an address.
   std::uint32_t read_back(std::uint32_t address, unsigned bank) {
     bench_->load_i = std::uint64_t{address} << 32 | std::uint64_t{bank} << 52;
     bench_.step();
@@ -123,7 +123,7 @@ class Core::Model {
     out.put(begin + count == length ? 1 : 0, 1);
     out.put(count, 5);
     for (std::size_t i = 0; i < kBeatBytes; ++i) {
-      // What stands behind the end is junk.
+      // Bytes past the end are junk.
       out.put(i < count ? std::to_integer<std::uint8_t>(datagram.bytes[begin + i]) : random_.bits() & 0xFF, 8);
     }
   }

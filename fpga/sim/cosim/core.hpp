@@ -60,7 +60,7 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// Decodes the datagrams, one behind the other without a pause. Gives their records, event records among them, with
+  /// Decodes the datagrams, one after another without a pause. Gives their records, event records among them, with
   /// stamp and phase 0. Throws std::runtime_error if the core hangs or breaks the rules of its streams.
   [[nodiscard]] std::vector<Record> decode(std::span<const Datagram> datagrams);
   /// The same, and adds to `steps` what each instruction did.
@@ -72,7 +72,7 @@ class Core {
   /// Forgets the dictionary of a channel.
   void reset(std::uint16_t channel);
   /// Loads another program, with the same options, into the other bank while the next datagrams are decoded: a word a
-  /// cycle, and what is left of it behind them. Then `channel` is decoded by it.
+  /// cycle, and the rest of it after them. Then `channel` is decoded by it.
   void load_beside(const Program& other, std::uint16_t channel);
 
   [[nodiscard]] const CoreFigures& figures() const noexcept { return figures_; }

@@ -165,7 +165,7 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
 }
 
 TEST(Cosim, captures_give_the_same_records) {
-  const std::size_t kDatagrams = by_form<std::size_t>(300, 2'000);
+  const std::size_t kDatagrams = by_form<std::size_t>(60, 2'000);
   for (const bench::WorkloadSource& source : bench::workload_sources()) {
     auto made = source.make();
     ASSERT_TRUE(made.ok()) << source.name << ": " << made.message();
@@ -286,7 +286,7 @@ TEST(Cosim, channels_do_not_mix_and_a_reset_of_the_hardware_leaves_no_trace) {
       ASSERT_EQ(pair.decode(datagrams), "") << feed->template_text;
       for (std::uint16_t channel = 0; channel < options.channels; channel += 2) pair.reset(channel);
       if (round == 2) {
-        // All dictionaries are undefined behind it, as after a reset of each channel.
+        // All dictionaries are undefined after it, as after a reset of each channel.
         pair.core().interrupt(datagrams[0], 2);
         for (std::uint16_t channel = 0; channel < options.channels; ++channel) pair.reference().reset(channel);
       }
@@ -379,7 +379,7 @@ TEST(Cosim, a_template_that_was_wrongly_foreseen_says_nothing_about_the_room_of_
                                     {std::byte{0xC0}, std::byte{0x81}, std::byte{0x85}}};
   std::vector<Datagram> datagrams = as_datagrams(bytes, 0, 1);
   datagrams[1].info.channel = datagrams[2].info.channel = 1;
-  (void)core.decode(std::span(datagrams).first(1));  // the other program is loaded behind it
+  (void)core.decode(std::span(datagrams).first(1));  // the other program is loaded after it
   (void)references[0].decode(std::span(datagrams).first(1));
   for (int round = 0; round < 2; ++round) {
     std::vector<Record> wanted;
@@ -403,7 +403,7 @@ TEST(Cosim, bytes_before_the_first_message_are_passed_over) {
     for (const unsigned value : {0xC0U, 0x81U, 0x85U}) bytes.back().push_back(static_cast<std::byte>(value));
   }
   std::vector<Datagram> datagrams;
-  for (const std::size_t behind : {0U, 3U, 4U, 90U}) {  // behind the last byte, too
+  for (const std::size_t behind : {0U, 3U, 4U, 90U}) {  // after the last byte, too
     for (Datagram datagram : as_datagrams(bytes, 0, 1)) {
       datagram.info.data_offset = static_cast<std::uint16_t>(datagram.bytes.size() - 3 + behind);
       datagrams.push_back(datagram);

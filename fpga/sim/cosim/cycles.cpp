@@ -21,7 +21,7 @@
 #include "tests/lib/workloads/workload.hpp"
 
 /// Prints what the decode core needs for the bundled sample, the generated workloads and the captures of
-/// STOPBIT_CORPUS: stopbit_rtl_cycles [DATAGRAMS [WORKLOAD]], so many of each (default 2000) or of one; then the
+/// STOPBIT_CORPUS: stopbit_rtl_cycles [DATAGRAMS [WORKLOAD]], that number of each (default 2000) or of one; then the
 /// latency of two messages. Records are compared with the interpreter's first: figures of a core that decodes wrong are
 /// not printed.
 namespace stopbit::sim {
@@ -134,7 +134,7 @@ bool print_figures(const bench::Workload& work, const Program& program, const Pa
   return true;
 }
 
-/// One message of uInt32 fields with so many bytes each, some of them after each other, each by itself.
+/// Prints the latency of a message with a uInt32 field of each length.
 bool print_latency(const std::vector<std::size_t>& lengths) {
   std::string text = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1"><template name="Message" id="1">)";
   std::vector<std::byte> message{std::byte{0xC0}, std::byte{0x81}};

@@ -40,7 +40,7 @@ Program compile(std::string_view templates) {
   return std::move(program.value());
 }
 
-/// Cycles of the datagrams, one behind the other, from the first beat to the last slot. The records are the
+/// Cycles of the datagrams, one after another, from the first beat to the last slot. The records are the
 /// interpreter's.
 class Meter {
  public:

@@ -16,7 +16,7 @@
 namespace stopbit::sim {
 namespace {
 
-/// A message of a few bytes may execute millions of instructions: so many are kept.
+/// A message of a few bytes may execute millions of instructions: only the last ones are kept.
 constexpr std::size_t kMaxSteps = 1'000'000;
 /// Those at 0 and 1, presence map and identifier of a message. The core takes them together where it can.
 constexpr std::uint16_t kFirstOfTemplates = 2;
@@ -107,7 +107,7 @@ class LockStep::Recorder final : public trace::Observer {
     is_open_ = false;
   }
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
-  /// Whether nothing was done behind the last one.
+  /// Whether nothing was done after the last one.
   [[nodiscard]] bool ends_with_last() const { return is_open_; }
 
   void datagram_begins(const state::Dictionary& dictionary) noexcept override { dictionary_ = &dictionary; }
@@ -182,7 +182,7 @@ std::string instruction_text(const Program& program, const Step& step) {
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema || schema.value().find(step.template_index) == nullptr) return text;
   text += fmt::format(", template '{}'", program.name(schema.value().find(step.template_index)->name));
-  const Node* const node = schema.value().owner(step.template_index, step.block, in.word);
+  const SchemaNode* const node = schema.value().owner(step.template_index, step.block, in.word);
   if (node != nullptr) text += fmt::format(", field '{}'", schema.value().owner_name(*node));
   return text;
 }
@@ -263,7 +263,7 @@ std::optional<Divergence> LockStep::compare(const Datagram& datagram, const Outc
     if (wanted.address != got.address) {
       return before(i, fmt::format("the core goes on at {}, the interpreter at {}", got.address, wanted.address));
     }
-    // A field of a bit group stands in bytes that another instruction has taken.
+    // A field of a bit group is in bytes that another instruction has taken.
     if (wanted.offset != got.offset && !isa::is_bit(program_.code[wanted.address].op)) {
       return before(i,
                     fmt::format("the core goes on at byte {}, the interpreter at byte {}", got.offset, wanted.offset));
@@ -271,7 +271,7 @@ std::optional<Divergence> LockStep::compare(const Datagram& datagram, const Outc
     const bool is_last = i + 1 == reference.size() && recorder_->ends_with_last();
     const ErrorCode error = is_last ? outcome.error : ErrorCode::None;
     const auto core_error = static_cast<ErrorCode>(got.error);
-    // Some errors are found behind what is traced, or are no instruction's doing: then the event alone tells.
+    // Some errors are found after the trace ends, or by no instruction: then only the event reports them.
     if (core_error == ErrorCode::None && error != ErrorCode::None && error == ended) return std::nullopt;
     if (core_error != error) {
       return tell(i, "the core has " + error_text(core_error) + ", the interpreter has " + error_text(error));
@@ -280,7 +280,7 @@ std::optional<Divergence> LockStep::compare(const Datagram& datagram, const Outc
     const isa::Instruction& in = program_.code[wanted.address];
     const bool is_absent = wanted.source == trace::Source::Nothing;
     if (wanted.has_value && got.has_value) {
-      // A field of a bit group is found to be NULL behind the trace.
+      // A field of a bit group is found to be NULL after the trace.
       const bool same_presence = isa::is_bit(in.op) || is_absent == (source_of(got) == trace::Source::Nothing);
       if (!same_presence || (!is_absent && wanted.value != got.value)) return tell(i, "the values differ");
     }

@@ -65,7 +65,7 @@ std::uint16_t find(const Program& program, std::string_view mnemonic, int skip =
   return 0;
 }
 
-/// What is said with an instruction turned in the core only.
+/// The report when an instruction is changed in the core only.
 std::optional<Divergence> turned(const Program& program, std::uint16_t address,
                                  const std::function<void(isa::Instruction&)>& turn) {
   Program other = program;

@@ -73,7 +73,7 @@ std::vector<Step> steps_for(const cases::RandomCase& made, const Program& progra
   return out;
 }
 
-/// What is the same for all datagrams of a program.
+/// The part that all datagrams of a program share.
 struct Setting {
   const Program& program;
   const EngineOptions& options;

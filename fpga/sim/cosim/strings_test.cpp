@@ -123,7 +123,7 @@ class Generator {
     }
   }
 
-  /// Writes a string that mostly has room behind so many bytes. Returns its length.
+  /// Writes a string that mostly has room after that number of bytes. Returns its length.
   std::size_t text(const Field& field, std::size_t before, bool is_nullable) {
     const std::size_t room = capacity_ - std::min(capacity_, before) + (random_.chance(2) ? 20 : 0);
     std::size_t length = random_.chance(80) ? random_.below(20) : random_.below(capacity_ + 1);

@@ -84,7 +84,7 @@ class Traffic {
     offered_ = false;
   }
 
-  /// Where the window of a datagram begins: behind a short preamble.
+  /// Where the window of a datagram begins: after a short preamble.
   std::size_t begin_of(std::size_t i) const {
     if (i >= offsets_.size() || offsets_[i] >= kBeat || offsets_[i] > (*datagrams_)[i].size()) return 0;
     return offsets_[i];
@@ -118,7 +118,7 @@ class Traffic {
     const std::size_t begin = beat_ * kBeat;
     const std::size_t count = std::min(kBeat, bytes.size() - begin);
     BitWriter header(bench_->datagram_i);
-    header.put(0, 49);  // what stands behind the offset
+    header.put(0, 49);  // the bytes after the offset
     header.put(offsets_[sending_], 16);
     header.put(bytes.size(), 17);
     header.put(0, 32);
@@ -155,7 +155,7 @@ class Traffic {
     const bool is_over = complete_[shown_] && position_ == bytes.size();
     if (is_over || random_.chance(give_up_percent)) {
       bench_->release_i = 1;
-      // What is taken with it makes no difference.
+      // The bytes taken with it make no difference.
       bench_->take_i = static_cast<std::uint8_t>(random_.below(available + 1));
       position_ = begin_of(++shown_);
       return;
@@ -165,7 +165,7 @@ class Traffic {
     position_ += count;
   }
 
-  /// Bytes of the entity that begins at a place, if it is not too long and ends in what is there.
+  /// Bytes of the entity that begins at a place, if it is not too long and ends within the window.
   std::size_t length_at(std::size_t at, std::size_t available) const {
     for (std::size_t i = 0; i < std::min(kWindow, available); ++i) {
       if (((*datagrams_)[shown_][at + i] & 0x80) != 0) return i + 1;

@@ -32,7 +32,7 @@ void expect_empty(Bench<Model>& bench) {
   EXPECT_TRUE(bench->ready_o);
 }
 
-/// Offers words that nobody takes, until none is accepted; returns how many were.
+/// Offers words without taking any, until none is accepted; returns how many were.
 template <class Model>
 std::size_t fill(Bench<Model>& bench) {
   bench->ready_i = 0;

@@ -265,7 +265,7 @@ class FrameDecoder : public ::testing::Test {
     }
   }
 
-  /// A frame for us, mostly; with everything that may be in front of and behind the data.
+  /// A frame for us, mostly; with everything that may precede and follow the data.
   ByteVector random_frame(Random& random) {
     static constexpr std::size_t kPayloads[] = {0,  1,  5,  13, 14, 15, 16, 17,   18,
                                                 21, 22, 23, 37, 38, 66, 86, 1000, 1472};

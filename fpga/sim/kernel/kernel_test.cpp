@@ -154,7 +154,7 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
   }
   EXPECT_FALSE(kernel.value().load(2, words).ok());
   EXPECT_TRUE(kernel.value().load(0, {}).ok());
-  // What stands in memory is read back: also what another load has changed meanwhile.
+  // Memory is read back, which also finds what another load has changed meanwhile.
   EXPECT_TRUE(kernel.value().verify(1, words).ok());
   std::vector<device::LoadWord> changed = words;
   changed[37].value ^= 1U << 20;
@@ -163,7 +163,7 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
   EXPECT_FALSE(kernel.value().verify(1, words).ok());
   EXPECT_TRUE(kernel.value().verify(1, changed).ok());
   EXPECT_TRUE(kernel.value().verify(0, words).ok());
-  // A word that nobody sent is found out.
+  // A word that was never sent is detected.
   class Meddler final : public device::Device {
    public:
     explicit Meddler(KernelModel& model) : model_(model) {}
@@ -651,8 +651,8 @@ TEST_P(KernelRings, each_consumer_gets_its_records_and_a_slow_one_holds_up_nobod
   ModelDevice device(model);
   Random random(700 + stall);
   device::Kernel kernel = device::Kernel::open(device).value();
-  // Ring 0: what nobody wants. 1: channel 1. 2: lengths whose lowest bits are 01, of any channel; its reader sleeps.
-  // 5: channel 2 with odd lengths. 7: all; nobody reads it, it overwrites.
+  // Ring 0: records that match no filter. 1: channel 1. 2: lengths whose lowest bits are 01, of any channel; its reader
+  // sleeps. 5: channel 2 with odd lengths. 7: all; it has no reader and overwrites.
   std::map<std::uint32_t, std::unique_ptr<device::DeviceRing>> rings;
   for (const auto& [index, mode] : std::map<std::uint32_t, device::RingMode>{{0, device::RingMode::Stall},
                                                                              {1, device::RingMode::Stall},

@@ -13,9 +13,9 @@
 
 namespace stopbit::sim {
 
-/// Memory behind an AXI port of 512 bits, as a card's interconnect shows it: writes are seen in the order of their
+/// Memory at an AXI port of 512 bits, as a card's interconnect shows it: writes are seen in the order of their
 /// beats, some time after they were accepted, and get their response some time later. Notes the first breach of the
-/// rules that the port has to keep: whole aligned beats, no burst over 4 KiB or 16 beats, W behind its AW, nothing
+/// rules that the port has to keep: whole aligned beats, no burst over 4 KiB or 16 beats, W after its AW, nothing
 /// withdrawn or changed while it waits, no address that is not mapped.
 ///
 /// A cycle: drive() what prepare() says, settle the model, give clock() the port's other side, step the model.
@@ -82,7 +82,7 @@ class AxiMemory {
     slave_.awready = aw_.open();
     slave_.wready = w_.open();
     slave_.arready = ar_.open();
-    // What is valid stays until it is taken.
+    // A valid beat stays until it is taken.
     if (!slave_.bvalid && !responses_.empty() && b_.open()) {
       slave_.bvalid = true;
       slave_.bresp = responses_.front();

@@ -54,7 +54,7 @@ inline DatagramInfo info_of(const VlWide<8>& from) {
           .cut = bits_at(from, 0, 1) != 0};
 }
 
-/// A datagram as it stands in the stream. Bytes that a preamble announces in vain are not there.
+/// A datagram as the stream carries it. Bytes that a preamble announces but that were not sent are missing.
 struct SentDatagram {
   DatagramInfo info;
   std::vector<std::byte> bytes;

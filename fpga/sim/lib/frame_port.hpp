@@ -23,7 +23,7 @@ class FrameFeeder {
   [[nodiscard]] bool at_first() const { return at_ == 0; }
   [[nodiscard]] bool at_last() const { return at_ + 64 >= frame_.size(); }
 
-  /// Bytes of `data_i` behind the frame's are `filler`.
+  /// Bytes of `data_i` after the frame's are `filler`.
   template <class Bench>
   void show(Bench& bench, std::uint8_t filler) const {
     const std::size_t count = std::min<std::size_t>(64, frame_.size() - at_);

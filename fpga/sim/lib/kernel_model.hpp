@@ -8,7 +8,7 @@
 
 namespace stopbit::sim {
 
-/// What comes to `s_axis_rx` as one packet.
+/// One packet of `s_axis_rx`.
 struct Packet {
   std::vector<std::byte> bytes;
   std::uint16_t socket = 0;      ///< tdest

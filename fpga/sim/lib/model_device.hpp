@@ -19,7 +19,7 @@ class ModelDevice final : public device::Device {
   Result<std::uint32_t> read(std::uint32_t offset) override { return model_.read(offset); }
   Status write(std::uint32_t offset, std::uint32_t value) override {
     model_.write(offset, value);
-    // What is written to memory arrives. Firmware is many words, and goes to none.
+    // Words written to memory are checked on arrival. Firmware is many words and is not.
     if (offset != device::registers::kFirmwareData) model_.run(100);
     return Done{};
   }

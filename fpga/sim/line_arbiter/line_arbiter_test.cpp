@@ -31,7 +31,7 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-/// What has to come of datagrams: written from the text of the module, with a set of numbers instead of a window.
+/// The expected output for datagrams: written from the text of the module, with a set of numbers instead of a window.
 class Model {
  public:
   explicit Model(std::map<std::uint16_t, Rule> rules) : rules_(std::move(rules)) {}
@@ -146,7 +146,7 @@ class LineArbiter : public ::testing::Test {
             std::vector<std::byte>(size, static_cast<std::byte>(sequence_number))};
   }
 
-  /// Two lines, each with losses of its own, one behind the other by some datagrams.
+  /// Two lines, each with losses of its own, one after another by some datagrams.
   std::vector<SentDatagram> two_lines(Random& random, std::size_t count) {
     std::vector<SentDatagram> result;
     for (std::size_t i = 0; i < count; ++i) {

@@ -23,8 +23,8 @@ struct AttackFigures {
   std::uint64_t cycles = 0;  ///< Of the model, in all.
 };
 
-/// Programs of at most 64 instructions that nobody verified, with random tables, each with a few random datagrams.
-/// Behind each of them a verified program in the other bank decodes a datagram as the interpreter does.
+/// Programs of at most 64 unverified instructions, with random tables, each with a few random datagrams.
+/// After each of them a verified program in the other bank decodes a datagram as the interpreter does.
 [[nodiscard]] AttackFigures attack_with_programs(const AttackOptions& options);
 
 /// Frames with turned, cut and added bytes through front end and core; every record compared with what host/feed/packet

@@ -23,9 +23,9 @@ namespace {
 using net::testing::operator+;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::uint64_t kBatch = 64;       ///< Frames one behind the other, then a pause until everything is out.
+constexpr std::uint64_t kBatch = 64;       ///< Frames one after another, then a pause until everything is out.
 constexpr std::uint64_t kQuiet = 200;      ///< Cycles in which nothing moves: everything is out.
-constexpr std::uint64_t kPatience = 5000;  ///< No frame or slot moves for so long: it hangs.
+constexpr std::uint64_t kPatience = 5000;  ///< Cycles without a frame or slot after which it counts as hung.
 constexpr std::size_t kMaxRecordSlots = 65'535;
 constexpr std::size_t kMostBytes = 9'000;
 constexpr std::uint32_t kAddress = 0xE0001F01;  ///< Of net::testing::ipv4 and udp.

@@ -1,28 +1,28 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 #include "attacks.hpp"
+#include "tests/lib/arguments.hpp"
 
 /// Long attacks on the hardware; the figures are a line of JSON on stdout.
 int main(int argc, char** argv) {
-  CLI::App app("What the hardware engine does with firmware that nobody verified, and with frames that nobody sent");
-  app.require_subcommand(1);
+  stopbit::testing::Arguments arguments(
+      "Tests the hardware engine with random firmware that was not verified, and with random frames.");
   stopbit::sim::AttackOptions options;
-  const auto add = [&](const char* name, const char* text) {
-    CLI::App* command = app.add_subcommand(name, text);
-    command->add_option("--count", options.count, "attempts")->required()->check(CLI::PositiveNumber);
-    command->add_option("--seed", options.seed)->capture_default_str();
-    command->add_option("--first", options.first, "number of the first one")->capture_default_str();
-    command->add_flag("--progress", options.progress, "on stderr");
-    return command;
-  };
-  const CLI::App* programs = add("programs", "random programs of at most 64 instructions, loaded into the core");
-  add("frames", "mutated frames through front end and core");
-  CLI11_PARSE(app, argc, argv);
-  const bool is_programs = programs->parsed();
+  std::string what;
+  arguments.word(
+      "programs|frames", what,
+      "random programs of at most 64 instructions, loaded into the core; mutated frames through front end and core",
+      {"programs", "frames"});
+  arguments.number("--count", options.count, "attempts, 1 if not given", std::uint64_t{1});
+  arguments.number("--seed", options.seed, "another one makes other random choices");
+  arguments.number("--first", options.first, "number of the first one");
+  arguments.flag("--progress", options.progress, "on stderr");
+  if (const auto status = arguments.read(argc, argv)) return *status;
+  const bool is_programs = what == "programs";
   try {
     const auto begin = std::chrono::steady_clock::now();
     const stopbit::sim::AttackFigures figures =

@@ -26,7 +26,7 @@ constexpr std::uint16_t kVerifiedChannel = 1;
 constexpr unsigned kRandomBank = 0;
 constexpr unsigned kVerifiedBank = 1;
 
-/// Numbers as they stand in tables: often 0 or small.
+/// Numbers as tables have them: often 0 or small.
 std::uint32_t random_word(Random& random) {
   const std::uint64_t kind = random.below(8);
   if (kind < 3) return 0;
@@ -64,7 +64,7 @@ std::vector<firmware::Word> random_firmware(Random& random) {
   std::vector<firmware::Word> words;
   const std::size_t instructions = 1 + random.below(kInstructions);
   for (std::uint32_t i = 0; i < kInstructions; ++i) {
-    // Behind its end it goes on at the beginning.
+    // After its end it goes on at the beginning.
     const isa::Instruction end{.control = isa::ControlOp::End};
     const std::uint64_t in = i < instructions ? random_instruction(random, i) : isa::encode(end);
     words.push_back({2 * i, static_cast<std::uint32_t>(in)});
@@ -217,7 +217,7 @@ AttackFigures attack_with_programs(const AttackOptions& options) {
   if (!verified) throw std::runtime_error(verified.message());
   Attack attack(options.seed, verified.value());
   for (std::uint64_t i = options.first; i < options.first + options.count; ++i) {
-    // An attempt depends on its number alone, but for what stands in memories that nobody clears.
+    // An attempt depends on its number alone, except for memories that are never cleared.
     Random random(options.seed * 0x9E37'79B9'7F4A'7C15 + i);
     cases::Random message_random(options.seed + i);
     try {

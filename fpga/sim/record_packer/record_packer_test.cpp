@@ -206,7 +206,7 @@ class PackerBench {
 
   Random& random() { return random_; }
 
-  /// Runs until all commands are taken and all records are out, or for so many cycles.
+  /// Runs until all commands are taken and all records are out, or for `cycles` cycles.
   void run(Maker& maker, std::optional<std::uint64_t> cycles = {}) {
     bool offered = false;
     Slots open;

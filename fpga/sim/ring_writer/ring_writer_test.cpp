@@ -221,10 +221,10 @@ class RingWriterBench {
     bench_->stop_i = 0;
   }
 
-  /// What is done each cycle, beside the model.
+  /// Done in each cycle, besides the model.
   void each_cycle(std::function<void()> hook) { hook_ = std::move(hook); }
 
-  /// One cycle, a beat offered or not as it stands.
+  /// One cycle; whether a beat is offered does not change.
   void cycle() {
     cycle_pins();
     finish_cycle();
@@ -654,7 +654,7 @@ TEST(RingWriter, drops_for_a_host_that_gives_no_credit_for_too_long_until_it_doe
   };
   const std::uint64_t begin = bench.bench().cycles();
   send(0, 40);
-  // One record waits; those behind it do not.
+  // One record waits; later ones do not.
   EXPECT_LT(bench.bench().cycles() - begin, kPatience + 40U * 80U);
   EXPECT_EQ(bench.starved(), 1U);
   EXPECT_EQ(bench.status(0, kStarved, 1), 1U);
@@ -723,7 +723,7 @@ TEST(RingWriter, withdraws_records_whose_slots_contradict_each_other) {
   EXPECT_EQ(bench.status(0, kMalformed, 32), 6U);
   EXPECT_EQ(bench.status(0, kWithdrawn), 6U);
   EXPECT_EQ(bench.status(0, kRecords), 6U) << "each is told of";
-  // What is left of such a record may be withdrawn, too.
+  // The rest of such a record may be withdrawn, too.
   ASSERT_TRUE(bench.send(0, {}, 2, false, false));
   ASSERT_TRUE(bench.send(0, {}, 0, false, true));
   EXPECT_EQ(bench.status(0, kMalformed, 32), 7U);

@@ -48,7 +48,7 @@ std::uint64_t low_bytes(std::uint64_t word, std::size_t bytes) {
   return bytes == 0 ? 0 : word & ~std::uint64_t{0} >> (64 - 8 * bytes);
 }
 
-/// Pieces from everywhere, one behind the other, with stages that stand still now and then; and a model of it.
+/// Pieces from everywhere, one after another, with stages that stall now and then; and a model of it.
 class Traffic {
  public:
   Traffic(std::uint64_t seed, std::uint32_t stall) : random_(seed), bench_(seed), moves_(random_, stall) {
@@ -76,7 +76,7 @@ class Traffic {
     drain();
   }
 
-  /// A reset in the middle: what was on its way is gone, what was written is not.
+  /// A reset in the middle: pieces under way are lost, written words are not.
   void reset() {
     bench_->valid_i = 0;
     bench_.reset();
@@ -113,7 +113,7 @@ class Traffic {
     return piece;
   }
 
-  /// What comes out for a piece. Words for the dictionary are there when the piece has left the second stage, which the
+  /// The output for a piece. Words for the dictionary are written when the piece has left the second stage, which the
   /// consume stage waits for: here too.
   void send(const Piece& piece) {
     if (piece.from == Piece::Slot) {
@@ -209,7 +209,7 @@ class Traffic {
     while (!on_its_way_.empty()) cycle();
   }
 
-  /// What is on its way comes to nothing.
+  /// Pieces under way are dropped.
   void flush() {
     bench_->flush_i = 1;
     bench_->advance_i = 0;

@@ -151,8 +151,8 @@ TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_inter
     if (number++ % step_by != 0) continue;
     const auto steps = cases::parse_bytes(source, bytes->begin, bytes->end, diagnostics);
     ASSERT_TRUE(steps);
-    const bool counts_fields =
-        std::none_of(program->nodes.begin(), program->nodes.end(), [](const Node& node) { return node.unstored; });
+    const bool counts_fields = std::none_of(program->nodes.begin(), program->nodes.end(),
+                                            [](const SchemaNode& node) { return node.unstored; });
     if (!counts_fields) {
       ++refused["values that are not stored"];
       continue;
@@ -204,7 +204,7 @@ TEST_F(DeviceEngineTest, says_of_a_datagram_what_it_was_told) {
   info.source = record::SourceLine::LineB;
   info.time_quality = record::TimeQuality::Kernel;
   EXPECT_EQ(pair.decode(bytes_of("pmap(1 1) u32(1) u32?(5) ascii(\"A\")"), info), "");
-  // Behind a preamble, another one behind the datagram's end, one of all of it.
+  // After a preamble, another one past the datagram's end, one of all of it.
   info.data_offset = 4;
   EXPECT_EQ(pair.decode(bytes_of("01 02 03 04 pmap(1 0) u32(1) ascii(\"B\")"), info), "");
   info.data_offset = 3;
@@ -247,7 +247,7 @@ TEST_F(DeviceEngineTest, a_datagram_longer_than_the_device_takes_ends_in_x1_ther
   EXPECT_EQ(outcome.error, ErrorCode::X1);
   EXPECT_EQ(outcome.messages, kMaxDatagramBytes / message.size());
   EXPECT_NE(Kernel::describe_errors(made.value()->figures().value().errors).find("was truncated"), std::string::npos);
-  // One that fits follows.
+  // A message that fits follows.
   datagram.resize(kMaxDatagramBytes / message.size() * message.size());
   outcome = made.value()->decode(datagram, {}, sink);
   EXPECT_EQ(outcome.error, ErrorCode::None);

@@ -20,7 +20,7 @@
 namespace stopbit::sim {
 namespace {
 
-/// Fields of uInt32 without operator, with so many bytes each.
+/// A field of uInt32 without operator for each length.
 std::string template_of(const std::vector<std::size_t>& lengths) {
   std::string text = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1"><template name="Message" id="1">)";
   for (std::size_t i = 0; i < lengths.size(); ++i) text += "<uInt32 name=\"Field" + std::to_string(i) + "\"/>";

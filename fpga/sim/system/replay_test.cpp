@@ -32,7 +32,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 /// Of each capture, the first datagrams; in the long form all.
 std::vector<std::string> limit() {
-  return is_long_form() ? std::vector<std::string>{} : std::vector<std::string>{"--limit", "300"};
+  return is_long_form() ? std::vector<std::string>{} : std::vector<std::string>{"--limit", "60"};
 }
 
 /// A summary without what differs between engines: times, and what only a card counts.
@@ -98,7 +98,7 @@ TEST_F(XrtReplay, errors_resets_and_groups_give_the_same_lines_and_the_same_word
 }
 
 TEST_F(XrtReplay, datagrams_of_blocks_give_the_same) {
-  // Two blocks, then one that ends behind the datagram.
+  // Two blocks, then one that ends past the datagram.
   const std::string block = from_hex("05e08185c1c0");
   std::vector<CapturedPacket> packets;
   for (unsigned i = 1; i <= 5; ++i) packets.push_back({"xx" + block + block, 10'000, i});

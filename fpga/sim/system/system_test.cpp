@@ -34,8 +34,8 @@
 namespace stopbit::device {
 namespace {
 
-const std::size_t kDatagrams = by_form<std::size_t>(200, 2'000);  // of each workload
-constexpr std::uint64_t kBatch = 64;       // whole records between two looks at the clock
+const std::size_t kDatagrams = by_form<std::size_t>(40, 2'000);  // of each workload
+constexpr std::uint64_t kBatch = 64;                             // whole records between two looks at the clock
 
 std::string feed_path() {
   return "./xrt_system_feed_" + std::to_string(::getpid());
@@ -118,7 +118,7 @@ void run(Kernel& kernel, DeviceRing& ring, sim::Feed& feed, const bench::Workloa
     if (++got % kBatch == 0) end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   }
   EXPECT_EQ(got, expected.records().size());
-  // If something is wrong nobody reads on: then the kernel has to drop what comes.
+  // After a failure no reader goes on: then the kernel has to drop what comes.
   if (::testing::Test::HasFailure()) {
     EXPECT_TRUE(kernel.receive(false).ok() && ring.stop().ok());
   }

@@ -239,7 +239,7 @@ class Look {
             "The kernel unmaps pages briefly to see which node uses them.", "sysctl -w kernel.numa_balancing=0");
   }
 
-  /// All huge pages that a folder of the kernel tells of; nothing if it tells of none, not even of 0.
+  /// All huge pages that a folder of the kernel lists; nothing if it has no such file.
   [[nodiscard]] std::optional<std::uint64_t> huge_bytes(const std::string& folder) const {
     std::optional<std::uint64_t> bytes;
     for (const std::string& name : list(folder)) {

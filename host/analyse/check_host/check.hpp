@@ -10,7 +10,7 @@ namespace stopbit::check {
 enum class State : std::uint8_t {
   Good,
   Change,
-  Unknown,  ///< This machine does not tell: a file of the kernel is not there.
+  Unknown,  ///< Cannot be read: the kernel does not have the file.
 };
 
 struct Finding {

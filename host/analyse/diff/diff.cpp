@@ -162,7 +162,9 @@ class Comparison {
 
   /// Nesting is bounded by limits::kMaxNodeDepth.
   void of_children(Range before, Range after, const std::string& path, std::vector<Item>& items) {
-    const auto node = [&](bool is_before, std::size_t i) -> const Node& { return side(is_before).program().nodes[i]; };
+    const auto node = [&](bool is_before, std::size_t i) -> const SchemaNode& {
+      return side(is_before).program().nodes[i];
+    };
     const Pairs pairs = pair_up(
         children(before_.program(), before), children(after_.program(), after),
         [&](bool is_before, std::size_t i) {
@@ -171,7 +173,7 @@ class Comparison {
                                           program.name(node(is_before, i).name_space)));
         },
         [&](bool is_before, std::size_t i) {
-          const Node& item = node(is_before, i);
+          const SchemaNode& item = node(is_before, i);
           return item.id != 0 ? std::optional(std::pair(item.kind, item.id)) : std::nullopt;
         });
     for (const auto& [old, now] : pairs) of_node(old, now, path, items);
@@ -199,7 +201,7 @@ class Comparison {
     of_children(range(before_, old), range(after_, now), inner, items);
   }
 
-  /// Places tell the order of words; but constants and what has no word have none.
+  /// The order of words follows from their places; constants and fields without a word have none.
   void note_order(const Pairs& pairs, const std::string& path, std::vector<Item>& items) {
     const bool breaks = std::any_of(items.begin(), items.end(), [](const Item& item) { return item.in_layout(); });
     if (breaks) return;
@@ -218,7 +220,7 @@ class Comparison {
   }
 
   static std::string join(const std::string& path, const Describer& side, std::size_t index) {
-    const Node& node = side.program().nodes[index];
+    const SchemaNode& node = side.program().nodes[index];
     std::string name(node.kind == NodeKind::Reference ? "templateRef" : side.program().name(node.name));
     if (name.empty()) name = "(value)";  // of a vector
     return path.empty() ? name : path + '.' + name;

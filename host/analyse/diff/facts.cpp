@@ -49,7 +49,7 @@ Describer::Describer(const Program& program) : program_(program) {
     addresses_.emplace_back(block.words, kNoAddress);
   }
   // Words that records do not hold: the verifier has bounded them.
-  for (const Node& node : program.nodes) {
+  for (const SchemaNode& node : program.nodes) {
     if (!node.unstored || node.block == kNoBlock) continue;
     std::vector<std::uint16_t>& words = addresses_[node.block];
     words.resize(std::max(words.size(), node.word + std::size_t{2}), kNoAddress);
@@ -98,7 +98,7 @@ std::string Describer::place(std::uint16_t block, std::uint8_t word) const {
                      at % record::kValueWords);
 }
 
-std::string Describer::type(const Node& node) const {
+std::string Describer::type(const SchemaNode& node) const {
   if (node.kind != NodeKind::Field) return std::string(kind_text(node.kind));
   std::string out(record::type_name(node.type));
   if (node.type == FieldType::Timestamp) out += fmt::format(" ({}, {})", unit_name(node.unit), text(node.epoch));
@@ -125,7 +125,7 @@ std::string Describer::describe(const TypeInfo& info) const {
   return out;
 }
 
-std::string Describer::elements(const Node& node) const {
+std::string Describer::elements(const SchemaNode& node) const {
   const bool has_elements =
       node.kind == NodeKind::Field && (node.type == FieldType::Enum || node.type == FieldType::Set);
   return has_elements && node.type_info < types_.size() ? types_[node.type_info] : std::string();
@@ -147,7 +147,7 @@ std::string Describer::value(const Constant& constant, FieldType type) const {
   return out;
 }
 
-std::string Describer::constant(const Node& node) const {
+std::string Describer::constant(const SchemaNode& node) const {
   if (node.kind != NodeKind::Field || !node.constant) return {};
   const Constant& first = program_.constants[node.constant_index];
   if (node.type != FieldType::Decimal) return value(first, node.type);
@@ -160,7 +160,7 @@ std::string Describer::constant(const Node& node) const {
 const isa::Instruction* Describer::bit_group(std::size_t index) const {
   const Program& program = program_;
   for (std::size_t i = index + 1; i < program.nodes[index].end; ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     if (node.kind != NodeKind::Field) return nullptr;
     if (node.constant) continue;
     const auto found = bit_groups_.find({node.block, node.word});
@@ -170,7 +170,7 @@ const isa::Instruction* Describer::bit_group(std::size_t index) const {
 }
 
 void Describer::add_operators(std::size_t index, Facts& facts) const {
-  const Node& node = program_.nodes[index];
+  const SchemaNode& node = program_.nodes[index];
   const auto add_of = [&](const isa::Instruction& code, const Constant& initial, FieldType type, std::string_view of) {
     const isa::DataOpInfo* info = isa::info(code.op);
     const bool uses_slot = info != nullptr && info->uses_slot;
@@ -208,7 +208,7 @@ void Describer::add_operators(std::size_t index, Facts& facts) const {
 }
 
 Facts Describer::of_node(std::size_t index) const {
-  const Node& node = program_.nodes[index];
+  const SchemaNode& node = program_.nodes[index];
   Facts facts;
   // The element's block has a number only if it has words; that it comes next is clear anyhow.
   facts.layout = {{"name", text(node.name)},

@@ -32,10 +32,10 @@ class Describer {
  private:
   [[nodiscard]] std::string text(TextRef ref) const;
   [[nodiscard]] std::string place(std::uint16_t block, std::uint8_t word) const;
-  [[nodiscard]] std::string type(const Node& node) const;
+  [[nodiscard]] std::string type(const SchemaNode& node) const;
   [[nodiscard]] std::string describe(const TypeInfo& info) const;
-  [[nodiscard]] std::string elements(const Node& node) const;
-  [[nodiscard]] std::string constant(const Node& node) const;
+  [[nodiscard]] std::string elements(const SchemaNode& node) const;
+  [[nodiscard]] std::string constant(const SchemaNode& node) const;
   [[nodiscard]] std::string value(const Constant& constant, FieldType type) const;
   void add_operators(std::size_t index, Facts& facts) const;
   [[nodiscard]] const isa::Instruction* instruction(std::uint16_t block, std::uint8_t word) const;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "decoder/record/buffer_sink.hpp"
-#include "host/analyse/explain/recorder.hpp"
+#include "host/analyse/explain/row_maker.hpp"
 #include "host/analyse/explain/values.hpp"
 #include "host/analyse/guess/trial.hpp"
 
@@ -69,12 +69,12 @@ class Lens final : public Engine {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
     Outcome outcome = {};
-    std::size_t rows = 0;  ///< Of the recorder before it.
+    std::size_t rows = 0;  ///< Of the row maker, before it.
   };
 
-  Lens(const Program& program, const EngineOptions& options, Recorder& recorder, std::uint64_t packet)
-      : engine_(make_tracing_interpreter(program, options, recorder)),
-        recorder_(recorder),
+  Lens(const Program& program, const EngineOptions& options, RowMaker& row_maker, std::uint64_t packet)
+      : engine_(make_tracing_interpreter(program, options, row_maker)),
+        row_maker_(row_maker),
         packet_(packet),
         skips_others_(options.reset == ResetRule::Packet) {}
 
@@ -86,12 +86,13 @@ class Lens final : public Engine {
       if (outcome.error != ErrorCode::None) error_packets_[info.channel] = info.number;
       return outcome;
     }
-    Run run{
-        .begin = info.data_offset, .end = static_cast<std::uint32_t>(datagram.size()), .rows = recorder_.rows().size()};
-    recorder_.set_active(true);
+    Run run{.begin = info.data_offset,
+            .end = static_cast<std::uint32_t>(datagram.size()),
+            .rows = row_maker_.rows().size()};
+    row_maker_.set_active(true);
     run.outcome = engine_->decode(datagram, info, sink);
-    recorder_.finish(run.outcome, datagram.size());
-    recorder_.set_active(false);
+    row_maker_.finish(run.outcome, datagram.size());
+    row_maker_.set_active(false);
     if (runs_.empty()) datagram_.assign(datagram.begin(), datagram.end());
     if (datagram.size() > datagram_.size()) datagram_.assign(datagram.begin(), datagram.end());
     info_ = info;
@@ -115,7 +116,7 @@ class Lens final : public Engine {
 
  private:
   std::unique_ptr<Engine> engine_;
-  Recorder& recorder_;
+  RowMaker& row_maker_;
   std::uint64_t packet_;
   bool skips_others_;
   std::vector<Run> runs_;
@@ -261,7 +262,7 @@ void explain_preamble(const net::Framing& framing, std::size_t end, Explanation&
 }
 
 /// Puts the rows of the engine's runs in the order of the bytes, with the bytes before, between and after them.
-void assemble(const net::Framing& framing, const net::Preamble& preamble, const Lens& lens, Recorder& recorder,
+void assemble(const net::Framing& framing, const net::Preamble& preamble, const Lens& lens, RowMaker& row_maker,
               Explanation& out) {
   const std::size_t size = out.datagram.size();
   std::size_t at = 0;
@@ -288,10 +289,10 @@ void assemble(const net::Framing& framing, const net::Preamble& preamble, const 
       out.rows.push_back(std::move(row));
       at = run.begin;
     }
-    const std::size_t rows_end = i + 1 < runs.size() ? runs[i + 1].rows : recorder.rows().size();
+    const std::size_t rows_end = i + 1 < runs.size() ? runs[i + 1].rows : row_maker.rows().size();
     for (std::size_t row = run.rows; row < rows_end; ++row) {
-      at = std::max<std::size_t>(at, recorder.rows()[row].bytes.end);
-      out.rows.push_back(std::move(recorder.rows()[row]));
+      at = std::max<std::size_t>(at, row_maker.rows()[row].bytes.end);
+      out.rows.push_back(std::move(row_maker.rows()[row]));
     }
   }
   if (out.outcome.dropped) return fill(RowKind::Undecoded, size, "not decoded: the channel waits for a reset");
@@ -345,8 +346,8 @@ std::size_t accounted_bytes(const Explanation& explanation) noexcept {
 Result<Explanation> explain(const record::Schema& schema, const replay::Options& options,
                             std::unique_ptr<ingest::PacketSource> source, std::uint64_t packet, bool has_headers) {
   const Program& program = schema.program();
-  Recorder recorder(schema);
-  Lens lens(program, replay::engine_options(options), recorder, packet);
+  RowMaker row_maker(schema);
+  Lens lens(program, replay::engine_options(options), row_maker, packet);
   record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
 
   auto until = std::make_unique<UntilPacket>(*source, packet);
@@ -377,7 +378,7 @@ Result<Explanation> explain(const record::Schema& schema, const replay::Options&
     out.datagram = lens.datagram();
     preamble = net::read_preamble(options.framing, out.datagram);
   }
-  out.rows_hidden = recorder.hidden();
+  out.rows_hidden = row_maker.hidden();
   if (out.was_decoded) {
     out.channel = lens.info().channel;
     out.outcome = lens.runs().back().outcome;
@@ -385,7 +386,7 @@ Result<Explanation> explain(const record::Schema& schema, const replay::Options&
     if (out.outcome.dropped) out.error_packet = lens.error_packet(out.channel);
   }
   find_block_error(options.framing, preamble, out);
-  assemble(options.framing, preamble, lens, recorder, out);
+  assemble(options.framing, preamble, lens, row_maker, out);
   out.fault = fault_text(program, out);
   if (!out.has_fault()) return out;
 

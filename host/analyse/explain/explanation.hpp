@@ -85,7 +85,7 @@ struct Explanation {
   ResetRule reset = ResetRule::Packet;
 
   std::vector<std::byte> frame;
-  bool has_headers = true;  ///< False for datagrams written in hex: their headers are not told.
+  bool has_headers = true;  ///< False for datagrams written in hex: their headers are unknown.
   std::vector<FramePart> parts;
   net::Verdict verdict = net::Verdict::Accepted;
   net::Endpoint sender;
@@ -103,7 +103,7 @@ struct Explanation {
   std::uint64_t earlier_packets = 0;  ///< Of its group, decoded before.
   std::uint64_t error_packet = 0;     ///< Dropped datagram: where the error was that it waits after; 0 = unknown.
   Outcome outcome;
-  std::string fault;          ///< As replay tells it, with the bytes; empty: no error.
+  std::string fault;          ///< As replay prints it, with the bytes; empty: no error.
   std::vector<Cause> causes;  ///< The most likely first.
 
   [[nodiscard]] bool has_fault() const noexcept { return !fault.empty(); }

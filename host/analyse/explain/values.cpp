@@ -13,7 +13,7 @@ std::string length_note(std::size_t bytes) {
   return "... (" + std::to_string(bytes) + " bytes)";
 }
 
-std::string set_text(const record::Schema& schema, const Node& node, std::uint64_t value) {
+std::string set_text(const record::Schema& schema, const SchemaNode& node, std::uint64_t value) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(schema.element_count(node), 64); ++i) {
     if ((value >> i & 1) == 0) continue;
@@ -54,7 +54,7 @@ std::string number_text(wire::Int128 value) {
   return digits;
 }
 
-std::string value_text(const record::Schema& schema, const Node* node, std::uint64_t value) {
+std::string value_text(const record::Schema& schema, const SchemaNode* node, std::uint64_t value) {
   if (node == nullptr || node->kind != NodeKind::Field) return std::to_string(value);
   switch (node->type) {
     case FieldType::Enum:
@@ -68,12 +68,12 @@ std::string value_text(const record::Schema& schema, const Node* node, std::uint
   return is_signed ? std::to_string(static_cast<std::int64_t>(value)) : std::to_string(value);
 }
 
-std::string string_text(const Node* node, std::string_view value) {
+std::string string_text(const SchemaNode* node, std::string_view value) {
   if (node == nullptr || node->type == FieldType::ByteVector) return hex(value);
   return quoted(value, node->type == FieldType::Ascii);
 }
 
-std::string constant_text(const record::Schema& schema, const Node& node) {
+std::string constant_text(const record::Schema& schema, const SchemaNode& node) {
   const Program& program = schema.program();
   const Constant& constant = program.constants[node.constant_index];
   if (record::is_text(node.type)) return string_text(&node, program.constant_bytes(constant.bytes()));

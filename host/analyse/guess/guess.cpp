@@ -62,7 +62,7 @@ Sample part_of(const Sample& sample, const Trial& trial) {
 std::map<std::uint64_t, std::uint64_t> message_numbers(const Program& program, const Sample& sample,
                                                        const Trial& trial) {
   struct Find : record::Visitor {
-    void field(const Node& node, const record::Value& value) {
+    void field(const SchemaNode& node, const record::Value& value) {
       if (node.id == kMsgSeqNum && !is_found && !record::is_text(node.type)) {
         is_found = true;
         number = value.bits;
@@ -147,7 +147,7 @@ net::PreambleField find_sequence(std::uint32_t skip, const std::vector<Numbered>
   return best;
 }
 
-/// Where one datagram cannot tell: the place in the preset with this preamble. The first byte of a small number shows
+/// Where one datagram is not enough: the place in the preset with this preamble. The first byte of a small number shows
 /// the byte order.
 net::PreambleField untold_sequence(const net::Framing& framing, const std::vector<Numbered>& datagrams) {
   if (datagrams.size() != 1 || framing.reset != ResetRule::Packet || framing.blocks) return {};

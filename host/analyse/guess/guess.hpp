@@ -25,7 +25,7 @@ struct Sequence {
   std::uint64_t messages = 0;  ///< Datagrams whose message has a MsgSeqNum (tag 34) of its own.
   std::uint64_t agreeing = 0;  ///< Of those, with the same number in the preamble.
 
-  /// Whether these are the numbers of a sequence, as far as the datagrams tell.
+  /// Whether these are the numbers of a sequence, as far as the datagrams show.
   [[nodiscard]] bool is_plausible() const noexcept;
 };
 

@@ -97,7 +97,7 @@ Trial try_options(const Program& program, const Sample& sample, replay::Options 
     if (header.is_event()) return;
     const std::size_t index = header.template_index();
     trial.reset_seen = trial.reset_seen || program.templates[index].reset;
-    std::size_t first = record::kHeaderWords;  // the header also tells of the preamble
+    std::size_t first = record::kHeaderWords;  // the header also depends on the preamble
     for (const record::Slot& slot : slots) {
       for (std::size_t word = first; word < record::kSlotWords; ++word) {
         trial.values_hash = fnv1a(trial.values_hash, slot.words[word]);

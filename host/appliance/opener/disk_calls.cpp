@@ -18,7 +18,7 @@ int result_of(const Outcome& outcome) noexcept {
 int DiskCalls::open(const char* path, int flags, mode_t mode) noexcept {
   const auto name = opener_.name_of(path);
   if (!name) return disk::Calls::open(path, flags, mode);
-  const Kind kind = (flags & O_EXCL) != 0 ? Kind::Create : Kind::Append;
+  const RequestKind kind = (flags & O_EXCL) != 0 ? RequestKind::Create : RequestKind::Append;
   Outcome opened = opener_.ask({.kind = kind, .index = name->set, .number = name->number});
   if (opened.error == 0 && !opened.file.ok()) opened.error = EPROTO;
   return opened.error == 0 ? opened.file.release() : result_of(opened);
@@ -27,13 +27,13 @@ int DiskCalls::open(const char* path, int flags, mode_t mode) noexcept {
 int DiskCalls::rename(const char* from, const char* to) noexcept {
   const auto name = opener_.name_of(from);
   if (!name || opener_.kept_path(*name) != to) return disk::Calls::rename(from, to);
-  return result_of(opener_.ask({.kind = Kind::Keep, .index = name->set, .number = name->number}));
+  return result_of(opener_.ask({.kind = RequestKind::Keep, .index = name->set, .number = name->number}));
 }
 
 int DiskCalls::unlink(const char* path) noexcept {
   const auto name = opener_.name_of(path);
   if (!name) return disk::Calls::unlink(path);
-  return result_of(opener_.ask({.kind = Kind::Remove, .index = name->set, .number = name->number}));
+  return result_of(opener_.ask({.kind = RequestKind::Remove, .index = name->set, .number = name->number}));
 }
 
 }  // namespace stopbit::opener

@@ -34,13 +34,13 @@ Status check(const Request& request, const Grants& grants) {
     return Failure{"this operation is not allowed on these files"};
   };
   switch (request.kind) {
-    case Kind::Socket: return among(grants.sockets);
-    case Kind::Read: return among(grants.files);
-    case Kind::Append: return of_set(&FileSet::can_append);
-    case Kind::Create: return of_set(&FileSet::can_create);
-    case Kind::Keep: return of_set(&FileSet::can_keep);
-    case Kind::Remove: return of_set(&FileSet::can_remove);
-    case Kind::Connect: return among(grants.connections);
+    case RequestKind::Socket: return among(grants.sockets);
+    case RequestKind::Read: return among(grants.files);
+    case RequestKind::Append: return of_set(&FileSet::can_append);
+    case RequestKind::Create: return of_set(&FileSet::can_create);
+    case RequestKind::Keep: return of_set(&FileSet::can_keep);
+    case RequestKind::Remove: return of_set(&FileSet::can_remove);
+    case RequestKind::Connect: return among(grants.connections);
   }
   return Failure{"unknown request"};
 }

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "host/feed/packet/socket_address.hpp"
-#include "host/os/confine/confine.hpp"
+#include "host/os/confine/restrictions.hpp"
 
 namespace stopbit::opener {
 namespace {
@@ -133,14 +133,14 @@ Outcome perform(const Request& request, const Grants& grants) {
   const auto path = [&] { return set().folder + "/" + set().name(request.number); };
   const auto result = [](int status) { return failed(status == 0 ? 0 : errno); };
   switch (request.kind) {
-    case Kind::Socket: return open_socket(grants.sockets[request.index]);
-    case Kind::Read: return open_file(grants.files[request.index], O_RDONLY, 0);
-    case Kind::Append: return open_file(path(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, set().mode);
-    case Kind::Create: return open_file(path(), O_WRONLY | O_CREAT | O_EXCL, set().mode);
-    case Kind::Keep:
+    case RequestKind::Socket: return open_socket(grants.sockets[request.index]);
+    case RequestKind::Read: return open_file(grants.files[request.index], O_RDONLY, 0);
+    case RequestKind::Append: return open_file(path(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, set().mode);
+    case RequestKind::Create: return open_file(path(), O_WRONLY | O_CREAT | O_EXCL, set().mode);
+    case RequestKind::Keep:
       return result(::rename(path().c_str(), (set().folder + "/" + set().kept + set().name(request.number)).c_str()));
-    case Kind::Remove: return result(::unlink(path().c_str()));
-    case Kind::Connect: return connect_to(grants.connections[request.index]);
+    case RequestKind::Remove: return result(::unlink(path().c_str()));
+    case RequestKind::Connect: return connect_to(grants.connections[request.index]);
   }
   return failed(EINVAL);
 }
@@ -163,13 +163,12 @@ std::string confine_opener(const Grants& grants) {
                             SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(close),
                             // Files.
                             SCMP_SYS(openat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(rename), SCMP_SYS(unlink),
-                            SCMP_SYS(unlinkat), SCMP_SYS(getdents64), SCMP_SYS(fcntl),
-                            // Memory, time, the end.
-                            SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(brk), SCMP_SYS(madvise),
-                            SCMP_SYS(futex), SCMP_SYS(clock_gettime), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
-                            SCMP_SYS(exit_group)};
+                            // Memory, the end.
+                            SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(brk), SCMP_SYS(rt_sigreturn),
+                            SCMP_SYS(restart_syscall), SCMP_SYS(exit_group)};
 #ifdef __SANITIZE_ADDRESS__
-  for (const int call : {SCMP_SYS(mprotect), SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(read), SCMP_SYS(write),
+  for (const int call : {SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
+                         SCMP_SYS(clock_gettime), SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(read), SCMP_SYS(write),
                          SCMP_SYS(readlink), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sigaltstack),
                          SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(sched_yield)}) {
     calls.push_back(call);

@@ -20,13 +20,14 @@ struct Wire {
 };
 static_assert(sizeof(Wire) == kRequestBytes);
 
-bool has_number(Kind kind) noexcept {
-  return kind == Kind::Append || kind == Kind::Create || kind == Kind::Keep || kind == Kind::Remove;
+bool has_number(RequestKind kind) noexcept {
+  return kind == RequestKind::Append || kind == RequestKind::Create || kind == RequestKind::Keep ||
+         kind == RequestKind::Remove;
 }
 
 }  // namespace
 
-std::string_view to_text(Kind kind) noexcept {
+std::string_view to_text(RequestKind kind) noexcept {
   const auto number = static_cast<std::size_t>(kind);
   return number >= 1 && number <= kKinds ? kTexts[number - 1] : "unknown";
 }
@@ -50,7 +51,7 @@ std::optional<Request> parse_request(std::span<const std::byte> bytes) noexcept 
   if (wire.magic != kMagic || wire.kind < 1 || wire.kind > kKinds || wire.zero != 0 || wire.zeros != 0) {
     return std::nullopt;
   }
-  const auto kind = static_cast<Kind>(wire.kind);
+  const auto kind = static_cast<RequestKind>(wire.kind);
   if (wire.number > (has_number(kind) ? kMaxNumber : 0)) return std::nullopt;
   return Request{.kind = kind, .index = wire.index, .number = wire.number};
 }

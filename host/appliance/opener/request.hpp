@@ -10,7 +10,7 @@
 /// What a confined process asks its opener for: a kind and numbers, never a path or an address.
 namespace stopbit::opener {
 
-enum class Kind : std::uint16_t {
+enum class RequestKind : std::uint16_t {
   Socket = 1,   ///< A UDP socket of the settings, bound and joined.
   Read = 2,     ///< A file that the settings name, to read.
   Append = 3,   ///< File `number` of a set, to append to; made if it does not exist.
@@ -20,10 +20,10 @@ enum class Kind : std::uint16_t {
   Connect = 7,  ///< A TCP connection to an address that the settings name.
 };
 inline constexpr std::uint16_t kKinds = 7;
-[[nodiscard]] std::string_view to_text(Kind kind) noexcept;
+[[nodiscard]] std::string_view to_text(RequestKind kind) noexcept;
 
 struct Request {
-  Kind kind{};
+  RequestKind kind{};
   std::uint32_t index = 0;   ///< Of the sockets, files, sets or connections of the settings.
   std::uint64_t number = 0;  ///< Of a file in its set; otherwise 0.
 

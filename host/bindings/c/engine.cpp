@@ -168,7 +168,7 @@ stopbit_status stopbit_engine_decode(stopbit_engine* engine, const void* datagra
     info.data_offset = preamble.data_begin;
     data = bytes.first(preamble.data_end);
   } else {
-    // The engine tells a datagram that ends before its data begins as every other error.
+    // The engine reports a datagram that ends before its data begins like every other error.
     data = bytes.first(std::min(bytes.size(), limits::kMaxDatagramBytes));
     info.data_offset = static_cast<std::uint32_t>(data.size()) + 1;
   }

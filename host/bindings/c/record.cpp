@@ -20,7 +20,7 @@ class Teller : public record::Visitor {
 
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     stopbit_item item = item_of(STOPBIT_FIELD, node);
     item.type = static_cast<int32_t>(node.type);
     if (record::is_text(node.type)) {
@@ -33,30 +33,30 @@ class Teller : public record::Visitor {
     }
     tell(item);
   }
-  void begin_group(const Node& node) { open(item_of(STOPBIT_GROUP_BEGIN, node)); }
-  void end_group(const Node& node) { close(STOPBIT_GROUP_END, node); }
-  void begin_sequence(const Node& node, std::uint32_t count) {
+  void begin_group(const SchemaNode& node) { open(item_of(STOPBIT_GROUP_BEGIN, node)); }
+  void end_group(const SchemaNode& node) { close(STOPBIT_GROUP_END, node); }
+  void begin_sequence(const SchemaNode& node, std::uint32_t count) {
     stopbit_item item = item_of(STOPBIT_SEQUENCE_BEGIN, node);
     item.count = count;
     open(item);
   }
-  void begin_element(const Node& node, std::uint32_t index) {
+  void begin_element(const SchemaNode& node, std::uint32_t index) {
     stopbit_item item = item_of(STOPBIT_ELEMENT_BEGIN, node);
     item.count = index;
     open(item);
   }
-  void end_element(const Node& node) { close(STOPBIT_ELEMENT_END, node); }
-  void end_sequence(const Node& node) { close(STOPBIT_SEQUENCE_END, node); }
-  void begin_reference(const Node& node, const Template& item) {
+  void end_element(const SchemaNode& node) { close(STOPBIT_ELEMENT_END, node); }
+  void end_sequence(const SchemaNode& node) { close(STOPBIT_SEQUENCE_END, node); }
+  void begin_reference(const SchemaNode& node, const Template& item) {
     stopbit_item told = item_of(STOPBIT_REFERENCE_BEGIN, node);
     const Program& program = shared_.firmware->program();
     set_text(told, shared_.templates[static_cast<std::size_t>(&item - program.templates.data())]);
     open(told);
   }
-  void end_reference(const Node& node) { close(STOPBIT_REFERENCE_END, node); }
+  void end_reference(const SchemaNode& node) { close(STOPBIT_REFERENCE_END, node); }
 
  private:
-  [[nodiscard]] stopbit_item item_of(stopbit_kind kind, const Node& node) const noexcept {
+  [[nodiscard]] stopbit_item item_of(stopbit_kind kind, const SchemaNode& node) const noexcept {
     const std::size_t index = shared_.schema().index_of(node);
     stopbit_item item{};
     item.kind = kind;
@@ -67,7 +67,7 @@ class Teller : public record::Visitor {
     item.name = shared_.nodes[index].c_str();
     return item;
   }
-  [[nodiscard]] const std::string& element(const Node& node, std::size_t index) const noexcept {
+  [[nodiscard]] const std::string& element(const SchemaNode& node, std::size_t index) const noexcept {
     return shared_.elements[shared_.firmware->program().type_infos[node.type_info].first_element + index];
   }
   static void set_text(stopbit_item& item, const std::string& text) noexcept {
@@ -78,7 +78,7 @@ class Teller : public record::Visitor {
     tell(item);
     ++depth_;
   }
-  void close(stopbit_kind kind, const Node& node) {
+  void close(stopbit_kind kind, const SchemaNode& node) {
     --depth_;
     tell(item_of(kind, node));
   }
@@ -94,7 +94,7 @@ class Teller : public record::Visitor {
 };
 
 /// The node of this record's program with that number; null if the item was made up.
-const Node* node_of(const stopbit_record& record, const stopbit_item* item) noexcept {
+const SchemaNode* node_of(const stopbit_record& record, const stopbit_item* item) noexcept {
   if (item == nullptr || record.shared == nullptr) return nullptr;
   const Program& program = record.shared->firmware->program();
   return item->node < program.nodes.size() ? &program.nodes[item->node] : nullptr;
@@ -211,7 +211,7 @@ const char* stopbit_record_error(const stopbit_record* record) {
 
 const char* stopbit_record_element(const stopbit_record* record, const stopbit_item* item, uint32_t index) {
   if (record == nullptr) return nullptr;
-  const Node* node = node_of(*record, item);
+  const SchemaNode* node = node_of(*record, item);
   if (node == nullptr || node->kind != NodeKind::Field) return nullptr;
   if (node->type != FieldType::Enum && node->type != FieldType::Set) return nullptr;
   const TypeInfo& info = record->shared->firmware->program().type_infos[node->type_info];

@@ -116,7 +116,7 @@ py::array names(const std::vector<Number>& numbers, const std::vector<py::object
   return array;
 }
 
-std::vector<py::object> element_names(const record::Schema& schema, const Node& node) {
+std::vector<py::object> element_names(const record::Schema& schema, const SchemaNode& node) {
   std::vector<py::object> result;
   for (std::size_t i = 0; i < schema.element_count(node); ++i) result.push_back(text_of(schema.element_name(node, i)));
   return result;
@@ -130,7 +130,7 @@ std::vector<py::object> template_names(const record::Schema& schema) {
 
 /// One value, as often as there are rows, in the memory of one.
 py::object repeated(const record::Schema& schema, const Column& column, std::size_t rows) {
-  const Node& node = column.node();
+  const SchemaNode& node = column.node();
   const record::Value value = record::Reader::constant(schema, node);
   py::object one;
   if (record::is_text(node.type)) {
@@ -245,7 +245,7 @@ py::dict event_arrays(EventTable& events, const record::Schema& schema, const st
     const std::uint16_t index = events.template_index[row];
     if (index >= templates.size()) continue;
     set_object(places, row, templates[index]);
-    const Node* owner = schema.owner(index, events.block[row], events.word[row]);
+    const SchemaNode* owner = schema.owner(index, events.block[row], events.word[row]);
     if (owner != nullptr) set_object(fields, row, text_of(schema.owner_name(*owner)));
   }
   py::dict arrays;

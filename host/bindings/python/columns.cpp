@@ -65,7 +65,7 @@ double to_double(std::int64_t mantissa, std::int32_t exponent) {
 
 }  // namespace
 
-Column::Column(std::string name, Kind kind, const Node& node, bool may_be_absent)
+Column::Column(std::string name, Kind kind, const SchemaNode& node, bool may_be_absent)
     : name_(std::move(name)),
       kind_(kind),
       node_(&node),
@@ -153,27 +153,29 @@ class Columns::Taker : public record::Visitor {
     rows_.push_back(table.rows++);
   }
 
-  void field(const Node& node, const record::Value& value) { column(node).put(rows_.back(), value); }
-  void begin_group(const Node& node) {
+  void field(const SchemaNode& node, const record::Value& value) { column(node).put(rows_.back(), value); }
+  void begin_group(const SchemaNode& node) {
     if (node.optional) column(node).put_present(rows_.back());
   }
-  void begin_sequence(const Node& node, std::uint32_t count) { column(node).put_number(rows_.back(), count); }
-  void begin_element(const Node& node, std::uint32_t) {
+  void begin_sequence(const SchemaNode& node, std::uint32_t count) { column(node).put_number(rows_.back(), count); }
+  void begin_element(const SchemaNode& node, std::uint32_t) {
     Table& table = columns_.tables_[place(node).element_table];
     table.parent.push_back(rows_.back());
     rows_.push_back(table.rows++);
   }
-  void end_element(const Node&) { rows_.pop_back(); }
-  void begin_reference(const Node& node, const Template& item) {
+  void end_element(const SchemaNode&) { rows_.pop_back(); }
+  void begin_reference(const SchemaNode& node, const Template& item) {
     const auto index = static_cast<std::uint16_t>(&item - columns_.schema_.program().templates.data());
     column(node).put_reference(rows_.back(), columns_.tables_[index].rows, index);
     begin_message(index, true);
   }
-  void end_reference(const Node&) { rows_.pop_back(); }
+  void end_reference(const SchemaNode&) { rows_.pop_back(); }
 
  private:
-  [[nodiscard]] const Place& place(const Node& node) const { return columns_.places_[columns_.schema_.index_of(node)]; }
-  [[nodiscard]] Column& column(const Node& node) const {
+  [[nodiscard]] const Place& place(const SchemaNode& node) const {
+    return columns_.places_[columns_.schema_.index_of(node)];
+  }
+  [[nodiscard]] Column& column(const SchemaNode& node) const {
     const Place& at = place(node);
     return columns_.tables_[at.table].columns[at.column];
   }
@@ -187,7 +189,7 @@ Columns::Columns(const record::Schema& schema)
     : schema_(schema), reader_(schema), keys_(record::json_keys(schema)), places_(schema.program().nodes.size()) {
   const Program& program = schema_.program();
   has_references_ = std::any_of(program.nodes.begin(), program.nodes.end(),
-                                [](const Node& node) { return node.kind == NodeKind::Reference; });
+                                [](const SchemaNode& node) { return node.kind == NodeKind::Reference; });
   tables_.resize(program.templates.size());
   for (std::size_t i = 0; i < program.templates.size(); ++i) {
     const Template& item = program.templates[i];
@@ -201,7 +203,7 @@ Columns::Columns(const record::Schema& schema)
 void Columns::make_columns(std::size_t table, std::size_t first, std::size_t end, const std::string& prefix,
                            bool may_be_absent) {
   for (std::size_t i = first; i < end; i = schema_.node(i).end) {
-    const Node& node = schema_.node(i);
+    const SchemaNode& node = schema_.node(i);
     if (node.unstored) continue;
     const std::string name = prefix + keys_[i];
     Place& place = places_[i];
@@ -236,7 +238,7 @@ void Columns::make_columns(std::size_t table, std::size_t first, std::size_t end
   }
 }
 
-std::size_t Columns::add_column(std::size_t table, const std::string& name, Column::Kind kind, const Node& node,
+std::size_t Columns::add_column(std::size_t table, const std::string& name, Column::Kind kind, const SchemaNode& node,
                                 bool may_be_absent) {
   names_.resize(tables_.size());
   std::unordered_map<std::string, std::size_t>& names = names_[table];

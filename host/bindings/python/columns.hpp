@@ -31,7 +31,7 @@ class Column {
     std::uint64_t length = 0;
   };
 
-  Column(std::string name, Kind kind, const Node& node, bool may_be_absent);
+  Column(std::string name, Kind kind, const SchemaNode& node, bool may_be_absent);
 
   void put(std::size_t row, const record::Value& value);
   void put_number(std::size_t row, std::uint64_t value);
@@ -42,7 +42,7 @@ class Column {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  [[nodiscard]] const Node& node() const noexcept { return *node_; }
+  [[nodiscard]] const SchemaNode& node() const noexcept { return *node_; }
   [[nodiscard]] FieldType type() const noexcept { return node_->type; }
   [[nodiscard]] bool may_be_absent() const noexcept { return may_be_absent_; }
   [[nodiscard]] std::size_t item_bytes() const noexcept { return item_bytes_; }
@@ -63,7 +63,7 @@ class Column {
 
   std::string name_;
   Kind kind_;
-  const Node* node_;
+  const SchemaNode* node_;
   bool may_be_absent_;
   std::size_t item_bytes_;
   std::vector<std::byte> bytes_;
@@ -133,7 +133,7 @@ class Columns {
 
   void make_columns(std::size_t table, std::size_t first, std::size_t end, const std::string& prefix,
                     bool may_be_absent);
-  std::size_t add_column(std::size_t table, const std::string& name, Column::Kind kind, const Node& node,
+  std::size_t add_column(std::size_t table, const std::string& name, Column::Kind kind, const SchemaNode& node,
                          bool may_be_absent);
 
   record::Schema schema_;

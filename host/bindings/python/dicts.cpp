@@ -42,41 +42,41 @@ class DictMaker::Writer : public record::Visitor {
     return message;
   }
 
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     const py::object& known = maker_.constants_[schema().index_of(node)];
     put(node, known ? known : maker_.value_of(node, value));
   }
-  void begin_group(const Node& node) { open(node, py::dict()); }
-  void end_group(const Node&) { open_.pop_back(); }
-  void begin_sequence(const Node& node, std::uint32_t) { open(node, py::list()); }
-  void end_sequence(const Node&) { open_.pop_back(); }
-  void begin_element(const Node& node, std::uint32_t) {
+  void begin_group(const SchemaNode& node) { open(node, py::dict()); }
+  void end_group(const SchemaNode&) { open_.pop_back(); }
+  void begin_sequence(const SchemaNode& node, std::uint32_t) { open(node, py::list()); }
+  void end_sequence(const SchemaNode&) { open_.pop_back(); }
+  void begin_element(const SchemaNode& node, std::uint32_t) {
     if (schema().is_vector(node)) return;
     py::dict element;
     append(element);
     open_.push_back(std::move(element));
   }
-  void end_element(const Node& node) {
+  void end_element(const SchemaNode& node) {
     if (!schema().is_vector(node)) open_.pop_back();
   }
-  void begin_reference(const Node& node, const Template& item) {
+  void begin_reference(const SchemaNode& node, const Template& item) {
     const auto index = static_cast<std::size_t>(&item - maker_.firmware_->program().templates.data());
     const py::object outer = open_.back();
     set(outer.ptr(), maker_.keys_[schema().index_of(node)], begin_message(index));
   }
-  void end_reference(const Node&) { open_.pop_back(); }
+  void end_reference(const SchemaNode&) { open_.pop_back(); }
 
  private:
   [[nodiscard]] const record::Schema& schema() const noexcept { return maker_.firmware_->schema(); }
   void append(const py::object& value) {
     if (PyList_Append(open_.back().ptr(), value.ptr()) != 0) throw py::error_already_set();
   }
-  void put(const Node& node, const py::object& value) {
+  void put(const SchemaNode& node, const py::object& value) {
     PyObject* const to = open_.back().ptr();
     if (PyList_CheckExact(to)) return append(value);
     set(to, maker_.keys_[schema().index_of(node)], value);
   }
-  void open(const Node& node, py::object container) {
+  void open(const SchemaNode& node, py::object container) {
     put(node, container);
     open_.push_back(std::move(container));
   }
@@ -100,7 +100,7 @@ DictMaker::DictMaker(consumer::FirmwarePtr firmware, Decimals decimals, bool wit
     keys_.push_back(py::reinterpret_steal<py::str>(text));
   }
   for (const Template& item : program.templates) template_names_.push_back(text_of(schema.name(item.name)));
-  for (const Node& node : program.nodes) {
+  for (const SchemaNode& node : program.nodes) {
     const bool is_constant = node.kind == NodeKind::Field && node.constant;
     const bool is_list = node.type == FieldType::Set;  // a new one each time, because the caller may change it
     constants_.push_back(is_constant && !is_list ? value_of(node, record::Reader::constant(schema, node))
@@ -108,7 +108,7 @@ DictMaker::DictMaker(consumer::FirmwarePtr firmware, Decimals decimals, bool wit
   }
 }
 
-py::object DictMaker::value_of(const Node& node, const record::Value& value) {
+py::object DictMaker::value_of(const SchemaNode& node, const record::Value& value) {
   switch (node.type) {
     case FieldType::Decimal: return decimal(value.as_signed(), value.exponent);
     case FieldType::Ascii:

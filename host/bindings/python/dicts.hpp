@@ -36,7 +36,7 @@ class DictMaker {
     py::object value;
   };
 
-  [[nodiscard]] py::object value_of(const Node& node, const record::Value& value);
+  [[nodiscard]] py::object value_of(const SchemaNode& node, const record::Value& value);
   [[nodiscard]] py::object decimal(std::int64_t mantissa, std::int32_t exponent);
   [[nodiscard]] py::dict event(std::span<const record::Slot> slots) const;
   [[nodiscard]] py::dict header(const record::Slot& slot) const;

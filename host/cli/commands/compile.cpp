@@ -52,7 +52,7 @@ std::string coverage_text(const std::vector<profile::Coverage>& rows, const Prog
   return out + fmt::format("{:>10}  {:>5.1f} %  together\n", maps, share(covered, maps));
 }
 
-/// Adds programs for the profile's frequent maps, and tells how many maps they cover.
+/// Adds programs for the profile's frequent maps, and prints how many maps they cover.
 void use_profile(const CompileArguments& arguments, Program& program) {
   profile::AddOptions options;
   if (arguments.profile_maps) {

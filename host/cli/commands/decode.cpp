@@ -41,8 +41,8 @@ int decode(const DecodeArguments& arguments) {
   sources.push_back(std::move(lines));
 
   catch_stop_signals();
-  const replay::Summary summary = run_pipeline(
-      {.program = program, .engine = *engine, .options = std::move(options), .printer = &printer}, sources);
+  const replay::Summary summary =
+      run_pipeline({.program = program, .engine = *engine, .options = std::move(options), .output = &printer}, sources);
   printer.finish();
   hex.rethrow_error();
   for (const std::string& message : summary.session) print_stderr("session control: {}\n", message);

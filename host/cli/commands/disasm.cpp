@@ -23,12 +23,7 @@ Command disasm_command() {
       .description =
           "Prints a firmware image as assembly text. `stopbit asm` turns the text into the same image, byte for byte. "
           "The image need not be safe to run.",
-      .options = {{.names = "",
-                   .value = "FEED.sbf",
-                   .help = "The firmware image; - is stdin.",
-                   .target = &arguments->input,
-                   .hint = file_hint({".sbf"}),
-                   .required = true},
+      .options = {image_option(arguments->input),
                   {.names = "-o,--output",
                    .value = "FEED.sbasm",
                    .help = "Output file for the listing; default stdout.",

@@ -116,7 +116,7 @@ class CaptureWriter final : public DatagramWriter {
 
 /// Finds the sequence number that a message gives itself.
 struct SequenceFinder : record::Visitor {
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     if (node.id == kMsgSeqNum && !sequence && !record::is_text(node.type)) sequence = value.bits;
   }
   std::optional<std::uint64_t> sequence;
@@ -127,7 +127,7 @@ bool is_t7_header(const record::Schema& schema, const Template& item) {
   std::size_t integers = 0;
   std::size_t vectors = 0;
   for (std::size_t i = item.first_node; i < item.end_node && vectors < 2; ++i) {
-    const Node& node = schema.node(i);
+    const SchemaNode& node = schema.node(i);
     if (node.kind != NodeKind::Field || node.optional || node.constant) return false;
     const bool is_vector = node.type == FieldType::ByteVector;
     if (!is_vector && (vectors != 0 || record::is_text(node.type) || node.type == FieldType::Decimal)) return false;

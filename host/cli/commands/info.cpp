@@ -63,7 +63,7 @@ struct TemplateRows {
   }
 };
 
-std::string type_of(const record::Schema& schema, const Node& node) {
+std::string type_of(const record::Schema& schema, const SchemaNode& node) {
   std::string text(record::type_name(node.type));
   if (node.type == FieldType::Timestamp) {
     text += fmt::format(" ({}, {})", unit_name(node.unit), plain(schema.name(node.epoch)));
@@ -73,7 +73,7 @@ std::string type_of(const record::Schema& schema, const Node& node) {
   return text;
 }
 
-std::string constant_text(const record::Schema& schema, const Node& node) {
+std::string constant_text(const record::Schema& schema, const SchemaNode& node) {
   const Program& program = schema.program();
   const Constant& constant = program.constants[node.constant_index];
   std::string text;
@@ -96,7 +96,7 @@ std::string constant_text(const record::Schema& schema, const Node& node) {
   return text;
 }
 
-void add_field(const record::Schema& schema, const Node& node, TemplateRows& rows) {
+void add_field(const record::Schema& schema, const SchemaNode& node, TemplateRows& rows) {
   const std::string name = plain(schema.name(node.name));
   const std::string type = type_of(schema, node);
   if (node.constant) {
@@ -110,7 +110,7 @@ void add_field(const record::Schema& schema, const Node& node, TemplateRows& row
   }
 }
 
-void add_node(const record::Schema& schema, std::uint16_t template_index, const Node& node, TemplateRows& rows) {
+void add_node(const record::Schema& schema, std::uint16_t template_index, const SchemaNode& node, TemplateRows& rows) {
   if (node.unstored) {
     const bool is_named = node.kind == NodeKind::Field || node.kind == NodeKind::Sequence;
     if (is_named && node.name.length != 0) rows.unstored.push_back(plain(schema.name(node.name)));
@@ -408,12 +408,7 @@ Command info_command() {
           "A record is a run of 64-byte slots. Word 7 of a slot holds a tag for each of the words 0 to 6; a word is "
           "present if its tag is set. Words of the root block are counted from the first slot of the record, words of "
           "other blocks from the first slot of the block.",
-      .options = {{.names = "",
-                   .value = "FEED.sbf",
-                   .help = "The firmware image; - is stdin.",
-                   .target = &arguments->input,
-                   .hint = file_hint({".sbf"}),
-                   .required = true},
+      .options = {image_option(arguments->input),
                   {.names = "--engine",
                    .value = "ENGINE",
                    .help = "Also builds this engine, and shows the size of its machine code and the time it took.",

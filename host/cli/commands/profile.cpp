@@ -109,12 +109,7 @@ int run_profile(const ProfileArguments& arguments) {
 
 Command profile_command() {
   const auto arguments = std::make_shared<ProfileArguments>();
-  std::vector<Option> options = {{.names = "",
-                                  .value = "CAPTURE",
-                                  .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
-                                  .target = &arguments->captures,
-                                  .hint = file_hint(),
-                                  .required = true}};
+  std::vector<Option> options = {captures_option(arguments->captures)};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   const std::vector<Option> more = {
       framing_option(arguments->framing),

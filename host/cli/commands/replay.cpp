@@ -10,18 +10,25 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/cli/common/card.hpp"
+#include "host/cli/common/column_output.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/engine_arguments.hpp"
 #include "host/cli/common/feed_source.hpp"
+#include "host/cli/common/market_source.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/parallel_pipeline.hpp"
 #include "host/cli/common/pipeline.hpp"
+#include "host/cli/common/print_pool.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/ring_output.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/ports/read_ahead.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/base/printable.hpp"
 
@@ -38,8 +45,12 @@ struct ReplayArguments {
   EngineArguments engine_arguments;
   CardArguments card;
   std::string format;
+  std::string map;
   std::string output = "-";
   RingArguments ring;
+  std::string columns;
+  bool force = false;
+  std::optional<std::uint64_t> jobs;
   std::string pace = "max";
   bool merge = false;
   std::vector<std::string> groups;
@@ -143,6 +154,141 @@ std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
   return peak.slots();
 }
 
+/// --format events: prints market events instead of records.
+class EventLines {
+ public:
+  EventLines(const ReplayArguments& arguments, const Program& program, Output out)
+      : map_(load_map(arguments.map, program)),
+        out_(std::move(out)),
+        market_(map_, program, kDefaultInstruments, [this](const market::Event& event) {
+          market_.append_event(event, out_.buffer());
+          out_.flush_if_full();
+        }) {}
+
+  [[nodiscard]] market::Translator& translator() { return market_.translator(); }
+  [[nodiscard]] bool failed() const noexcept { return market_.failed(); }
+  [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
+  /// Returns what was counted.
+  std::string finish() {
+    market_.translator().finish();
+    market_.check();
+    out_.close();
+    return market_.summary();
+  }
+
+ private:
+  market::Map map_;
+  Output out_;
+  Market market_;
+};
+
+/// Returns the number of cores to use.
+std::uint16_t jobs_of(const ReplayArguments& arguments) {
+  constexpr std::uint64_t kMost = 64;
+  const std::uint64_t jobs = arguments.jobs.value_or(1);
+  if (jobs > kMost) throw ToolError(kExitUsage, fmt::format("--jobs: at most {}", kMost));
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given) throw ToolError(kExitUsage, std::string("--jobs: one core only with ") + option);
+  };
+  if (jobs != 1) {
+    refuse(!arguments.ring.name.empty(), "--ring");
+    refuse(wants_card(arguments.engine), "a card");
+    refuse(arguments.limit.has_value(), "--limit");
+    refuse(arguments.pace != "max", "--pace");
+    refuse(!arguments.map.empty(), "--format events");
+  }
+  if (jobs != 0) return static_cast<std::uint16_t>(jobs);
+  const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return static_cast<std::uint16_t>(std::min(kMost, cores));
+}
+
+/// A separate thread reads and decompresses each capture; with very many to be merged, the caller's does.
+Sources read_ahead(Sources sources, bool merge) {
+  constexpr std::size_t kMostThreads = 32;
+  if (merge && sources.size() > kMostThreads) return sources;
+  for (auto& source : sources) source = std::make_unique<ingest::ReadAhead>(std::move(source), stop_requested);
+  return sources;
+}
+
+/// Where the records go, of which there is one at most.
+struct RecordEnd {
+  std::unique_ptr<RecordPrinter> printer;
+  std::unique_ptr<PrintPool> pool;
+  std::unique_ptr<ColumnOutput> columns;
+  std::unique_ptr<EventLines> events;
+  bool is_terminal = false;
+
+  [[nodiscard]] RecordOutput* output() const {
+    if (printer) return printer.get();
+    if (pool) return pool.get();
+    return columns.get();
+  }
+  /// Returns what was counted of market events.
+  [[nodiscard]] std::string finish(std::span<const replay::Summary> summaries) {
+    if (printer) printer->finish();
+    if (pool) pool->finish();
+    if (events) return events->finish();
+    if (!columns) return {};
+    const bool is_whole = std::all_of(summaries.begin(), summaries.end(), [](const replay::Summary& summary) {
+      return summary.faults == 0 && !summary.limited;
+    });
+    columns->finish(summaries.front().stopped, is_whole);
+    return {};
+  }
+};
+
+Format record_format(const ReplayArguments& arguments) {
+  if (!arguments.format.empty()) return format_from(arguments.format);
+  return arguments.ring.name.empty() ? Format::Jsonl : Format::None;
+}
+
+void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
+  const bool wants_columns = !arguments.columns.empty();
+  if (arguments.force && !wants_columns) throw ToolError(kExitUsage, "--force: only with --columns");
+  if (wants_columns && (!arguments.format.empty() || arguments.output != "-")) {
+    throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
+  }
+  const bool wants_events = arguments.format == "events";
+  if (wants_events && arguments.map.empty()) throw ToolError(kExitUsage, "--format events needs --map");
+  if (!wants_events && !arguments.map.empty()) throw ToolError(kExitUsage, "--map is for --format events");
+  if (wants_events && images > 1) {
+    throw ToolError(kExitUsage,
+                    "--format events: events are made of the records of one image, and the feed has several");
+  }
+  if (!wants_columns && !wants_events && record_format(arguments) == Format::None && arguments.output != "-") {
+    throw ToolError(kExitUsage, "-o: --format none writes nothing");
+  }
+}
+
+RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs) {
+  RecordEnd end;
+  if (!arguments.columns.empty()) {
+    std::vector<replay::ColumnWriter::Image> images;
+    for (const auto& lane : lanes) images.push_back({lane->name, lane->schema});
+    end.columns = std::make_unique<ColumnOutput>(arguments.columns, arguments.force, std::move(images));
+    return end;
+  }
+  if (arguments.format == "events") {
+    Output out = Output::open(arguments.output, inputs_of(arguments));
+    end.events = std::make_unique<EventLines>(arguments, lanes.front()->program, std::move(out));
+    end.is_terminal = end.events->is_terminal();
+    return end;
+  }
+  const Format format = record_format(arguments);
+  if (format == Format::None) return end;
+  Output out = Output::open(arguments.output, inputs_of(arguments));
+  end.is_terminal = out.is_terminal();
+  std::vector<record::Schema> schemas;
+  for (const auto& lane : lanes) schemas.push_back(lane->schema);
+  if (jobs > 1) {
+    end.pool = std::make_unique<PrintPool>(schemas, format, std::move(out), jobs);
+    return end;
+  }
+  end.printer = std::make_unique<RecordPrinter>(schemas.front(), format, std::move(out));
+  for (std::size_t i = 1; i < schemas.size(); ++i) (void)end.printer->add(schemas[i]);
+  return end;
+}
+
 void print_summary(const replay::Summary& summary, const Lane& lane, bool is_quiet) {
   if (is_quiet) return print_problems(summary);
   if (!lane.name.empty()) print_stderr("Image {}\n", printable(lane.name));
@@ -168,21 +314,9 @@ int run_replay(const ReplayArguments& arguments) {
     if (lanes.size() == 1) lanes.front()->name.clear();
   }
   Lane& first = *lanes.front();
-  const Sources sources = open_captures(arguments.captures);
-
-  const Format format = format_from(!arguments.format.empty()     ? arguments.format
-                                    : arguments.ring.name.empty() ? "jsonl"
-                                                                  : "none");
-  std::optional<RecordPrinter> printer;
-  bool prints_to_terminal = false;
-  if (format != Format::None) {
-    Output out = Output::open(arguments.output, inputs_of(arguments));
-    prints_to_terminal = out.is_terminal();
-    printer.emplace(first.schema, format, std::move(out));
-    for (std::size_t i = 1; i < lanes.size(); ++i) (void)printer->add(lanes[i]->schema);
-  } else if (arguments.output != "-") {
-    throw ToolError(kExitUsage, "-o: --format none writes nothing");
-  }
+  const std::uint16_t jobs = jobs_of(arguments);
+  check_end_arguments(arguments, lanes.size());
+  const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
 
   catch_stop_signals();  // a card that is closed in good order leaves no files
   std::unique_ptr<Card> card;
@@ -196,31 +330,51 @@ int run_replay(const ReplayArguments& arguments) {
   if (!arguments.ring.name.empty()) {
     const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
     ring.emplace(create_ring(arguments.ring, first.program, peak, arguments.quiet));
-    if (!wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
   }
+  // After the card and the ring: what an earlier run has written is replaced only by a run that can begin.
+  RecordEnd end = open_end(arguments, lanes, jobs);
+  if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
 
-  ProgressBar bar(!arguments.quiet && !prints_to_terminal);
+  ProgressBar bar(!arguments.quiet && !end.is_terminal);
   first.options.on_progress = [&](const replay::Progress& progress) {
     bar.draw(progress);
     if (ring) ring->beat(os::wall_clock_ns());
   };
-  std::vector<std::unique_ptr<Engine>> engines;
-  std::vector<Pipeline> pipelines;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    const Lane& lane = *lanes[i];
-    if (!card) engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
-    pipelines.push_back({.program = lane.program,
-                         .engine = card ? card->engine() : *engines.back(),
-                         .options = lane.options,
-                         .printer = printer ? &*printer : nullptr,
-                         .schema = i,
-                         .ring = ring ? &*ring : nullptr,
-                         .has_failed = card ? std::function([&card] { return card->failed(); }) : nullptr});
+  std::vector<replay::Summary> summaries;
+  if (jobs > 1) {
+    std::vector<ParallelPipeline> pipelines;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const Lane& lane = *lanes[i];
+      pipelines.push_back({.program = lane.program,
+                           .options = lane.options,
+                           .engine = [&arguments, &lane, tells = i == 0 && !arguments.quiet]() mutable {
+                             return engine_for(arguments.engine, lane.program, lane.options,
+                                               std::exchange(tells, false));
+                           }});
+    }
+    summaries = run_parallel_pipelines(pipelines, jobs, sources, end.output());
+  } else {
+    std::vector<std::unique_ptr<Engine>> engines;
+    std::vector<Pipeline> pipelines;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const Lane& lane = *lanes[i];
+      if (!card)
+        engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
+      pipelines.push_back(
+          {.program = lane.program,
+           .engine = card ? card->engine() : *engines.back(),
+           .options = lane.options,
+           .output = end.output(),
+           .schema = i,
+           .ring = ring ? &*ring : nullptr,
+           .market = end.events ? &end.events->translator() : nullptr,
+           .has_failed = [&card, &end] { return (card && card->failed()) || (end.events && end.events->failed()); }});
+    }
+    summaries = run_pipelines(pipelines, sources);
   }
-  const std::vector<replay::Summary> summaries = run_pipelines(pipelines, sources);
   if (ring) ring->finish();
-  if (printer) printer->finish();
-  const std::string of_card = card ? card->summary() : std::string();
+  const std::string of_card = card ? card->summary() : std::string();  // throws if it failed, whatever came of the rest
+  const std::string of_market = end.finish(summaries);
   std::uint64_t errors = 0;
   std::uint64_t decode_errors = 0;
   std::uint64_t messages = 0;
@@ -230,8 +384,11 @@ int run_replay(const ReplayArguments& arguments) {
     decode_errors += summaries[i].decode_errors();
     messages += summaries[i].messages;
   }
-  if (!arguments.quiet) {
+  if (arguments.quiet) {
+    if (stop_requested() && summaries.front().stopped) print_stderr("Stopped before the end of the captures.\n");
+  } else {
     write_stderr(of_card);
+    if (!of_market.empty()) write_stderr("\nMarket\n" + of_market);
     if (decode_errors != 0 && messages == 0) {
       write_stderr(
           "No message was decoded: the framing or the templates are wrong. `stopbit guess` finds the framing that "
@@ -247,12 +404,15 @@ int run_replay(const ReplayArguments& arguments) {
 
 Command replay_command() {
   const auto arguments = std::make_shared<ReplayArguments>();
-  std::vector<Option> options = {{.names = "",
-                                  .value = "CAPTURE",
-                                  .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
-                                  .target = &arguments->captures,
-                                  .hint = file_hint(),
-                                  .required = true}};
+  std::vector<Option> options = {captures_option(arguments->captures)};
+  Option format = format_option(arguments->format,
+                                "Output format. Default jsonl, or none with --ring. events: one line per market event, "
+                                "as the map makes them.",
+                                true);
+  format.hint.words.emplace_back("events");
+  Option map = map_option(arguments->map);
+  map.required = false;
+  map.help += " For --format events.";
   for (Option& option : program_options(arguments->program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -273,12 +433,29 @@ Command replay_command() {
   options.push_back(reset_option(arguments->reset));
   const std::vector<Option> more = {
       engine_option(arguments->engine, true),
-      format_option(arguments->format, "Output format. Default jsonl, or none with --ring.", true),
+      std::move(format),
+      std::move(map),
       {.names = "-o,--output",
        .value = "FILE",
        .help = "Output file for the records; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint()},
+      {.names = "--columns",
+       .value = "DIR",
+       .help =
+           "Writes columns instead of text: a folder with a .npy file for each field, which numpy maps into memory, "
+           "and index.json. It must be empty or new.",
+       .target = &arguments->columns,
+       .hint = file_hint()},
+      {.names = "--force",
+       .value = "",
+       .help = "With --columns: replaces the columns that are in the folder.",
+       .target = &arguments->force},
+      {.names = "-j,--jobs",
+       .value = "N",
+       .help = "Decodes on N threads and prints on N more; 0: one for each core. N does not change the output. Default "
+               "1. Not with --ring, --limit, --pace, --format events or a card.",
+       .target = &arguments->jobs},
       {.names = "--merge",
        .value = "",
        .help = "Merges all captures by packet time, for instance captures of lines A and B by two cards. Default: one "
@@ -312,6 +489,9 @@ Command replay_command() {
           "reason; decoding continues at the next reset of the dictionary. The summary on stderr counts the packets "
           "and messages that were read, decoded, skipped and lost.\n"
           "\n"
+          "A separate thread reads and decompresses captures. With --jobs, channels are decoded and "
+          "records printed on several more; without --feed, each group is a channel.\n"
+          "\n"
           "The exit status is 1 if a datagram could not be decoded. Sequence numbers missing from the capture are "
           "reported, but are not an error.\n"
           "\n"
@@ -333,6 +513,10 @@ Command replay_command() {
                     "a ring whose readers may pause for 100 ms without loss"},
                    {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
                     "two captures in sequence, with a custom preamble"},
+                   {"stopbit replay day.pcap.zst --feed feed.toml --jobs 0 > day.jsonl",
+                    "the channels of a day on all cores"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --columns day",
+                    "the folder 'day' with an array for each field, for stopbit.columns('day') in Python"},
                    {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
                     "lines A and B merged, gaps reported, every channel with its own templates"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",

@@ -13,12 +13,12 @@
 
 #include "appliance_page.hpp"
 #include "host/appliance/appliance.hpp"
-#include "host/appliance/confine.hpp"
+#include "host/appliance/confinement.hpp"
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/entitlements.hpp"
 #include "host/appliance/gap_log.hpp"
-#include "host/appliance/history.hpp"
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
+#include "host/appliance/last_hour.hpp"
 #include "host/appliance/publications.hpp"
 #include "host/appliance/reader_watch.hpp"
 #include "host/appliance/status.hpp"
@@ -78,14 +78,14 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
   return {};
 }
 
-/// Answers clients; on the thread of the keeper.
+/// Answers clients; on the thread of the housekeeper.
 class Desk {
  public:
-  Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Keeper& keeper,
+  Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Housekeeper& housekeeper,
        const appliance::ReaderWatch& watch, Log& log)
       : settings_file_(std::move(settings_file)),
         appliance_(appliance),
-        keeper_(keeper),
+        housekeeper_(housekeeper),
         watch_(watch),
         log_(log),
         reader_(open_own(appliance)),
@@ -95,14 +95,14 @@ class Desk {
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
-    appliance_.keeper_counter_set().log_lines_lost.set(log_.lost());
-    if (take_hangup()) log_.tell({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
-    if (history_.is_due(now)) history_.add(look(), now);
+    appliance_.housekeeper_counter_set().log_lines_lost.set(log_.lost());
+    if (take_hangup()) log_.write({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
+    if (last_hour_.is_due(now)) last_hour_.add(look(), now);
     if (refused == refused_ || now < next_refusal_ns_) return;
     next_refusal_ns_ = now + kRefusalsNs;
-    log_.tell({appliance::Change::Level::Warning,
-               "clients refused",
-               {{"more", std::to_string(refused - refused_)}, {"all", std::to_string(refused)}}});
+    log_.write({appliance::Change::Level::Warning,
+                "clients refused",
+                {{"more", std::to_string(refused - refused_)}, {"all", std::to_string(refused)}}});
     refused_ = refused;
   }
 
@@ -156,18 +156,18 @@ class Desk {
   [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
   [[nodiscard]] std::string history() const {
     std::string gaps;
-    for (const appliance::GapEntry& gap : keeper_.recent_gaps()) {
+    for (const appliance::GapEntry& gap : housekeeper_.recent_gaps()) {
       if (!gaps.empty()) gaps += ',';
       gaps += appliance::to_json(gap);
     }
-    return fmt::format(R"({{"step_ns":{},"points":{},"gaps":[{}]}})", appliance::History::kStepNs, history_.to_json(),
-                       gaps);
+    return fmt::format(R"({{"step_ns":{},"points":{},"gaps":[{}]}})", appliance::LastHour::kStepNs,
+                       last_hour_.to_json(), gaps);
   }
   std::string freeze() {
     const auto& recorder = appliance_.settings().recorder;
     if (!recorder) return "error: nothing is recorded; set [recorder] in the settings";
     appliance_.recording()->freeze();
-    log_.tell({appliance::Change::Level::Info, "freeze", {{"by", "command"}}});
+    log_.write({appliance::Change::Level::Info, "freeze", {{"by", "command"}}});
     return "keeping the capture of the last " + os::duration_text(recorder->before_ns) + " and of the next " +
            os::duration_text(recorder->after_ns);
   }
@@ -180,9 +180,9 @@ class Desk {
     log_.write(findings);
     const std::string answer = entitlements ? std::to_string(entitlements->size()) + " entitlements in force"
                                             : "the new entitlements were rejected; the previous ones remain in force";
-    log_.tell({entitlements ? appliance::Change::Level::Info : appliance::Change::Level::Error,
-               "entitle",
-               {{"answer", answer}}});
+    log_.write({entitlements ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+                "entitle",
+                {{"answer", answer}}});
     if (!entitlements) return "error: " + answer + "; " + findings.substr(0, findings.find('\n'));
     appliance_.distribution()->entitle(std::move(*entitlements));
     return answer;
@@ -198,7 +198,7 @@ class Desk {
     if (settings && settings->nic) answer = appliance_.distribution()->republish(*settings->nic);
     if (settings && !settings->nic) answer = Failure{"[nic] was removed from the settings"};
     const std::string text = answer ? answer.value() : "nothing changed: " + answer.message();
-    log_.tell(
+    log_.write(
         {answer ? appliance::Change::Level::Info : appliance::Change::Level::Error, "publish", {{"answer", text}}});
     return (answer ? "" : "error: ") + text;
   }
@@ -207,9 +207,9 @@ class Desk {
     const Result<std::string> answer = appliance_.reload(image, diagnostics);
     const std::string findings = diagnostics.format();
     log_.write(findings);
-    log_.tell({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
-               "load",
-               {{"image", image}, {"answer", answer ? answer.value() : answer.message()}}});
+    log_.write({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+                "load",
+                {{"image", image}, {"answer", answer ? answer.value() : answer.message()}}});
     if (answer) return answer.value();
     // The answer is one line: the first finding.
     return "error: " + answer.message() + (findings.empty() ? "" : "; " + findings.substr(0, findings.find('\n')));
@@ -220,11 +220,11 @@ class Desk {
 
   std::string settings_file_;
   appliance::Appliance& appliance_;
-  const appliance::Keeper& keeper_;
+  const appliance::Housekeeper& housekeeper_;
   const appliance::ReaderWatch& watch_;
   Log& log_;
   counters::Reader reader_;
-  appliance::History history_;
+  appliance::LastHour last_hour_;
   ErrorDesk errors_;
   std::map<std::string, MadePage, std::less<>> pages_;  ///< Those that there are, by path.
   std::uint64_t refused_ = 0;
@@ -240,6 +240,8 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   };
   appliance::Confinement confinement;
   confinement.has_opener = has_opener;
+  confinement.has_card = settings.card.has_value();
+  confinement.has_nic = settings.nic.has_value();
   confinement.written = {os::own_folder()};
   // With an opener gaps and recordings are read, at most.
   std::vector<std::string>& logs = has_opener ? confinement.read : confinement.written;
@@ -324,21 +326,21 @@ int run(const RunArguments& arguments) {
   log.write(diagnostics.format());
   if (!made) throw ToolError(diagnostics.has_errors() ? kExitRejected : kExitEnvironment, made.message());
   appliance::Appliance& appliance = *made.value();
-  appliance::Keeper keeper(appliance, {}, [&log](const appliance::Change& change) { log.tell(change); });
-  if (const Status prepared = keeper.prepare(); !prepared) {
+  appliance::Housekeeper housekeeper(appliance, {}, [&log](const appliance::Change& change) { log.write(change); });
+  if (const Status prepared = housekeeper.prepare(); !prepared) {
     throw ToolError(kExitEnvironment, prepared.message());
   }
   for (const std::string& note : appliance.notes()) {
-    log.tell({appliance::Change::Level::Warning, "note", {{"text", note}}});
+    log.write({appliance::Change::Level::Warning, "note", {{"text", note}}});
   }
   if (!appliance.on_card().empty()) {
-    log.tell({appliance::Change::Level::Info,
-              "card",
-              {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
+    log.write({appliance::Change::Level::Info,
+               "card",
+               {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
   }
   appliance::ReaderWatch watch(ring_places(appliance));
-  keeper.watch_readers(watch);
-  Desk desk(arguments.settings, appliance, keeper, watch, log);
+  housekeeper.watch_readers(watch);
+  Desk desk(arguments.settings, appliance, housekeeper, watch, log);
   const appliance::ControlSettings& doors = appliance.settings().control;
   auto server = control::Server::open(
       {.socket = doors.socket,
@@ -355,32 +357,32 @@ int run(const RunArguments& arguments) {
       [&](std::string_view path) { return desk.page(path); });
   if (!server) throw ToolError(kExitEnvironment, server.message());
   if (const std::string text = exposure_of(doors); !text.empty()) {
-    log.tell({appliance::Change::Level::Warning, "note", {{"text", text}}});
+    log.write({appliance::Change::Level::Warning, "note", {{"text", text}}});
   }
   if (appliance.settings().confined) {
     confiner.confine(confinement_of(arguments.settings, appliance.settings(), confiner.opener() != nullptr), log);
   }
-  watch.start();  // a thread has the restrictions that its maker had
+  watch.start([&] { confiner.filters().apply(appliance::ThreadKind::Readers); });
   log.start([&] { confiner.filters().apply(appliance::ThreadKind::Log); });  // confined as well
   if (const auto started = appliance.start(&confiner.filters()); !started) {
     throw ToolError(kExitEnvironment, started.message());
   }
-  confiner.filters().apply(appliance::ThreadKind::Keeper);
-  log.tell({appliance::Change::Level::Info, "started", {{"name", appliance.settings().name}}});
+  confiner.filters().apply(appliance::ThreadKind::Housekeeper);
+  log.write({appliance::Change::Level::Info, "started", {{"name", appliance.settings().name}}});
   service.ready();
   while (!stop_requested() && !desk.stops() && !appliance.ended()) {
-    keeper.step();
+    housekeeper.step();
     confiner.step(log);
     desk.step(server.value()->refused());
     server.value()->poll();
-    service.status(keeper.summary());
+    service.status(housekeeper.summary());
     service.alive();
     std::this_thread::sleep_for(kStep);
   }
   service.stopping();
   appliance.stop();
-  keeper.step();
-  log.tell({appliance::Change::Level::Info, "stopped", {{"name", appliance.settings().name}}});
+  housekeeper.step();
+  log.write({appliance::Change::Level::Info, "stopped", {{"name", appliance.settings().name}}});
   if (!arguments.quiet) {
     const auto reader = counters::Reader::over(appliance.segment().bytes());
     if (reader) {

@@ -120,12 +120,7 @@ Command slice_command() {
           "\n"
           "If a number occurs again (after a reset, in the cycles of a carousel), every occurrence is written. The "
           "exit status is 1 if no packet matches.",
-      .options = {{.names = "",
-                   .value = "CAPTURE",
-                   .help = "Captures: pcap or pcapng, plain or compressed; - is stdin.",
-                   .target = &arguments->captures,
-                   .hint = file_hint(),
-                   .required = true},
+      .options = {captures_option(arguments->captures),
                   {.names = "--feed",
                    .value = "FEED.toml",
                    .help = "Description of the feed.",

@@ -51,12 +51,7 @@ Command verify_command() {
           "Checks that a firmware image is well-formed and that its program is safe for every input: it reads and "
           "writes only within its tables, stacks and loops are bounded, and every path ends. Prints the worst-case "
           "cost of each template, or the errors.",
-      .options = {{.names = "",
-                   .value = "FEED.sbf",
-                   .help = "The firmware image; - is stdin.",
-                   .target = input.get(),
-                   .hint = file_hint({".sbf"}),
-                   .required = true}},
+      .options = {image_option(*input)},
       .examples = {{"stopbit verify feed.sbf", "check an image before you run it"}},
       .run = [input] { return verify_image(*input); },
   };

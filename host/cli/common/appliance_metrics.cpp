@@ -12,7 +12,7 @@ using control::Extra;
 using counters::Kind;
 
 /// State of the kernel's clock discipline, which chrony, ntpd and systemd-timesyncd feed. Nothing where the kernel
-/// does not tell.
+/// does not say.
 void add_clock(std::vector<Extra>& extras) {
   timex clock{};
   const int state = ::adjtimex(&clock);  // asks only: no mode is set

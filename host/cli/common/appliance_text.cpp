@@ -207,9 +207,9 @@ std::string agents_text(const StatusReport& status) {
   return "\nAgents\n" + grid.text(1);
 }
 
-std::string keeper_text(const StatusReport& status) {
+std::string housekeeper_text(const StatusReport& status) {
   std::string out;
-  for (const auto& row : appliance::kKeeperRows) {
+  for (const auto& row : appliance::kHousekeeperRows) {
     if (row.table != Table::Sentence || status.*row.value == 0) continue;
     out += fmt::format("\n{} {}\n", thousands(status.*row.value), row.heading);
   }
@@ -286,7 +286,7 @@ std::string publishers_text(const StatusReport& status) {
 std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
-         ports_text(status) + rings_text(status) + agents_text(status) + keeper_text(status) +
+         ports_text(status) + rings_text(status) + agents_text(status) + housekeeper_text(status) +
          recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
          (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
@@ -339,7 +339,9 @@ void add_drops(const StatusReport& status, std::size_t columns, std::vector<std:
 }  // namespace
 
 std::string screen_text(const StatusReport& status, const StatusReport& before, std::size_t columns, std::size_t rows) {
-  const double seconds = status.now_ns > before.now_ns ? static_cast<double>(status.now_ns - before.now_ns) / 1e9 : 0;
+  const double seconds = status.monotonic_ns > before.monotonic_ns
+                             ? static_cast<double>(status.monotonic_ns - before.monotonic_ns) / 1e9
+                             : 0;
   const auto rate = [&](std::uint64_t now, std::uint64_t then) {
     return seconds > 0 && now >= then ? short_number(static_cast<double>(now - then) / seconds) : std::string("-");
   };

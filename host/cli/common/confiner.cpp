@@ -25,10 +25,10 @@ Confiner::Confiner(const appliance::Settings& settings) {
 }
 
 void Confiner::confine(const appliance::Confinement& confinement, Log& log) {
-  for (const std::string& note : notes_) log.tell(not_confined("the opener process: " + note));
+  for (const std::string& note : notes_) log.write(not_confined("the opener process: " + note));
   // First: it takes calls that go then.
-  if (const Status made = filters_.make(confinement); !made) log.tell(not_confined(made.message()));
-  for (std::string& problem : appliance::confine(confinement)) log.tell(not_confined(std::move(problem)));
+  if (const Status made = filters_.make(confinement); !made) log.write(not_confined(made.message()));
+  for (std::string& problem : appliance::confine(confinement)) log.write(not_confined(std::move(problem)));
   if (opener_ == nullptr) return;
   calls_.emplace(*opener_);
   replaced_.emplace(*calls_);
@@ -37,15 +37,15 @@ void Confiner::confine(const appliance::Confinement& confinement, Log& log) {
 void Confiner::step(Log& log) {
   if (opener_ != nullptr && !told_end_ && opener_->has_ended()) {
     told_end_ = true;
-    log.tell({appliance::Change::Level::Error,
-              "opener ended",
-              {{"text",
-                "the opener process ended: no gaps or recordings are written and no image can be loaded until the "
-                "appliance is restarted"}}});
+    log.write({appliance::Change::Level::Error,
+               "opener ended",
+               {{"text",
+                 "the opener process ended: no gaps or recordings are written and no image can be loaded until the "
+                 "appliance is restarted"}}});
   }
   if (const int error = filters_.error(); error != 0 && !told_error_) {
     told_error_ = true;
-    log.tell(not_confined(std::string("a thread: ") + std::strerror(error)));
+    log.write(not_confined(std::string("a thread: ") + std::strerror(error)));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "host/appliance/confine.hpp"
+#include "host/appliance/confinement.hpp"
 #include "host/appliance/opener/disk_calls.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/cli/common/log.hpp"

@@ -143,6 +143,11 @@ void Output::flush() {
   buffer_.clear();
 }
 
+void Output::write_now(std::string_view text) {
+  flush();
+  write_all(text);
+}
+
 void Output::close() {
   flush();
   // stdout too: a full disk may show only here.

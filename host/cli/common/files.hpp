@@ -63,6 +63,8 @@ class Output {
   /// The unflushed output, to append to. Call flush_if_full() regularly.
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void flush_if_full();
+  /// Flushes, then hands `text` to the system without another copy.
+  void write_now(std::string_view text);
   /// Hands everything written so far to the system.
   void flush();
   /// Flushes and closes. Errors that the system reports late come here.

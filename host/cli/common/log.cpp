@@ -115,7 +115,7 @@ struct Log::Shared {
   // Of the thread.
   std::uint64_t seen_refused = 0;  ///< Of the last entry.
   std::uint64_t failed = 0;        ///< Lines that could not be written.
-  std::uint64_t told = 0;          ///< Lost lines that the log tells of.
+  std::uint64_t told = 0;          ///< Lost lines that the log has reported.
   bool is_torn = false;
 };
 
@@ -159,7 +159,7 @@ void Log::write(std::string lines) noexcept {
   shared_->changed.notify_all();
 }
 
-void Log::tell(const appliance::Change& change) noexcept {
+void Log::write(const appliance::Change& change) noexcept {
   try {
     write(line_of(change));
   } catch (const std::exception&) {  // no memory

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
 
 namespace stopbit::tools {
 
@@ -31,7 +31,7 @@ class Log {
 
   /// Whole lines. From any thread; never waits for the file, never throws.
   void write(std::string lines) noexcept;
-  void tell(const appliance::Change& change) noexcept;
+  void write(const appliance::Change& change) noexcept;
 
   /// Lines that were lost so far.
   [[nodiscard]] std::uint64_t lost() const noexcept;

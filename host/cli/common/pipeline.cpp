@@ -17,27 +17,29 @@
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/session_log.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/feed/channel/stage.hpp"
+#include "host/market/stage/market_stage.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
 #include "microcode/base/printable.hpp"
 
 namespace stopbit::tools {
 namespace {
 
-/// Prints each record when it is complete in the place that another sink gave.
+/// Shows each record to an output when it is complete in the place that another sink gave.
 class PrintingSink final : public record::RecordSink {
  public:
-  PrintingSink(record::RecordSink& inner, RecordPrinter& printer, std::size_t schema)
-      : inner_(inner), printer_(printer), schema_(schema) {}
+  PrintingSink(record::RecordSink& inner, RecordOutput& output, std::size_t schema)
+      : inner_(inner), output_(output), schema_(schema) {}
 
   [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     inner_.commit(first, slots);
-    printer_.print({place_.slots, slots}, schema_);
+    output_.take({place_.slots, slots}, schema_);
   }
 
  private:
   record::RecordSink& inner_;
-  RecordPrinter& printer_;
+  RecordOutput& output_;
   std::size_t schema_;
   Place place_;
 };
@@ -47,19 +49,20 @@ class Running {
  public:
   explicit Running(const Pipeline& pipeline)
       : memory_(pipeline.ring != nullptr ? 0 : pipeline.program.max_record_slots, Ignore()),
-        printing_(pipeline.ring != nullptr ? *pipeline.ring : memory_, pipeline.printer, pipeline.schema),
+        printing_(pipeline.ring != nullptr ? *pipeline.ring : memory_, pipeline.output, pipeline.schema),
         schema_(schema_of(pipeline.program)),
         session_(printing_.sink(), schema_) {
     replay::Options options = pipeline.options;
     options.on_progress = [this, &pipeline](const replay::Progress& progress) {
-      if (pipeline.printer != nullptr) pipeline.printer->flush();
-      const bool printer_failed = pipeline.printer != nullptr && pipeline.printer->failed();
-      const bool failed = printer_failed || (pipeline.has_failed && pipeline.has_failed());
+      if (pipeline.output != nullptr) pipeline.output->flush();
+      const bool output_failed = pipeline.output != nullptr && pipeline.output->failed();
+      const bool failed = output_failed || (pipeline.has_failed && pipeline.has_failed());
       if (failed || stop_requested()) replay_->request_stop();
       if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
     };
     record::RecordSink& sink = session_.expects_messages() ? session_ : printing_.sink();
-    replay_.emplace(pipeline.program, pipeline.engine, sink, std::move(options));
+    if (pipeline.market != nullptr) stages_.add(std::make_unique<market::MarketStage>(*pipeline.market));
+    replay_.emplace(pipeline.program, pipeline.engine, stages_.connect(sink), std::move(options));
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -74,8 +77,8 @@ class Running {
   /// The sink below, printed on the way if there is a printer.
   class Printing {
    public:
-    Printing(record::RecordSink& inner, RecordPrinter* printer, std::size_t schema) : sink_(&inner) {
-      if (printer != nullptr) sink_ = &printing_.emplace(inner, *printer, schema);
+    Printing(record::RecordSink& inner, RecordOutput* output, std::size_t schema) : sink_(&inner) {
+      if (output != nullptr) sink_ = &printing_.emplace(inner, *output, schema);
     }
     [[nodiscard]] record::RecordSink& sink() { return *sink_; }
 
@@ -88,6 +91,7 @@ class Running {
   Printing printing_;
   record::Schema schema_;
   SessionLog session_;
+  feed::Stages stages_;
   std::optional<replay::Replay> replay_;
 };
 
@@ -116,6 +120,15 @@ Sources open_captures(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) claim_input(path);
   for (const std::string& path : paths) sources.push_back(open_claimed(path));
   return sources;
+}
+
+Option captures_option(std::vector<std::string>& target) {
+  return {.names = "",
+          .value = "CAPTURE",
+          .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
+          .target = &target,
+          .hint = file_hint(),
+          .required = true};
 }
 
 void print_problems(const replay::Summary& summary) {

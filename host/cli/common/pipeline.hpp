@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "host/cli/common/command.hpp"
 #include "host/cli/common/record_printer.hpp"
+#include "host/market/stage/translator.hpp"
 #include "host/ports/packet_source.hpp"
 #include "host/replay/replay.hpp"
 #include "microcode/program.hpp"
@@ -18,15 +20,18 @@ using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 /// Captures, or stdin for "-". A file that cannot be read or is no capture is a ToolError.
 [[nodiscard]] std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path);
 [[nodiscard]] Sources open_captures(const std::vector<std::string>& paths);
+/// The captures a command reads: its arguments without a name.
+[[nodiscard]] Option captures_option(std::vector<std::string>& target);
 
 /// How the packets of some sources are processed.
 struct Pipeline {
   const Program& program;  ///< Verified.
   Engine& engine;          ///< Made for these options.
   replay::Options options;
-  RecordPrinter* printer = nullptr;       ///< Null: records are not printed.
-  std::size_t schema = 0;                 ///< The program's, in the printer.
+  RecordOutput* output = nullptr;         ///< Null: records are not printed.
+  std::size_t schema = 0;                 ///< The program's, in the output.
   record::RecordSink* ring = nullptr;     ///< Null: records go to private memory.
+  market::Translator* market = nullptr;   ///< Null: records are not turned into events.
   std::function<bool()> has_failed = {};  ///< Asked now and then; true ends it.
 };
 

@@ -125,6 +125,15 @@ std::string fields_text() {
          "a record without fields. Such records cannot be encoded again.";
 }
 
+Option image_option(std::string& target) {
+  return {.names = "",
+          .value = "FEED.sbf",
+          .help = "The firmware image; - is stdin.",
+          .target = &target,
+          .hint = file_hint({".sbf"}),
+          .required = true};
+}
+
 std::vector<Option> program_options(ProgramSource& source) {
   std::vector<Option> options = {
       {.names = "--templates",

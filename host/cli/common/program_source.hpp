@@ -58,6 +58,9 @@ void require_verified(const Program& program, const std::string& name);
 /// The part of the program that readers of its records need, which must outlive the schema.
 [[nodiscard]] record::Schema schema_of(const Program& program);
 
+/// The image a command reads: its argument without a name.
+[[nodiscard]] Option image_option(std::string& target);
+
 [[nodiscard]] Option framing_option(std::string& target);
 [[nodiscard]] net::Framing framing_from(const std::string& text);
 /// --reset: the framing's rule, replaced.

@@ -31,8 +31,14 @@ std::string progress_text(const replay::Progress& progress) {
     text = fmt::format("[{}{}] {:3.0f} %  ", std::string(full, '#'), std::string(kBarColumns - full, '.'),
                        std::floor(part * 100));
   }
-  text += fmt::format("{} packets, {}/s", replay::grouped(progress.packets),
-                      replay::grouped(static_cast<std::uint64_t>(progress.packets_per_second())));
+  text += replay::byte_text(progress.bytes_done);
+  if (progress.bytes_total != 0) text += " of " + replay::byte_text(progress.bytes_total);
+  if (progress.seconds > 0) {
+    text += fmt::format(
+        ", {}/s",
+        replay::byte_text(static_cast<std::uint64_t>(static_cast<double>(progress.bytes_done) / progress.seconds)));
+  }
+  text += fmt::format(", {} packets", replay::grouped(progress.packets));
   if (const auto left = progress.seconds_left()) text += fmt::format(", {} left", time_left_text(*left));
   return text;
 }

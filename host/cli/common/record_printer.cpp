@@ -33,19 +33,32 @@ std::string format_text() {
          "  fix-raw  as fix, with SOH (01) between the fields and every value byte for byte";
 }
 
+FormatPrinter::FormatPrinter(const record::Schema& schema, Format format) {
+  if (format == Format::Jsonl) json_.emplace(schema);
+  if (format == Format::Csv) csv_.emplace(schema);
+  if (format == Format::Fix) fix_.emplace(schema, record::FixStyle::Readable);
+  if (format == Format::FixRaw) fix_.emplace(schema, record::FixStyle::Raw);
+}
+
+record::ReadError FormatPrinter::print(std::span<const record::Slot> record, std::string& out) {
+  return json_  ? json_->print(record, out)
+         : csv_ ? csv_->print(record, out)
+         : fix_ ? fix_->print(record, out)
+                : record::ReadError::None;
+}
+
+void fail_unreadable(record::ReadError error) {
+  throw ToolError(kExitRejected, "a record cannot be read: " + std::string(record::error_text(error)));
+}
+
 RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output out)
     : format_(format), out_(std::move(out)) {
-  if (format == Format::Csv) out_.buffer() += record::CsvPrinter::kTitle;
+  out_.buffer() += FormatPrinter::title(format);
   add(schema);
 }
 
 std::size_t RecordPrinter::add(const record::Schema& schema) {
-  auto printers = std::make_unique<Printers>();
-  if (format_ == Format::Jsonl) printers->json.emplace(schema);
-  if (format_ == Format::Csv) printers->csv.emplace(schema);
-  if (format_ == Format::Fix) printers->fix.emplace(schema, record::FixStyle::Readable);
-  if (format_ == Format::FixRaw) printers->fix.emplace(schema, record::FixStyle::Raw);
-  schemas_.push_back(std::move(printers));
+  schemas_.push_back(std::make_unique<FormatPrinter>(schema, format_));
   return schemas_.size() - 1;
 }
 
@@ -61,14 +74,8 @@ void RecordPrinter::guarded(Action action) noexcept {
 
 void RecordPrinter::print(std::span<const record::Slot> record, std::size_t schema) noexcept {
   guarded([&] {
-    Printers& printers = *schemas_[schema];
-    const record::ReadError error = printers.json  ? printers.json->print(record, out_.buffer())
-                                    : printers.csv ? printers.csv->print(record, out_.buffer())
-                                    : printers.fix ? printers.fix->print(record, out_.buffer())
-                                                   : record::ReadError::None;
-    if (error != record::ReadError::None) {
-      throw ToolError(kExitRejected, "a record cannot be read: " + std::string(record::error_text(error)));
-    }
+    const record::ReadError error = schemas_[schema]->print(record, out_.buffer());
+    if (error != record::ReadError::None) fail_unreadable(error);
     out_.flush_if_full();
   });
 }

@@ -24,9 +24,48 @@ enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw };
 /// Paragraphs for the description of a command with --format.
 [[nodiscard]] std::string format_text();
 
-/// Prints records to a file while an engine that must not be disturbed writes them: an error is stored until the caller
-/// fetches it.
-class RecordPrinter {
+/// Where records go while an engine that must not be disturbed writes them: an error is stored until the caller fetches
+/// it.
+class RecordOutput {
+ public:
+  RecordOutput() = default;
+  RecordOutput(const RecordOutput&) = delete;
+  RecordOutput& operator=(const RecordOutput&) = delete;
+  virtual ~RecordOutput() = default;
+
+  virtual void take(std::span<const record::Slot> record, std::size_t schema) noexcept = 0;
+  /// So that a reader sees what was written so far.
+  virtual void flush() noexcept {}
+  /// Nothing more can be written.
+  [[nodiscard]] virtual bool failed() const noexcept = 0;
+};
+
+/// Prints records of one schema in one format. One thread.
+class FormatPrinter {
+ public:
+  FormatPrinter(const record::Schema& schema, Format format);
+
+  [[nodiscard]] record::ReadError print(std::span<const record::Slot> record, std::string& out);
+  /// The next message is number `messages` + 1, for CSV.
+  void count_from(std::uint64_t messages) noexcept {
+    if (csv_) csv_->count_from(messages);
+  }
+  /// What a file begins with.
+  [[nodiscard]] static std::string_view title(Format format) noexcept {
+    return format == Format::Csv ? record::CsvPrinter::kTitle : std::string_view{};
+  }
+
+ private:
+  std::optional<record::JsonPrinter> json_;
+  std::optional<record::CsvPrinter> csv_;
+  std::optional<record::FixPrinter> fix_;
+};
+
+/// Of a record that its schema cannot read.
+[[noreturn]] void fail_unreadable(record::ReadError error);
+
+/// Prints records to a file.
+class RecordPrinter final : public RecordOutput {
  public:
   RecordPrinter(const record::Schema& schema, Format format, Output out);
 
@@ -35,25 +74,18 @@ class RecordPrinter {
   std::size_t add(const record::Schema& schema);
 
   void print(std::span<const record::Slot> record, std::size_t schema = 0) noexcept;
-  /// So that a reader sees what was printed so far.
-  void flush() noexcept;
+  void take(std::span<const record::Slot> record, std::size_t schema) noexcept override { print(record, schema); }
+  void flush() noexcept override;
   /// Throws the error, if there was one; closes the output.
   void finish();
-  /// Nothing more can be printed.
-  [[nodiscard]] bool failed() const noexcept { return error_ != nullptr; }
+  [[nodiscard]] bool failed() const noexcept override { return error_ != nullptr; }
 
  private:
   template <class Action>
   void guarded(Action action) noexcept;
 
-  struct Printers {
-    std::optional<record::JsonPrinter> json;
-    std::optional<record::CsvPrinter> csv;
-    std::optional<record::FixPrinter> fix;
-  };
-
   Format format_;
-  std::vector<std::unique_ptr<Printers>> schemas_;
+  std::vector<std::unique_ptr<FormatPrinter>> schemas_;
   Output out_;
   std::exception_ptr error_;
 };

@@ -14,7 +14,7 @@ class Count {
   void nodes(std::size_t first, std::size_t end, std::uint16_t open, SlotRange& slots) {
     open_ = open;
     for (std::size_t i = first; i < end; i = schema_.node(i).end) {
-      const Node& node = schema_.node(i);
+      const SchemaNode& node = schema_.node(i);
       if (node.unstored) continue;
       switch (node.kind) {
         case NodeKind::Field:
@@ -31,7 +31,7 @@ class Count {
   }
 
  private:
-  void touch(const Node& node, SlotRange& slots) {
+  void touch(const SchemaNode& node, SlotRange& slots) {
     if (node.block == open_) return;
     open_ = node.block;
     const std::size_t count = record::block_slots(0, schema_.block(node.block).words);
@@ -39,7 +39,7 @@ class Count {
     slots.most += count;
   }
 
-  void group(const Node& node, std::size_t index, SlotRange& slots) {
+  void group(const SchemaNode& node, std::size_t index, SlotRange& slots) {
     if (node.optional) touch(node, slots);
     SlotRange inside;
     nodes(index + 1, node.end, open_, inside);
@@ -47,7 +47,7 @@ class Count {
     slots.most += inside.most;
   }
 
-  void sequence(const Node& node, std::size_t index, SlotRange& slots) {
+  void sequence(const SchemaNode& node, std::size_t index, SlotRange& slots) {
     touch(node, slots);
     const std::size_t place = out_.elements.size();
     const std::size_t count = record::block_slots(0, schema_.block(node.element_block).words);

@@ -15,7 +15,7 @@ struct SlotRange {
 
 /// Slots of an element of a sequence, those of inner sequences not counted.
 struct ElementSlots {
-  const Node* sequence = nullptr;
+  const SchemaNode* sequence = nullptr;
   SlotRange slots;
 };
 

@@ -20,14 +20,18 @@ bool SessionLog::expects_messages() const noexcept {
 
 void SessionLog::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   inner_.commit(first, slots);
-  const auto index = static_cast<std::uint16_t>(first.words[0]);
+  look_at({place_.slots, slots});
+}
+
+void SessionLog::look_at(std::span<const record::Slot> record) noexcept {
+  const std::uint16_t index = record::HeaderView(record[0]).template_index();
   if (index >= is_session_.size() || !is_session_[index]) return;
   if (lines_.size() == kKept) {
     ++more_;
     return;
   }
   std::string line;
-  if (printer_.print({place_.slots, slots}, line) != record::ReadError::None) return;
+  if (printer_.print(record, line) != record::ReadError::None) return;
   line.pop_back();  // the line end
   lines_.push_back(std::move(line));
 }

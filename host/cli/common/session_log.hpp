@@ -18,6 +18,8 @@ class SessionLog final : public record::RecordSink {
 
   [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
+  /// A record that has gone elsewhere.
+  void look_at(std::span<const record::Slot> record) noexcept;
 
   /// Whether the program has session templates at all.
   [[nodiscard]] bool expects_messages() const noexcept;

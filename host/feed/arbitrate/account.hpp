@@ -48,8 +48,25 @@ struct Account {
   Numbers numbers;
 
   [[nodiscard]] bool balanced() const noexcept { return packets.balanced() && numbers.balanced(); }
+  Account& operator+=(const Account& what) noexcept;
   bool operator==(const Account&) const = default;
 };
+
+inline Account& Account::operator+=(const Account& what) noexcept {
+  for (std::size_t i = 0; i < kLines; ++i) packets.received[i] += what.packets.received[i];
+  packets.delivered += what.packets.delivered;
+  packets.duplicate += what.packets.duplicate;
+  packets.late += what.packets.late;
+  packets.held += what.packets.held;
+  packets.malformed += what.packets.malformed;
+  packets.incomplete += what.packets.incomplete;
+  numbers.expected += what.numbers.expected;
+  numbers.delivered += what.numbers.delivered;
+  numbers.recovered += what.numbers.recovered;
+  numbers.lost += what.numbers.lost;
+  numbers.held += what.numbers.held;
+  return *this;
+}
 
 /// Statistics of a line. `missing` and `saved` count a number when the line has passed it by the window, when the run
 /// is far past it, or when the run has ended; a packet that arrives later reverses this.

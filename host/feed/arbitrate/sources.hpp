@@ -15,7 +15,9 @@ class Sources {
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool has(std::uint32_t source) const noexcept {
-    return std::find(all_.begin(), all_.begin() + count_, source) != all_.begin() + count_;
+    bool found = false;
+    for (const std::uint32_t one : all_) found |= one == source;  // all of them cost less than branches
+    return found && source != 0;
   }
   [[nodiscard]] bool meets(const Sources& other) const noexcept {
     return std::any_of(other.all_.begin(), other.all_.begin() + other.count_,
@@ -39,6 +41,35 @@ class Sources {
  private:
   std::array<std::uint32_t, kMost> all_{};
   std::uint32_t count_ = 0;
+};
+
+/// Addresses that have brought numbers that go on, but not yet enough of them to be the run's own.
+class Candidates {
+ public:
+  /// An address is the run's own when it has brought this many numbers that go on.
+  static constexpr std::uint32_t kEnough = 3;
+
+  /// The address has brought so many more. True if that is enough: it is no candidate any longer.
+  [[nodiscard]] bool add(std::uint32_t source, std::uint32_t numbers) noexcept {
+    auto known = std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.source == source; });
+    if (known == all_.end()) {
+      known = all_.begin() + next_++ % all_.size();
+      *known = {.source = source};
+    }
+    known->numbers += numbers;
+    if (known->numbers < kEnough) return false;
+    *known = {};
+    return true;
+  }
+  void clear() noexcept { all_ = {}; }
+
+ private:
+  struct One {
+    std::uint32_t source = 0;
+    std::uint32_t numbers = 0;
+  };
+  std::array<One, 4> all_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace stopbit::arbitrate

@@ -57,33 +57,34 @@ class ChannelSet {
     waiting.next_deadline_ns = std::min(waiting.next_deadline_ns, *deadline);
     if (place.is_waiting) return;
     place.is_waiting = true;
-    waiting.channels.push_back(target.channel);
+    const auto at = std::upper_bound(waiting.channels.begin(), waiting.channels.end(), target.channel);
+    waiting.channels.insert(at, target.channel);  // within its reserve
   }
 
-  /// Every datagram with a t below this has been taken: closes the windows that are due. Calls `ticked(index)` for each
-  /// channel for which it did.
+  /// Every datagram with a t below this has been taken: closes the windows that are due, in the order of the channels,
+  /// so that the result does not depend on which of them share a set. Calls `ticked(index)` for each channel for which
+  /// it did.
   template <class Ticked>
   void tick(std::uint64_t until_t_ns, const Ticked& ticked, Timeline timeline = Timeline::Present) noexcept {
     Waiting& waiting = waiting_[static_cast<std::size_t>(timeline)];
     if (until_t_ns < waiting.next_deadline_ns) return;
     waiting.next_deadline_ns = kNoDeadline;
-    for (std::size_t i = 0; i < waiting.channels.size();) {
-      Place& place = places_[waiting.channels[i]];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < waiting.channels.size(); ++i) {
+      const std::uint32_t index = waiting.channels[i];
+      Place& place = places_[index];
       auto deadline = place.channel->next_deadline();
       if (deadline && *deadline <= until_t_ns) {
         place.channel->tick(until_t_ns);
-        ticked(waiting.channels[i]);
+        ticked(index);
         deadline = place.channel->next_deadline();
       }
-      if (deadline) {
-        waiting.next_deadline_ns = std::min(waiting.next_deadline_ns, *deadline);
-        ++i;
-        continue;
-      }
-      place.is_waiting = false;
-      waiting.channels[i] = waiting.channels.back();
-      waiting.channels.pop_back();
+      place.is_waiting = deadline.has_value();
+      if (!deadline) continue;
+      waiting.next_deadline_ns = std::min(waiting.next_deadline_ns, *deadline);
+      waiting.channels[kept++] = index;
     }
+    waiting.channels.resize(kept);
   }
   void tick(std::uint64_t until_t_ns) noexcept {
     tick(until_t_ns, [](std::uint32_t) {});
@@ -116,7 +117,7 @@ class ChannelSet {
   LineTable lines_;
   std::vector<Place> places_;
   struct Waiting {
-    std::vector<std::uint32_t> channels;           ///< With a deadline.
+    std::vector<std::uint32_t> channels;           ///< With a deadline; sorted.
     std::uint64_t next_deadline_ns = kNoDeadline;  ///< No channel's is earlier.
   };
   std::array<Waiting, 2> waiting_;  ///< By Timeline.

@@ -43,7 +43,7 @@ enum class Quality : std::uint8_t { Unknown, Good, Stale };
 class DatagramDecoder {
  public:
   /// All references must outlive it. With `stale_after` datagrams in a row that do not decode the channel is stale,
-  /// which an event tells, and it recovers with as many that do; 0: never.
+  /// which an event reports, and it recovers with as many that do; 0: never.
   DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target, Counts& counts,
                   Watcher& watcher, std::uint32_t stale_after = 0);
 

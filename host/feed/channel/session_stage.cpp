@@ -12,7 +12,7 @@ constexpr std::uint32_t kNewSeqNo = 36;  // FIX
 std::uint8_t place_in(const Program& program, const Template& item) {
   if (program.name(item.name).find("SequenceReset") == std::string_view::npos) return 0;
   for (std::size_t i = item.first_node; i < item.end_node; ++i) {
-    const Node& node = program.nodes[i];
+    const SchemaNode& node = program.nodes[i];
     const bool is_number = node.type == FieldType::UInt32 || node.type == FieldType::UInt64;
     const bool is_named = node.id == kNewSeqNo || program.name(node.name) == "NewSeqNo";
     if (node.kind != NodeKind::Field || !is_number || !is_named || node.constant || node.unstored) continue;

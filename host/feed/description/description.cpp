@@ -215,9 +215,9 @@ std::string_view to_text(Mode mode) noexcept {
   return kModes[static_cast<std::size_t>(mode)];
 }
 
-Window default_window(Role role) noexcept {
+ArbitrationWindow default_window(Role role) noexcept {
   // Data that repeats is not traded on: there is time to wait for the other line.
-  return role == Role::Incremental ? Window{} : Window{.packets = 1'024, .time_ns = 100'000'000};
+  return role == Role::Incremental ? ArbitrationWindow{} : ArbitrationWindow{.packets = 1'024, .time_ns = 100'000'000};
 }
 
 std::optional<Description> parse(std::string file, std::string text, Diagnostics& diagnostics) {

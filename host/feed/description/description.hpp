@@ -43,14 +43,14 @@ enum class Mode : std::uint8_t {
 
 /// How long a missing packet is waited for: until `packets` wait for it or the oldest of them has waited `time_ns`, and
 /// every port has been read up to then.
-struct Window {
+struct ArbitrationWindow {
   std::uint32_t packets = 64;
   std::uint64_t time_ns = 2'000'000;
   std::uint32_t room = 1'024;            ///< Packets that can be held: the longest stall x the rate of a line.
   std::uint32_t datagram_bytes = 2'048;  ///< Memory for each held packet; a longer one cannot be held.
-  bool operator==(const Window&) const = default;
+  bool operator==(const ArbitrationWindow&) const = default;
 };
-[[nodiscard]] Window default_window(Role role) noexcept;
+[[nodiscard]] ArbitrationWindow default_window(Role role) noexcept;
 
 /// Where a line's packets come from.
 struct Line {
@@ -72,7 +72,7 @@ struct Channel {
   std::string name;          ///< No two alike.
   Role role = Role::Incremental;
   Mode mode = Mode::Ordered;
-  Window window = {};
+  ArbitrationWindow window = {};
   /// No other sender or range of numbers takes the channel while the present one has sent within this time.
   std::uint64_t switch_silence_ns = 1'000'000'000;
   net::Framing framing = {};

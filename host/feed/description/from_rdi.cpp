@@ -18,7 +18,7 @@ class FeedVisitor : public record::Visitor {
   FeedVisitor(const record::Schema& schema, std::vector<RdiFeed>& feeds, std::size_t max_feeds)
       : schema_(schema), feeds_(feeds), max_feeds_(max_feeds), first_(feeds.size()) {}
 
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     const std::string_view name = schema_.name(node.name);
     if (!in_feeds_) {
       if (name == "MarketSegment") product_ = name_text(value.bytes);
@@ -33,16 +33,16 @@ class FeedVisitor : public record::Visitor {
     if (name == "PrimaryServiceLocationSubID") set_port(0, value.bits);
     if (name == "SecondaryServiceLocationSubID") set_port(1, value.bits);
   }
-  void begin_sequence(const Node& node, std::uint32_t /*count*/) {
+  void begin_sequence(const SchemaNode& node, std::uint32_t /*count*/) {
     if (schema_.name(node.name) == "Feeds") in_feeds_ = true;
   }
-  void begin_element(const Node& /*node*/, std::uint32_t /*index*/) {
+  void begin_element(const SchemaNode& /*node*/, std::uint32_t /*index*/) {
     if (in_feeds_) feed_ = {};
   }
-  void end_element(const Node& /*node*/) {
+  void end_element(const SchemaNode& /*node*/) {
     if (in_feeds_ && feeds_.size() < max_feeds_) feeds_.push_back(feed_);
   }
-  void end_sequence(const Node& node) {
+  void end_sequence(const SchemaNode& node) {
     if (schema_.name(node.name) == "Feeds") in_feeds_ = false;
   }
 

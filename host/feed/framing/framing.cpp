@@ -173,7 +173,7 @@ Preamble read_b3(Bytes datagram) noexcept {
   preamble.chunks = load_be<std::uint16_t>(&datagram[4]);
   preamble.chunk = load_be<std::uint16_t>(&datagram[6]);
   const std::size_t length = load_be<std::uint16_t>(&datagram[8]);
-  // Whether the length counts the preamble is not told by any source we have; both readings are unmistakable.
+  // Whether the length counts the preamble is not in any source we have; both readings are unmistakable.
   const bool counts_preamble = length == datagram.size();
   if (preamble.chunk == 0 || preamble.chunk > preamble.chunks) return kRefused;
   if (!counts_preamble && length > datagram.size() - kB3PreambleBytes) return kRefused;

@@ -52,7 +52,7 @@ struct StreamReport {
   ImpairReport impaired;
 };
 
-/// An exchange in a box: order books that walk at random, and what is said about them, encoded as a preset tells. The
+/// An exchange in a box: order books that walk at random, and messages about them, encoded by a preset. The
 /// same settings give the same bytes at the same simulated times. One thread; knows no clock.
 class Exchange {
  public:

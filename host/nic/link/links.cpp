@@ -73,7 +73,7 @@ BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
     throw std::system_error(errno, std::generic_category(), "cannot get random numbers");
   }
   for (Peer& peer : peers_) {
-    for (Window& window : peer.windows) {
+    for (PacketWindow& window : peer.windows) {
       window.frames = rest.first(set);
       window.packets = rest.subspan(set, set);
       rest = rest.subspan(2 * set);
@@ -101,32 +101,32 @@ bool BasicLinks<kSize>::is_idle() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
     if (peer.is_lost) return true;
     if (peer.is_up && !peer.is_confirmed) return false;
-    return std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
+    return std::all_of(peer.windows.begin(), peer.windows.end(), [](const PacketWindow& window) {
       return window.base == window.next && window.owed == 0 && (window.here & bit_of(window.cursor)) == 0;
     });
   });
 }
 
 template <std::uint32_t kSize>
-std::byte* BasicLinks<kSize>::packet_of(Window& window, std::uint32_t sequence) const noexcept {
+std::byte* BasicLinks<kSize>::packet_of(PacketWindow& window, std::uint32_t sequence) const noexcept {
   return window.frames.data() + sequence % kWindow * stride_ + sizeof(LinkHeader);
 }
 
 template <std::uint32_t kSize>
-std::span<std::byte> BasicLinks<kSize>::place(NodeId to, Channel channel) noexcept {
+std::span<std::byte> BasicLinks<kSize>::place(NodeId to, VirtualChannel channel) noexcept {
   if (room(to, channel) == 0) return {};
-  Window& out = window(to, static_cast<std::size_t>(channel));
+  PacketWindow& out = window(to, static_cast<std::size_t>(channel));
   return {packet_of(out, out.next), packet_bytes()};
 }
 
 template <std::uint32_t kSize>
-SendResult BasicLinks<kSize>::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
+SendResult BasicLinks<kSize>::send(NodeId to, VirtualChannel channel, std::span<const std::byte> packet, bool early,
                                    std::uint64_t now_ns) {
   Peer& peer = peers_[to];
   if (peer.is_lost) return SendResult::Lost;
   if (room(to, channel) == 0) return SendResult::Full;
   const auto index = static_cast<std::size_t>(channel);
-  Window& out = peer.windows[index];
+  PacketWindow& out = peer.windows[index];
   const std::uint32_t sequence = out.next++;
   ++out.sent_count;
   Sent& sent = out.sent[sequence % kWindow];
@@ -185,7 +185,7 @@ bool BasicLinks<kSize>::transmit(NodeId to, std::size_t channel, std::byte* pack
                                  std::uint8_t flags, std::uint32_t sequence) {
   const Peer& peer = peers_[to];
   if (!peer.is_up) return false;
-  Window& window = this->window(to, channel);
+  PacketWindow& window = this->window(to, channel);
   // From the set of numbers modulo 64 to the 63 numbers after `acknowledged`.
   const std::uint64_t received = turn<kWindow>(window.here & ~bit_of(window.cursor), 0 - (window.cursor + 1));
   if (received != 0) flags |= kLinkHasReceived;
@@ -221,7 +221,7 @@ void BasicLinks<kSize>::ask(NodeId to, std::uint64_t now_ns) {
 
 template <std::uint32_t kSize>
 void BasicLinks<kSize>::forget(Peer& peer) noexcept {
-  for (Window& window : peer.windows) {
+  for (PacketWindow& window : peer.windows) {
     window.taken_count = window.sent_count;
     window.base = window.next = window.cursor = window.owed = 0;
     window.waits = window.here = 0;
@@ -257,7 +257,7 @@ void BasicLinks<kSize>::begin(NodeId id, std::uint32_t theirs, PacketSink& sink,
     ++counters_.rejoined;
     sink.rejoined(id);
   }
-  for (Window& window : peer.windows) window.is_stalled = window.waits != 0;  // what was given to it before
+  for (PacketWindow& window : peer.windows) window.is_stalled = window.waits != 0;  // what was given to it before
 }
 
 /// Whether the frame is of the session with its sender; begins one if that is what it is for.
@@ -293,14 +293,14 @@ bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink,
 }
 
 template <std::uint32_t kSize>
-bool BasicLinks<kSize>::must_acknowledge(const Window& window, std::uint64_t now_ns) const noexcept {
+bool BasicLinks<kSize>::must_acknowledge(const PacketWindow& window, std::uint64_t now_ns) const noexcept {
   return window.owed >= kAcknowledgeEvery || window.is_urgent ||
          (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);
 }
 
 /// Whether there is anything to do for a window that nothing has come for.
 template <std::uint32_t kSize>
-bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) const noexcept {
+bool BasicLinks<kSize>::wants_look(const PacketWindow& window, std::uint64_t now_ns) const noexcept {
   return (window.here & bit_of(window.cursor)) != 0 || must_acknowledge(window, now_ns) ||
          (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns)) || must_ask(window, now_ns);
 }
@@ -308,7 +308,7 @@ bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) c
 /// Whether the other node has reported all packets as received, but for long none as taken: the frame with that report
 /// may be lost, and it is sent only once.
 template <std::uint32_t kSize>
-bool BasicLinks<kSize>::must_ask(const Window& window, std::uint64_t now_ns) const noexcept {
+bool BasicLinks<kSize>::must_ask(const PacketWindow& window, std::uint64_t now_ns) const noexcept {
   return window.waits == 0 && window.base != window.next &&
          now_ns - std::min(now_ns, window.look_ns) >= kPatience * options_.resend_ns;
 }
@@ -317,7 +317,7 @@ bool BasicLinks<kSize>::must_ask(const Window& window, std::uint64_t now_ns) con
 template <std::uint32_t kSize>
 bool BasicLinks<kSize>::is_quiet(const Peer& peer) noexcept {
   return !peer.is_lost && peer.is_up == peer.is_confirmed && peer.expected == 0 &&
-         std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
+         std::all_of(peer.windows.begin(), peer.windows.end(), [](const PacketWindow& window) {
            return window.base == window.next && window.waits == 0 && window.here == 0 && window.owed == 0 &&
                   !window.is_urgent;
          });
@@ -332,7 +332,7 @@ std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
     bytes += length;
     take({buffer_.data(), length}, sink, now_ns);
   }
-  if (room(node_, Channel::Low) + room(node_, Channel::High) != 2 * kWindow) work += give_out_own(sink);
+  if (room(node_, VirtualChannel::Low) + room(node_, VirtualChannel::High) != 2 * kWindow) work += give_out_own(sink);
   for (std::size_t word = 0; word < attention_.size(); ++word) {
     for (std::uint64_t rest = attention_[word]; rest != 0; rest &= rest - 1) {
       const std::size_t peer = word * kPeersPerWord + static_cast<std::size_t>(std::countr_zero(rest));
@@ -356,17 +356,17 @@ std::size_t BasicLinks<kSize>::give_out_own(PacketSink& sink) {
 
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::give_out_own(std::size_t channel, PacketSink& sink) {
-  Window& window = this->window(node_, channel);
+  PacketWindow& window = this->window(node_, channel);
   std::size_t count = 0;
   for (; window.base != window.next; ++count) {
     Sent& sent = window.sent[window.base % kWindow];
     const std::span<const std::byte> packet(packet_of(window, window.base), sent.length);
     if (!sent.has_left) {
       const bool is_early = (sent.flags & kIsEarly) != 0;
-      sent.early_status = is_early ? sink.early(node_, static_cast<Channel>(channel), packet) : std::uint8_t{0};
+      sent.early_status = is_early ? sink.early(node_, static_cast<VirtualChannel>(channel), packet) : std::uint8_t{0};
       sent.has_left = true;
     }
-    if (!sink.ordered(node_, static_cast<Channel>(channel), packet, sent.early_status)) break;
+    if (!sink.ordered(node_, static_cast<VirtualChannel>(channel), packet, sent.early_status)) break;
     ++window.base;
     ++window.taken_count;
     ++counters_.delivered;
@@ -416,7 +416,7 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
     window(header.source, 0).is_urgent = true;  // an acknowledgement is an answer
     return;
   }
-  Window& in = window(header.source, header.channel);
+  PacketWindow& in = window(header.source, header.channel);
   if (static_cast<std::int32_t>(header.acknowledged - in.next) > 0) {
     // It has taken what was never sent, and would take what is sent now for doubles: nothing comes of this session.
     ++counters_.outside;
@@ -446,7 +446,7 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
   in.here |= bit_of(header.sequence);
   if (in.owed++ == 0) in.owed_since_ns = now_ns;
   if ((header.flags & kIsEarly) != 0) {
-    arrived.early_status = sink.early(header.source, static_cast<Channel>(header.channel), packet);
+    arrived.early_status = sink.early(header.source, static_cast<VirtualChannel>(header.channel), packet);
   }
   // Only a packet that cannot be delivered at once is kept.
   if (ahead == 0 && deliver_one(header.source, header.channel, sink, packet)) {
@@ -457,7 +457,8 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
 }
 
 template <std::uint32_t kSize>
-void BasicLinks<kSize>::take_acknowledgement(Window& to, std::uint32_t acknowledged, std::uint64_t received) noexcept {
+void BasicLinks<kSize>::take_acknowledgement(PacketWindow& to, std::uint32_t acknowledged,
+                                             std::uint64_t received) noexcept {
   const std::uint32_t under_way = to.next - to.base;
   const std::uint32_t released = acknowledged - to.base;
   if (released > under_way) return;  // older than what is known, or nonsense
@@ -471,8 +472,8 @@ void BasicLinks<kSize>::take_acknowledgement(Window& to, std::uint32_t acknowled
 template <std::uint32_t kSize>
 bool BasicLinks<kSize>::deliver_one(NodeId from, std::size_t channel, PacketSink& sink,
                                     std::span<const std::byte> packet) {
-  Window& in = window(from, channel);
-  if (!sink.ordered(from, static_cast<Channel>(channel), packet, in.arrived[in.cursor % kWindow].early_status)) {
+  PacketWindow& in = window(from, channel);
+  if (!sink.ordered(from, static_cast<VirtualChannel>(channel), packet, in.arrived[in.cursor % kWindow].early_status)) {
     return false;
   }
   in.here &= ~bit_of(in.cursor);
@@ -483,7 +484,7 @@ bool BasicLinks<kSize>::deliver_one(NodeId from, std::size_t channel, PacketSink
 
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
-  Window& in = window(from, channel);
+  PacketWindow& in = window(from, channel);
   std::size_t count = 0;
   for (; (in.here & bit_of(in.cursor)) != 0; ++count) {
     const std::span<const std::byte> packet(in.packets.data() + in.cursor % kWindow * stride_,
@@ -496,7 +497,7 @@ std::size_t BasicLinks<kSize>::deliver(NodeId from, std::size_t channel, PacketS
 /// The packets that have waited for their acknowledgement for too long, and those that the carrier had no room for.
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
-  Window& window = this->window(peer, channel);
+  PacketWindow& window = this->window(peer, channel);
   std::size_t work = 0;
   window.look_ns = now_ns + options_.resend_ns;
   window.is_stalled = false;
@@ -581,7 +582,7 @@ std::size_t BasicLinks<kSize>::look_after(NodeId peer, PacketSink& sink, std::ui
 
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
-  Window& window = this->window(peer, channel);
+  PacketWindow& window = this->window(peer, channel);
   // The blocked packets are delivered: their sender has room again.
   std::size_t work = deliver(peer, channel, sink);
   if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;

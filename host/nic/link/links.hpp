@@ -14,7 +14,7 @@ namespace stopbit::nic {
 
 /// Two parallel channels to every node: packets waiting on the low channel never delay the high one. Requests use the
 /// low channel, answers the high one, and an answer can always be processed on arrival, so no deadlock is possible.
-enum class Channel : std::uint8_t { Low = 0, High = 1 };
+enum class VirtualChannel : std::uint8_t { Low = 0, High = 1 };
 inline constexpr std::size_t kChannels = 2;
 
 /// Header of every packet, little-endian. According to `flags`, the packet is followed by a 64-bit selective-ack mask
@@ -67,10 +67,10 @@ class PacketSink {
   virtual ~PacketSink() = default;
 
   /// Called once per packet sent with `early`, on arrival, possibly out of order. Its result is passed to `ordered`.
-  [[nodiscard]] virtual std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) = 0;
+  [[nodiscard]] virtual std::uint8_t early(NodeId from, VirtualChannel channel, std::span<const std::byte> packet) = 0;
   /// Called once per packet, in the order of sending on its channel. False: not now; the packet is offered again in a
   /// later step, and later packets of its channel wait.
-  [[nodiscard]] virtual bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] virtual bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                                      std::uint8_t early_status) = 0;
   /// The node does not answer, or has restarted: packets in flight to it are dropped, whether received or not, and its
   /// earlier packets are void.
@@ -81,7 +81,7 @@ class PacketSink {
 
 enum class SendResult : std::uint8_t { Sent, Full, Lost };
 
-/// The windows of a node to all others: 64 packets under way per channel, told by number (the sequence window of
+/// The windows of a node to all others: 64 packets under way per channel, identified by number (the sequence window of
 /// network virtual memory), each kept until it is acknowledged, and sent again if it is not. Acknowledgements travel
 /// with packets; alone once for 32, or when they have waited. Every packet is delivered exactly once.
 ///
@@ -107,22 +107,22 @@ class BasicLinks {
   [[nodiscard]] std::size_t packet_bytes() const noexcept { return frame_bytes_ - kLinkBytes; }
   /// The packet is copied. `early`: it may be given to the receiver before those that were sent before it. `to` must be
   /// a node there is, and the packet no longer than packet_bytes().
-  [[nodiscard]] SendResult send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
+  [[nodiscard]] SendResult send(NodeId to, VirtualChannel channel, std::span<const std::byte> packet, bool early,
                                 std::uint64_t now_ns);
   /// Where the next packet of this way may be made, packet_bytes() long, so that `send` need not copy it. Until the
   /// next `send` there. Empty: there is no room.
-  [[nodiscard]] std::span<std::byte> place(NodeId to, Channel channel) noexcept;
+  [[nodiscard]] std::span<std::byte> place(NodeId to, VirtualChannel channel) noexcept;
   /// Packets that may still be sent before the window is full.
-  [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept {
-    const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
+  [[nodiscard]] std::uint32_t room(NodeId to, VirtualChannel channel) const noexcept {
+    const PacketWindow& window = peers_[to].windows[static_cast<std::size_t>(channel)];
     return kWindow - (window.next - window.base);
   }
   /// Packets sent on this channel, and packets the receiver has taken, in order. When a node is lost the second is
   /// smaller during the call of `lost`; then nothing is in flight, and both are equal.
-  [[nodiscard]] std::uint64_t sent(NodeId to, Channel channel) const noexcept {
+  [[nodiscard]] std::uint64_t sent(NodeId to, VirtualChannel channel) const noexcept {
     return peers_[to].windows[static_cast<std::size_t>(channel)].sent_count;
   }
-  [[nodiscard]] std::uint64_t taken(NodeId to, Channel channel) const noexcept {
+  [[nodiscard]] std::uint64_t taken(NodeId to, VirtualChannel channel) const noexcept {
     return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
@@ -169,7 +169,7 @@ class BasicLinks {
     std::uint8_t early_status = 0;
   };
   /// Of sets of packets, bit i is the one whose number is i modulo kWindow.
-  struct Window {
+  struct PacketWindow {
     std::uint32_t base = 0;     ///< Sending: the oldest not acknowledged,
     std::uint32_t next = 0;     ///< and the next to be sent.
     std::uint64_t waits = 0;    ///< Those between that are not acknowledged.
@@ -188,7 +188,7 @@ class BasicLinks {
     std::span<std::byte> packets;  ///< Of those that arrived.
   };
   struct Peer {
-    std::array<Window, kChannels> windows;
+    std::array<PacketWindow, kChannels> windows;
     std::uint64_t heard_ns = 0;
     bool is_lost = false;
     bool is_up = false;         ///< There is a session.
@@ -210,8 +210,10 @@ class BasicLinks {
   [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
     return std::uint64_t{1} << sequence % kWindow;
   }
-  [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
-  [[nodiscard]] std::byte* packet_of(Window& window, std::uint32_t sequence) const noexcept;
+  [[nodiscard]] PacketWindow& window(NodeId peer, std::size_t channel) noexcept {
+    return peers_[peer].windows[channel];
+  }
+  [[nodiscard]] std::byte* packet_of(PacketWindow& window, std::uint32_t sequence) const noexcept;
   /// Writes header and trailer of a packet of `length` bytes. Returns the whole frame.
   [[nodiscard]] std::span<const std::byte> frame(std::byte* packet, std::size_t length, const LinkHeader& header,
                                                  std::uint64_t received) const noexcept;
@@ -227,12 +229,12 @@ class BasicLinks {
   void begin(NodeId peer, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns);
   void give_up(NodeId peer, PacketSink& sink);
   void forget(Peer& peer) noexcept;
-  static void take_acknowledgement(Window& to, std::uint32_t acknowledged, std::uint64_t received) noexcept;
+  static void take_acknowledgement(PacketWindow& to, std::uint32_t acknowledged, std::uint64_t received) noexcept;
   [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
-  [[nodiscard]] bool must_acknowledge(const Window& window, std::uint64_t now_ns) const noexcept;
-  [[nodiscard]] bool wants_look(const Window& window, std::uint64_t now_ns) const noexcept;
-  [[nodiscard]] bool must_ask(const Window& window, std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool must_acknowledge(const PacketWindow& window, std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool wants_look(const PacketWindow& window, std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool must_ask(const PacketWindow& window, std::uint64_t now_ns) const noexcept;
   std::size_t look_for_answers(NodeId id, PacketSink& sink, std::uint64_t now_ns);
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after_session(NodeId peer, PacketSink& sink, std::uint64_t now_ns);

@@ -20,11 +20,11 @@ class Services final : public PacketSink {
   /// `sink` must outlive this object.
   void attach(Service service, PacketSink& sink) noexcept { sinks_[static_cast<std::size_t>(service)] = &sink; }
 
-  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override {
+  [[nodiscard]] std::uint8_t early(NodeId from, VirtualChannel channel, std::span<const std::byte> packet) override {
     PacketSink* const sink = sink_of(packet);
     return sink == nullptr ? 0 : sink->early(from, channel, packet);
   }
-  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override {
     PacketSink* const sink = sink_of(packet);
     if (sink != nullptr) return sink->ordered(from, channel, packet, early_status);

@@ -34,7 +34,7 @@ struct Combined {
 };
 
 /// Puts messages together from parts that come in any order, the first one not necessarily first: the write-combining
-/// buffer of EXTOLL, one per port. Two messages may be under way at once, told apart by their number.
+/// buffer of EXTOLL, one per port. Two messages may be under way at once; their numbers distinguish them.
 ///
 /// With the fixes that its description lacks: each 8 bytes come once, a part that does not fit its message is refused
 /// and spoils it, a message that is not complete after `patience_ns` gives its place to the next one, and its sender

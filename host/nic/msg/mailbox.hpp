@@ -70,7 +70,7 @@ class MailboxWriter {
   PageWord read_word_;
   std::size_t slot_bytes_;
   std::uint64_t written_ = 0;
-  std::uint64_t read_ = 0;  ///< As the port told it when this was looked at last.
+  std::uint64_t read_ = 0;  ///< As the port's page had it at the last look.
 };
 
 /// The port's side. One thread. It writes nothing but how far it has read, and that lazily.

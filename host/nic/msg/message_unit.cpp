@@ -15,8 +15,8 @@ constexpr std::uint8_t kAnnounces = 16;
 constexpr std::uint8_t kAllFlags = 31;
 constexpr unsigned kUseAt = 16;
 
-constexpr Channel channel_of(Priority priority) noexcept {
-  return priority == Priority::High ? Channel::High : Channel::Low;
+constexpr VirtualChannel channel_of(Priority priority) noexcept {
+  return priority == Priority::High ? VirtualChannel::High : VirtualChannel::Low;
 }
 
 bool is_packet(const MessagePacket& packet, std::size_t payload_bytes) noexcept {
@@ -42,7 +42,7 @@ MessageUnit::MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t no
 bool MessageUnit::open(Vpid vpid, const Page& page, const MessagePort& port) {
   if (!ports_.is_open(vpid) || boxes_[vpid]) return false;
   page.word(PageWord::SlotBytes).store(valid_slot_bytes(port.slot_bytes), std::memory_order_relaxed);
-  boxes_[vpid] = std::make_unique<Port>(page, port);
+  boxes_[vpid] = std::make_unique<ReceivingPort>(page, port);
   return true;
 }
 
@@ -58,7 +58,7 @@ void MessageUnit::close(Vpid vpid) {
 Error MessageUnit::start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu) {
   if (vpid >= boxes_.size() || !boxes_[vpid]) return Error::OriginVpid;
   if (const Error error = VrbhQueue::check(ring); error != Error::None) return error;
-  Port& port = *boxes_[vpid];
+  ReceivingPort& port = *boxes_[vpid];
   port.rings[static_cast<std::size_t>(priority)] = {
       std::make_unique<SegmentWriter>(atu, vpid, port.page, priority, ring), std::nullopt, false};
   return Error::None;
@@ -107,7 +107,7 @@ bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket&
 
 MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std::span<const std::byte> payload,
                                        std::uint64_t now_ns) {
-  const Port* const port = origin < boxes_.size() ? boxes_[origin].get() : nullptr;
+  const ReceivingPort* const port = origin < boxes_.size() ? boxes_[origin].get() : nullptr;
   if (port == nullptr || !port->is_enabled || !ports_.is_open(origin)) return {Outcome::Refused, Error::OriginVpid};
   if (payload.empty() || payload.size() > max_bytes()) return {Outcome::Refused, Error::OriginLength};
 
@@ -175,7 +175,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
   return {};
 }
 
-bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byte> bytes, std::uint8_t) {
+bool MessageUnit::ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> bytes, std::uint8_t) {
   if (bytes.size() < sizeof(MessagePacket)) {
     ++counters_.foreign;
     return true;
@@ -190,7 +190,7 @@ bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byt
     complete(packet, from);
     return true;
   }
-  const Priority priority = channel == Channel::High ? Priority::High : Priority::Low;
+  const Priority priority = channel == VirtualChannel::High ? Priority::High : Priority::Low;
   if ((packet.flags & kToGroup) != 0) {
     deliver_to_group(from, priority, packet, payload);
     return true;
@@ -210,7 +210,7 @@ bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byt
 
 MessageUnit::Delivery MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
                                            std::span<const std::byte> payload, bool may_hold) {
-  Port* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
+  ReceivingPort* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
   if (port == nullptr || !ports_.is_open(target)) return {Error::TargetVpid};
   if (ports_.domain(target) != packet.domain) return {Error::Domain};
   const MessagePort::Origin origin{from, packet.source_vpid};
@@ -248,8 +248,8 @@ MessageUnit::Delivery MessageUnit::deliver(Vpid target, NodeId from, Priority pr
 /// Into the mailbox of an open port.
 MessageUnit::Delivery MessageUnit::put(Vpid target, Priority priority, const MessageHead& head,
                                        std::span<const std::byte> payload, bool may_hold) {
-  Port& port = *boxes_[target];
-  Port::Ring& ring = port.rings[static_cast<std::size_t>(priority)];
+  ReceivingPort& port = *boxes_[target];
+  ReceivingPort::Ring& ring = port.rings[static_cast<std::size_t>(priority)];
   if (!ring.writer) {
     const bool has_room = port.boxes[static_cast<std::size_t>(priority)].put(head, payload);
     return {has_room ? Error::None : Error::Full};

@@ -119,9 +119,9 @@ class MessageUnit final : public PacketSink {
   /// The longest message: 2048, or what fits into a packet.
   [[nodiscard]] std::size_t max_bytes() const noexcept;
 
-  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
   /// True: whatever comes is put into a mailbox or dropped. False only for a mailbox that holds what finds no segment.
-  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override;
   /// Messages that wait for the node's acknowledgement have failed.
   void lost(NodeId peer) override;
@@ -139,8 +139,8 @@ class MessageUnit final : public PacketSink {
   static constexpr std::size_t kAsked =
       kWaiting / 4;  ///< To one node: a node that never answers stops only messages to itself.
 
-  struct Port {
-    Port(const Page& memory, const MessagePort& how)
+  struct ReceivingPort {
+    ReceivingPort(const Page& memory, const MessagePort& how)
         : page(memory),
           only_from(how.only_from),
           boxes{MailboxWriter(memory, Priority::Low, how.slot_bytes),
@@ -193,7 +193,7 @@ class MessageUnit final : public PacketSink {
   NodeId node_;
   std::size_t nodes_;
   std::optional<Vpid> supervisor_;
-  std::vector<std::unique_ptr<Port>> boxes_;
+  std::vector<std::unique_ptr<ReceivingPort>> boxes_;
   std::unordered_map<GroupId, MessageGroup> groups_;
   std::vector<bool> is_lost_;
   std::vector<Waiting> table_;

@@ -130,7 +130,7 @@ Broker::Broker(Node& node, const BrokerOptions& options) : node_(node), options_
 Broker::~Broker() {
   for (const std::unique_ptr<Client>& client : clients_) bury(*client);
   for (const auto& [name, segment] : feeds_) revoke(*segment);
-  for (const std::shared_ptr<Segment>& segment : replaced_) revoke(*segment);
+  for (const std::shared_ptr<FeedFile>& segment : replaced_) revoke(*segment);
   for (const auto& [domain, port] : feed_ports_) node_.close_port(port.vpid);
   if (socket_.ok()) ::unlink(options_.socket.c_str());
 }
@@ -179,7 +179,7 @@ void Broker::log_refusal(const std::string& line) const {
 Status Broker::add_feed(const std::string& name, const std::string& path) {
   if (name.empty() || name.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
   if (feeds_.contains(name)) return Failure{"the feed '" + name + "' already exists"};
-  Result<std::shared_ptr<Segment>> segment = open_segment(path);
+  Result<std::shared_ptr<FeedFile>> segment = open_segment(path);
   if (!segment) return Failure{segment.message()};
   feeds_.emplace(name, std::move(segment).value());
   return Done{};
@@ -188,14 +188,14 @@ Status Broker::add_feed(const std::string& name, const std::string& path) {
 Status Broker::replace_feed(const std::string& name, const std::string& path) {
   const auto feed = feeds_.find(name);
   if (feed == feeds_.end()) return Failure{"unknown feed '" + name + "'"};
-  Result<std::shared_ptr<Segment>> segment = open_segment(path);
+  Result<std::shared_ptr<FeedFile>> segment = open_segment(path);
   if (!segment) return Failure{segment.message()};
   replaced_.push_back(std::exchange(feed->second, std::move(segment).value()));
   return Done{};
 }
 
-Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string& path) const {
-  auto segment = std::make_shared<Segment>();
+Result<std::shared_ptr<Broker::FeedFile>> Broker::open_segment(const std::string& path) const {
+  auto segment = std::make_shared<FeedFile>();
   segment->file = os::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};
   if (!segment->file.ok() || ::fstat(segment->file.get(), &status) != 0) {
@@ -326,7 +326,7 @@ PagingUse Broker::paging() const {
 }
 
 std::size_t Broker::forget_segments() {
-  return std::erase_if(replaced_, [&](const std::shared_ptr<Segment>& segment) {
+  return std::erase_if(replaced_, [&](const std::shared_ptr<FeedFile>& segment) {
     if (segment.use_count() > 1) return false;
     revoke(*segment);
     return std::all_of(segment->addresses.begin(), segment->addresses.end(), [&](const auto& place) {
@@ -338,7 +338,7 @@ std::size_t Broker::forget_segments() {
   });
 }
 
-void Broker::revoke(Segment& segment) {
+void Broker::revoke(FeedFile& segment) {
   if (std::exchange(segment.is_revoked, true)) return;
   for (const auto& [owner, address] : segment.addresses) (void)node_.rma().revoke(owner, address, segment.pages());
 }
@@ -627,7 +627,7 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, os::Des
   if (has_all_windows(client)) return refusal(Error::Full, "the port has its maximum of windows");
   const FeedPort* const port = feed_port(client.may->domain);
   if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
-  const std::shared_ptr<Segment>& segment = feeds_.at(name);
+  const std::shared_ptr<FeedFile>& segment = feeds_.at(name);
   const std::size_t bytes = segment->mapping.bytes();
   if (!segment->addresses.contains(port->vpid)) {
     const std::optional<Nla> address =

@@ -147,7 +147,7 @@ class Broker {
     std::uint64_t resident_bytes = 0;  ///< and in all.
   };
   /// The file of a feed, and where the ports have it.
-  struct Segment {
+  struct FeedFile {
     os::Descriptor file;
     os::Mapping mapping;
     std::map<Vpid, Nla> addresses;
@@ -157,7 +157,7 @@ class Broker {
   /// A window to a feed.
   struct Attachment {
     std::string feed;
-    std::shared_ptr<Segment> segment;
+    std::shared_ptr<FeedFile> segment;
     Vpid owner = 0;
     std::uint16_t window = 0;
   };
@@ -193,11 +193,11 @@ class Broker {
   void leave(const Client& client, const Attachment& attached);
   void bury(Client& client);
   /// No port has it any more.
-  void revoke(Segment& segment);
+  void revoke(FeedFile& segment);
   /// Gives back the memory of segments that no window is left to.
   std::size_t forget_segments();
   [[nodiscard]] const Entitlement* entitlement_of(const Client& client) const;
-  [[nodiscard]] Result<std::shared_ptr<Segment>> open_segment(const std::string& path) const;
+  [[nodiscard]] Result<std::shared_ptr<FeedFile>> open_segment(const std::string& path) const;
   void log(const std::string& line) const;
   void log_refusal(const std::string& line) const;
 
@@ -222,8 +222,8 @@ class Broker {
   BrokerOptions options_;
   os::Descriptor socket_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::map<std::string, std::shared_ptr<Segment>> feeds_;
-  std::vector<std::shared_ptr<Segment>> replaced_;  ///< Segments that are no feed any more.
+  std::map<std::string, std::shared_ptr<FeedFile>> feeds_;
+  std::vector<std::shared_ptr<FeedFile>> replaced_;  ///< Segments that are no feed any more.
   std::map<Pdid, FeedPort> feed_ports_;
   std::vector<std::unique_ptr<Region>> flushing_;
   std::size_t to_bring_in_ = 0;  ///< Bytes of shared memory in this turn.

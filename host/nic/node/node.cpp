@@ -35,7 +35,7 @@ std::optional<Vpid> Node::open_port(const Page& page, Pdid domain, const Message
     const auto vpid = static_cast<Vpid>(next_vpid_++ % ports_.count());
     if (!ports_.open(vpid, page, domain)) continue;
     (void)messages_.open(vpid, page, how);
-    open_.push_back(std::make_unique<Port>(page, vpid, options_.combine_patience_ns));
+    open_.push_back(std::make_unique<OpenPort>(page, vpid, options_.combine_patience_ns));
     open_.back()->asked_ns = now_ns_;
     std::swap(open_.back(), open_[awake_++]);
     page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Enabled), std::memory_order_relaxed);
@@ -46,10 +46,10 @@ std::optional<Vpid> Node::open_port(const Page& page, Pdid domain, const Message
 }
 
 void Node::close_port(Vpid vpid) {
-  const auto found =
-      std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Port>& port) { return port->vpid == vpid; });
+  const auto found = std::find_if(open_.begin(), open_.end(),
+                                  [&](const std::unique_ptr<OpenPort>& port) { return port->vpid == vpid; });
   if (found == open_.end()) return;
-  Port& port = **found;
+  OpenPort& port = **found;
   port.page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Closed), std::memory_order_release);
   // Tells the receiver of a partial message that it was cut short, if its mailbox has room.
   for (Ring& ring : port.rings) {
@@ -71,7 +71,7 @@ void Node::close_port(Vpid vpid) {
 }
 
 void Node::enable_port(Vpid vpid, bool on) {
-  for (const std::unique_ptr<Port>& port : open_) {
+  for (const std::unique_ptr<OpenPort>& port : open_) {
     if (port->vpid != vpid) continue;
     port->is_enabled = on;
     messages_.enable(vpid, on);
@@ -106,7 +106,7 @@ std::size_t Node::serve_ports(std::uint64_t now_ns) {
   }
   for (std::size_t looks = std::min(kRestingLooks, open_.size() - awake_); looks != 0; --looks) {
     if (resting_ < awake_ || resting_ >= open_.size()) resting_ = awake_;
-    Port& port = *open_[resting_];
+    OpenPort& port = *open_[resting_];
     work += serve(port, now_ns);
     if (port.asked_ns == now_ns) std::swap(open_[resting_], open_[awake_++]);
     ++resting_;
@@ -114,7 +114,7 @@ std::size_t Node::serve_ports(std::uint64_t now_ns) {
   return work;
 }
 
-std::size_t Node::serve(Port& port, std::uint64_t now_ns) {
+std::size_t Node::serve(OpenPort& port, std::uint64_t now_ns) {
   if (!port.is_enabled) return 0;
   std::size_t work = 0;
   for (Ring& ring : port.rings) {
@@ -126,13 +126,13 @@ std::size_t Node::serve(Port& port, std::uint64_t now_ns) {
 }
 
 bool Node::is_idle() const noexcept {
-  const bool has_none = std::all_of(open_.begin(), open_.end(), [](const std::unique_ptr<Port>& port) {
+  const bool has_none = std::all_of(open_.begin(), open_.end(), [](const std::unique_ptr<OpenPort>& port) {
     return std::none_of(port->rings.begin(), port->rings.end(), [](const Ring& ring) { return ring.has_command; });
   });
   return has_none && links_.is_idle() && rma_.is_idle() && messages_.is_idle();
 }
 
-std::size_t Node::serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+std::size_t Node::serve(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
   std::size_t work = 0;
   for (std::size_t bytes = 0; work < kCommandsPerTurn && bytes < kBytesPerTurn; ++work) {
     if (ring.has_transfer && rma_.is_busy(port.vpid)) break;
@@ -155,7 +155,7 @@ std::size_t Node::bytes_at_once(const Command& command) const noexcept {
   return is_long ? std::min<std::size_t>(command.length, links_.packet_bytes()) : kLineBytes;
 }
 
-Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+Node::Done Node::run(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
   const Command& command = ring.command;
   if (!is_message(command.operation)) {
     if (rma_.is_busy(port.vpid)) return Done::Later;
@@ -203,7 +203,7 @@ Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns)
   return done;
 }
 
-Node::Done Node::send_combined(Port& port, const Combined& message, bool is_high, std::uint64_t now_ns) {
+Node::Done Node::send_combined(OpenPort& port, const Combined& message, bool is_high, std::uint64_t now_ns) {
   if (!message.is_cut) return send(port, message.header, message.part.type, message.payload, is_high, now_ns);
   Command header = message.header;
   header.modifiers |= kAbort;
@@ -211,7 +211,7 @@ Node::Done Node::send_combined(Port& port, const Combined& message, bool is_high
   return send(port, header, message.part.type, message.payload.first(bytes), is_high, now_ns);
 }
 
-Node::Done Node::send_expired(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+Node::Done Node::send_expired(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
   while (ring.expired || (ring.expired = ring.combiner.expire(now_ns))) {
     // Its sender gets the outcome, and nothing else.
     ring.expired->header.modifiers &= static_cast<std::uint8_t>(~(kAcknowledge | kNotifyRequester));
@@ -225,7 +225,7 @@ Node::Done Node::send_expired(Port& port, Ring& ring, bool is_high, std::uint64_
 /// A message whose parts do not come any more waits for no other command of its port.
 void Node::look_for_expired(std::uint64_t now_ns) {
   expires_ns_ = ~std::uint64_t{0};
-  for (const std::unique_ptr<Port>& port : open_) {
+  for (const std::unique_ptr<OpenPort>& port : open_) {
     for (Ring& ring : port->rings) {
       if (send_expired(*port, ring, &ring == &port->rings.front(), now_ns) == Done::Later) expires_ns_ = now_ns;
       if (const auto expires = ring.combiner.expires_ns()) expires_ns_ = std::min(expires_ns_, *expires);
@@ -233,7 +233,7 @@ void Node::look_for_expired(std::uint64_t now_ns) {
   }
 }
 
-Node::Done Node::send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
+Node::Done Node::send(OpenPort& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
                       bool is_high, std::uint64_t now_ns) {
   if (command.modifiers > kAllMessageModifiers || (command.modifiers & kNotifyResponder) != 0) {
     tell(port.vpid, command, Error::Command);

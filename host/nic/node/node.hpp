@@ -99,8 +99,8 @@ class Node {
     std::optional<Combined> expired;   ///< The same, of one that was given up.
     WriteCombiner combiner;
   };
-  struct Port {
-    Port(const Page& memory, Vpid number, std::uint64_t patience_ns)
+  struct OpenPort {
+    OpenPort(const Page& memory, Vpid number, std::uint64_t patience_ns)
         : page(memory),
           vpid(number),
           rings{Ring(memory, CommandRing::High, patience_ns), Ring(memory, CommandRing::Low, patience_ns),
@@ -115,15 +115,15 @@ class Node {
   [[nodiscard]] std::size_t bytes_at_once(const Command& command) const noexcept;
 
   std::size_t serve_ports(std::uint64_t now_ns);
-  std::size_t serve(Port& port, std::uint64_t now_ns);
-  std::size_t serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
-  [[nodiscard]] Done run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
-  [[nodiscard]] Done send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
+  std::size_t serve(OpenPort& port, std::uint64_t now_ns);
+  std::size_t serve(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done run(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done send(OpenPort& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
                           bool is_high, std::uint64_t now_ns);
   /// A message of parts, whole or cut.
-  [[nodiscard]] Done send_combined(Port& port, const Combined& message, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done send_combined(OpenPort& port, const Combined& message, bool is_high, std::uint64_t now_ns);
   /// Sends what was given up, as erroneous. Later: there was no room for one.
-  [[nodiscard]] Done send_expired(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done send_expired(OpenPort& port, Ring& ring, bool is_high, std::uint64_t now_ns);
   void look_for_expired(std::uint64_t now_ns);
   void tell(Vpid vpid, const Command& command, Error error);
   /// Registered memory of the port into `buffer_`.
@@ -137,11 +137,11 @@ class Node {
   Rma rma_;
   MessageUnit messages_;
   Services services_;
-  std::vector<std::unique_ptr<Port>> open_;  ///< First those who have asked lately.
-  std::size_t awake_ = 0;                    ///< How many these are.
-  std::size_t first_ = 0;                    ///< Index of the port served first in the next step,
-  std::size_t resting_ = 0;                  ///< and which of the others is looked at next.
-  std::uint64_t now_ns_ = 0;                 ///< Of the last step.
+  std::vector<std::unique_ptr<OpenPort>> open_;  ///< First those who have asked lately.
+  std::size_t awake_ = 0;                        ///< How many these are.
+  std::size_t first_ = 0;                        ///< Index of the port served first in the next step,
+  std::size_t resting_ = 0;                      ///< and which of the others is looked at next.
+  std::uint64_t now_ns_ = 0;                     ///< Of the last step.
   std::size_t next_vpid_ = 0;
   std::vector<std::byte> buffer_;
   /// When a message of parts will have lasted too long, at the earliest.

@@ -15,7 +15,7 @@ enum class Teller : std::uint8_t {
   Completer = 2,    ///< Data have arrived here: of a put at its target, of a get or an atomic at its origin.
   Responder = 3,    ///< Memory here was read, or changed, for another.
   Acknowledge = 4,  ///< The target has carried out the command, or refused it: `error`.
-  Supervisor = 5,   ///< The node tells of itself, e.g. messages that were dropped.
+  Supervisor = 5,   ///< The node reports on itself, e.g. dropped messages.
 };
 [[nodiscard]] const char* to_text(Teller teller) noexcept;
 

@@ -20,7 +20,7 @@ class Ports {
   /// The memory of `page` must stay until the port is closed. False: no such VPID, or it is open already.
   [[nodiscard]] bool open(Vpid vpid, const Page& page, Pdid domain) noexcept {
     if (vpid >= ports_.size() || ports_[vpid]) return false;
-    ports_[vpid].emplace(Port{NotificationWriter(page), EventSource(page), domain});
+    ports_[vpid].emplace(NotifiedPort{NotificationWriter(page), EventSource(page), domain});
     ports_[vpid]->events.defer_wakes();
     return true;
   }
@@ -43,7 +43,7 @@ class Ports {
   /// False: the port is not open, or has no such event.
   bool signal(Vpid vpid, std::uint64_t event) noexcept {
     if (!is_open(vpid) || !ports_[vpid]->events.signal(event)) return false;
-    Port& port = *ports_[vpid];
+    NotifiedPort& port = *ports_[vpid];
     if (port.events.waiting() == 0 || port.is_listed) return true;
     port.is_listed = true;
     waking_.push_back(vpid);
@@ -67,7 +67,7 @@ class Ports {
   [[nodiscard]] std::uint64_t wakes() const noexcept { return wakes_; }
 
  private:
-  struct Port {
+  struct NotifiedPort {
     NotificationWriter writer;
     EventSource events;
     Pdid domain = 0;
@@ -78,7 +78,7 @@ class Ports {
       const Vpid vpid = waking_.front();
       waking_.erase(waking_.begin());
       if (!is_open(vpid)) continue;
-      Port& port = *ports_[vpid];
+      NotifiedPort& port = *ports_[vpid];
       port.is_listed = false;
       if (port.events.waiting() == 0) continue;
       port.events.wake();
@@ -89,7 +89,7 @@ class Ports {
       waking_.push_back(vpid);
     }
   }
-  std::vector<std::optional<Port>> ports_;
+  std::vector<std::optional<NotifiedPort>> ports_;
   std::uint64_t told_ = 0;
   std::vector<Vpid> waking_;  ///< Ports with sleepers to be woken, each once.
   std::size_t left_ = kWakesPerStep;

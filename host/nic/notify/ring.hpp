@@ -20,7 +20,7 @@ class NotificationWriter {
  private:
   Page page_;
   std::uint64_t written_ = 0;
-  std::uint64_t read_ = 0;  ///< As the port told it when this was looked at last.
+  std::uint64_t read_ = 0;  ///< As the port's page had it at the last look.
   std::uint64_t dropped_ = 0;
 };
 
@@ -29,7 +29,7 @@ class NotificationReader {
  public:
   explicit NotificationReader(const Page& page) noexcept : page_(page) {}
 
-  /// Copies the next notification out, if there is one, and tells the node now and then that slots are free.
+  /// Copies the next notification out, if there is one, and reports free slots to the node now and then.
   [[nodiscard]] bool take(Notification& notification) noexcept;
   /// How many found no room, ever, as the node says.
   [[nodiscard]] std::uint64_t dropped() const noexcept {

@@ -21,8 +21,8 @@ enum class PageWord : std::size_t {
   SlotBytes = 4,             ///< Node: size of a mailbox slot, 64 or 128.
   Claimed = 8,               ///< Port: low commands whose slots have been given to producers.
   TakenSeen = 9,             ///< Port: Taken as a producer saw it last.
-  Taken = 16,                ///< Node: low commands whose slots may be used again; told now and then.
-  NotificationsRead = 24,    ///< Port: told now and then.
+  Taken = 16,                ///< Node: low commands whose slots may be used again; updated now and then.
+  NotificationsRead = 24,    ///< Port: updated now and then.
   HighRead = 32,             ///< Port: mailbox slots.
   HighPosted = 33,           ///< Port: descriptors of segments for its high mailbox (msg/segments.hpp).
   LowRead = 40,              ///< Port: mailbox slots.

@@ -108,7 +108,7 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
 std::optional<WindowName> Rma::open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access,
                                            std::optional<Pdid> open_to) {
   if (!ports_.is_open(owner) || bytes == 0 || !is_registered(owner, first, bytes, access)) return std::nullopt;
-  const auto free = std::find_if_not(windows_.begin(), windows_.end(), [](const Window& w) { return w.is_open; });
+  const auto free = std::find_if_not(windows_.begin(), windows_.end(), [](const MemoryWindow& w) { return w.is_open; });
   if (free == windows_.end()) return std::nullopt;
   Capability capability = 0;
   if (::getrandom(&capability, sizeof(capability), 0) != sizeof(capability)) return std::nullopt;
@@ -123,8 +123,8 @@ bool Rma::close_window(Vpid owner, std::uint16_t id) noexcept {
 }
 
 std::size_t Rma::windows(Vpid owner) const noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(windows_, [&](const Window& window) { return window.is_open && window.owner == owner; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      windows_, [&](const MemoryWindow& window) { return window.is_open && window.owner == owner; }));
 }
 
 WindowUse Rma::use(Vpid owner, std::uint16_t id) const noexcept {
@@ -140,7 +140,7 @@ bool Rma::break_lock(Vpid owner, std::uint16_t id) noexcept {
 bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
   if (!atu_.revoke(owner, first, pages)) return false;
   const std::uint64_t begin = nla_page(first);
-  for (Window& window : windows_) {
+  for (MemoryWindow& window : windows_) {
     const bool touches = nla_page(window.first) < begin + pages && nla_page(window.first + window.bytes - 1) >= begin;
     if (window.is_open && window.owner == owner && touches) window = {};
   }
@@ -161,7 +161,7 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
 }
 
 void Rma::close_port(Vpid vpid) noexcept {
-  for (Window& window : windows_) {
+  for (MemoryWindow& window : windows_) {
     if (window.is_open && window.owner == vpid) window = {};
   }
   free_locks(links_.node(), vpid);
@@ -253,7 +253,7 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     links_.expect(to, now_ns);
     if (is_read(command.operation)) ++port.reading;
   }
-  return links_.room(to, Channel::Low) != 0 && send_piece(vpid, now_ns);
+  return links_.room(to, VirtualChannel::Low) != 0 && send_piece(vpid, now_ns);
 }
 
 /// False: its memory is being fetched.
@@ -277,8 +277,8 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   header.word = command.address;
   header.more = command.more;
   const std::size_t data = is_put ? std::min<std::size_t>(command.length - port.sent, data_bytes()) : 0;
-  const std::span<std::byte> packet =
-      links_.place(command.target_node, Channel::Low).first(sizeof(header) + data);  // the caller has seen the room
+  const std::span<std::byte> packet = links_.place(command.target_node, VirtualChannel::Low)
+                                          .first(sizeof(header) + data);  // the caller has seen the room
   std::memcpy(packet.data(), &header, sizeof(header));
   if (is_put) {
     const Moved moved = read_memory(vpid, command.address + port.sent, packet.subspan(sizeof(header)));
@@ -293,8 +293,8 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
       return true;
     }
   }
-  (void)links_.send(command.target_node, Channel::Low, packet, is_put, now_ns);
-  port.marks[command.target_node] = links_.sent(command.target_node, Channel::Low);
+  (void)links_.send(command.target_node, VirtualChannel::Low, packet, is_put, now_ns);
+  port.marks[command.target_node] = links_.sent(command.target_node, VirtualChannel::Low);
   if (command.operation == Operation::LockWindow) port.may_lock[command.target_node] = true;
   port.sent += static_cast<std::uint32_t>(data);
   if (!is_put || port.sent == command.length) end_command(vpid, Error::None);
@@ -324,10 +324,10 @@ void Rma::abandon_put(Vpid vpid, Error error) {
 }
 
 bool Rma::say_abandoned(PortState& port) {
-  if (links_.room(port.abandoned_at, Channel::Low) == 0) return false;
+  if (links_.room(port.abandoned_at, VirtualChannel::Low) == 0) return false;
   std::array<std::byte, sizeof(RmaHeader)> packet;
   std::memcpy(packet.data(), &port.abandoned, sizeof(port.abandoned));
-  (void)links_.send(port.abandoned_at, Channel::Low, packet, false, now_ns_);
+  (void)links_.send(port.abandoned_at, VirtualChannel::Low, packet, false, now_ns_);
   port.has_abandoned = false;
   return true;
 }
@@ -339,13 +339,13 @@ std::size_t Rma::say_farewells() {
     PortState& port = ports_state_[vpid];
     for (std::size_t i = 0; i < port.must_leave.size(); ++i) {
       const auto node = static_cast<NodeId>(i);
-      if (!port.must_leave[i] || links_.room(node, Channel::Low) == 0) continue;
+      if (!port.must_leave[i] || links_.room(node, VirtualChannel::Low) == 0) continue;
       RmaHeader header;
       header.kind = kPortGone;
       header.source_vpid = static_cast<Vpid>(vpid);
       std::array<std::byte, sizeof(header)> packet;
       std::memcpy(packet.data(), &header, sizeof(header));
-      (void)links_.send(node, Channel::Low, packet, false, now_ns_);
+      (void)links_.send(node, VirtualChannel::Low, packet, false, now_ns_);
       port.must_leave[i] = false;
       --farewells_;
       ++work;
@@ -365,9 +365,9 @@ bool Rma::advance_fence(Vpid vpid) {
     return true;
   }
   for (std::size_t node = 0; node < port.marks.size(); ++node) {
-    if (links_.taken(static_cast<NodeId>(node), Channel::Low) < port.marks[node]) return false;
+    if (links_.taken(static_cast<NodeId>(node), VirtualChannel::Low) < port.marks[node]) return false;
     if (!port.is_broken[node]) continue;
-    port.is_broken[node] = false;  // told once
+    port.is_broken[node] = false;  // reported once
     error = Error::RouteBroken;
   }
   end_command(vpid, error);
@@ -504,7 +504,7 @@ bool Rma::is_idle() const noexcept {
 void Rma::lost(NodeId peer) {
   jobs_count_ -= jobs_[peer].all.size();
   jobs_[peer].all.clear();
-  for (Window& window : windows_) {
+  for (MemoryWindow& window : windows_) {
     if (window.is_locked && window.holder_node == peer) window.is_locked = false;
   }
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
@@ -513,7 +513,7 @@ void Rma::lost(NodeId peer) {
     if (port.abandoned_at == peer) port.has_abandoned = false;
     if (port.must_leave[peer]) --farewells_;
     port.must_leave[peer] = false;
-    if (links_.taken(peer, Channel::Low) < port.marks[peer]) port.is_broken[peer] = true;
+    if (links_.taken(peer, VirtualChannel::Low) < port.marks[peer]) port.is_broken[peer] = true;
     // The rest of a command must not reach a node that has come back without its beginning.
     if (port.is_busy && port.command.operation != Operation::Fence && port.command.target_node == peer) {
       end_command(static_cast<Vpid>(vpid), Error::RouteBroken);
@@ -527,7 +527,7 @@ void Rma::lost(NodeId peer) {
 
 // Packets of other nodes: answers (high), requests (low).
 
-std::uint8_t Rma::early(NodeId from, Channel, std::span<const std::byte> packet) {
+std::uint8_t Rma::early(NodeId from, VirtualChannel, std::span<const std::byte> packet) {
   if (packet.size() < sizeof(RmaHeader)) return static_cast<std::uint8_t>(Error::Command);
   const std::uint8_t status = write_packet(from, header_of(packet), packet.subspan(sizeof(RmaHeader)));
   if (status == kBounced) ++counters_.bounced;
@@ -542,7 +542,7 @@ std::uint8_t Rma::write_packet(NodeId from, const RmaHeader& header, std::span<c
     if (header.kind == static_cast<std::uint8_t>(Operation::Put)) {
       error = check_window(from, header, Access::Write, header.length);
       if (error == Error::None) {
-        const Window& window = windows_[header.window];
+        const MemoryWindow& window = windows_[header.window];
         moved = write_memory(window.owner, window.first + header.offset + header.at, data);
         if (moved == Moved::Refused) error = Error::TargetTranslation;
       }
@@ -559,7 +559,7 @@ std::uint8_t Rma::write_packet(NodeId from, const RmaHeader& header, std::span<c
   return error == Error::None ? kWritten : static_cast<std::uint8_t>(error);
 }
 
-bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packet, std::uint8_t early_status) {
+bool Rma::ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet, std::uint8_t early_status) {
   if (packet.size() < sizeof(RmaHeader)) {
     ++counters_.malformed;
     return true;
@@ -567,7 +567,7 @@ bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packe
   const RmaHeader header = header_of(packet);
   const std::size_t data = packet.size() - sizeof(RmaHeader);
   const bool is_answer = header.kind >= kAnswerData;
-  if (is_answer != (channel == Channel::High) || data > header.length) {
+  if (is_answer != (channel == VirtualChannel::High) || data > header.length) {
     ++counters_.malformed;
     return true;
   }
@@ -603,7 +603,7 @@ bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packe
 Error Rma::check_window(NodeId from, const RmaHeader& header, Access access, std::uint64_t length) const noexcept {
   if (!ports_.is_open(header.target_vpid)) return Error::TargetVpid;
   if (header.window >= windows_.size()) return Error::TargetWindowId;
-  const Window& window = windows_[header.window];
+  const MemoryWindow& window = windows_[header.window];
   if (!window.is_open || window.owner != header.target_vpid) return Error::TargetWindowId;
   if (window.capability != header.capability) return Error::Capability;
   if (header.domain != ports_.domain(window.owner) && header.domain != window.open_to) return Error::Domain;
@@ -618,7 +618,7 @@ bool Rma::serve_put(NodeId from, const RmaHeader& header, std::size_t length, st
   const bool is_last = header.at + length == header.length;
   const bool is_acknowledged = (header.modifiers & kAcknowledge) != 0;
   const bool is_answered = is_acknowledged || (header.modifiers & kNotifyRefusal) != 0;
-  if (is_last && is_answered && links_.room(from, Channel::High) == 0) return false;
+  if (is_last && is_answered && links_.room(from, VirtualChannel::High) == 0) return false;
   Error& error = put_errors_[from * ports_.count() + header.source_vpid];
   if (header.at == 0) error = Error::None;
   if (early_status == 0) ++counters_.malformed;  // a put goes early, or it does not happen
@@ -648,7 +648,7 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
   asked.modifiers = header.modifiers;
   const bool is_answered = needs_answer(asked);
   const bool may_answer = is_answered || (header.modifiers & kNotifyRefusal) != 0;
-  if (may_answer && links_.room(from, Channel::High) == 0) return false;
+  if (may_answer && links_.room(from, VirtualChannel::High) == 0) return false;
   if (early_status != 0) {
     ++counters_.malformed;
     return true;
@@ -729,7 +729,7 @@ Error Rma::execute_lock(NodeId from, const RmaHeader& header) {
   whole.offset = 0;
   const Error error = check_window(from, whole, Access::Write, 0);
   if (error != Error::None) return error;
-  Window& window = windows_[header.window];
+  MemoryWindow& window = windows_[header.window];
   const bool locks = static_cast<Operation>(header.kind) == Operation::LockWindow;
   if (!locks && !window.is_locked) return Error::Locked;  // there is nothing that could be the origin's
   window.is_locked = locks;
@@ -788,7 +788,7 @@ std::optional<Error> Rma::execute_word(NodeId from, const RmaHeader& header, Giv
   const Access access = is_atomic(operation) ? Access::ReadWrite : Access::Write;
   const Error error = check_window(from, header, access, bytes);
   if (error != Error::None) return error;
-  const Window& window = windows_[header.window];
+  const MemoryWindow& window = windows_[header.window];
   const Nla nla = window.first + header.offset;
   if (nla % bytes != 0) return Error::TargetOffset;
   given.success = is_atomic(operation);
@@ -891,7 +891,7 @@ void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
 
 /// Their holder has closed or died.
 void Rma::free_locks(NodeId node, Vpid holder) noexcept {
-  for (Window& window : windows_) {
+  for (MemoryWindow& window : windows_) {
     if (window.is_locked && window.holder_node == node && window.holder == holder) window.is_locked = false;
   }
 }
@@ -900,7 +900,7 @@ void Rma::free_locks(NodeId node, Vpid holder) noexcept {
 /// False: it cannot go on now.
 bool Rma::pump(NodeId to, Job& job, bool& is_done) {
   const RmaHeader& request = job.request;
-  if (links_.room(to, Channel::High) == 0) return false;
+  if (links_.room(to, VirtualChannel::High) == 0) return false;
   // Reads of earlier gets come first: one may fetch data, and the next the word that says whether they are whole.
   if (job.done == 0) order_reads();
   if (static_cast<Operation>(request.kind) == Operation::GetWords) {
@@ -919,9 +919,9 @@ bool Rma::pump(NodeId to, Job& job, bool& is_done) {
   // The window may have been closed, or locked, in the meantime.
   Error error = check_window(to, request, Access::Read, request.length);
   const std::size_t data = std::min<std::size_t>(request.length - job.done, data_bytes());
-  const std::span<std::byte> packet = links_.place(to, Channel::High).first(sizeof(RmaHeader) + data);
+  const std::span<std::byte> packet = links_.place(to, VirtualChannel::High).first(sizeof(RmaHeader) + data);
   if (error == Error::None) {
-    const Window& window = windows_[request.window];
+    const MemoryWindow& window = windows_[request.window];
     const Nla from = window.first + request.offset + job.done;
     const Moved moved = read_memory(window.owner, from, packet.subspan(sizeof(RmaHeader)));
     if (moved == Moved::Absent) {
@@ -946,7 +946,7 @@ bool Rma::pump(NodeId to, Job& job, bool& is_done) {
   header.length = request.length;
   header.at = job.done;
   std::memcpy(packet.data(), &header, sizeof(header));
-  (void)links_.send(to, Channel::High, packet, true, now_ns_);
+  (void)links_.send(to, VirtualChannel::High, packet, true, now_ns_);
   job.done += static_cast<std::uint32_t>(data);
   if (job.done != request.length) return true;
   is_done = true;
@@ -972,7 +972,7 @@ void Rma::answer(NodeId to, const RmaHeader& request, Error error, const Given& 
   header.tag = given.more[1];
   std::array<std::byte, sizeof(header)> packet;
   std::memcpy(packet.data(), &header, sizeof(header));
-  (void)links_.send(to, Channel::High, packet, false, now_ns_);
+  (void)links_.send(to, VirtualChannel::High, packet, false, now_ns_);
 }
 
 /// The caller has seen that there is room.
@@ -987,7 +987,7 @@ void Rma::refuse(NodeId to, const RmaHeader& request, Error error) {
   header.word = request.kind;
   std::array<std::byte, sizeof(header)> packet;
   std::memcpy(packet.data(), &header, sizeof(header));
-  (void)links_.send(to, Channel::High, packet, false, now_ns_);
+  (void)links_.send(to, VirtualChannel::High, packet, false, now_ns_);
 }
 
 bool Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value, Error error) {

@@ -127,15 +127,15 @@ class Rma final : public PacketSink {
   /// Nothing waits to be sent or answered.
   [[nodiscard]] bool is_idle() const noexcept;
 
-  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override;
-  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] std::uint8_t early(NodeId from, VirtualChannel channel, std::span<const std::byte> packet) override;
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override;
   void lost(NodeId peer) override;
 
   [[nodiscard]] const RmaCounters& counters() const noexcept { return counters_; }
 
  private:
-  struct Window {
+  struct MemoryWindow {
     bool is_open = false;
     bool is_locked = false;
     Vpid owner = 0;
@@ -245,7 +245,7 @@ class Rma final : public PacketSink {
   Links& links_;
   Atu& atu_;
   Ports& ports_;
-  std::vector<Window> windows_;
+  std::vector<MemoryWindow> windows_;
   std::vector<PortState> ports_state_;
   std::vector<Jobs> jobs_;         ///< Of each node.
   std::size_t jobs_count_ = 0;     ///< Of all nodes.

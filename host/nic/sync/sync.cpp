@@ -102,7 +102,7 @@ void SyncWire::ask(Command& command) noexcept {
 }
 
 void SyncWire::post(const Command& command) noexcept {
-  // A core has one command with an answer under way and what it told before that: there is always room.
+  // A core has one command with an answer under way and the words it sent before that: there is always room.
   waiting_[waiting_count_++] = command;
 }
 

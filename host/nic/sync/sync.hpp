@@ -160,12 +160,33 @@ class SyncUser {
   SyncPatience patience_;
 };
 
+/// The user of one core: hands the port's steps and answers to it.
+template <class Core>
+class SyncCoreUser : public SyncUser {
+ public:
+  [[nodiscard]] const Core& core() const noexcept { return core_; }
+
+ protected:
+  SyncCoreUser(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
+               const SyncPatience& patience, const Core& core)
+      : SyncUser(port, object, self, words, patience), core_(core) {}
+
+  Core core_;
+
+ private:
+  void poll() noexcept override { core_.poll(wire_); }
+  void look() noexcept override { core_.grow_impatient(wire_); }
+  void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
+  void lose_answer() noexcept override { core_.answer_lost(wire_); }
+  [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
+};
+
 /// A mutual-exclusion lock of MCS's kind (LockCore).
-class SyncLock final : public SyncUser {
+class SyncLock final : public SyncCoreUser<LockCore> {
  public:
   SyncLock(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
            const SyncPatience& patience = {})
-      : SyncUser(port, object, self, words, patience), core_(self) {}
+      : SyncCoreUser(port, object, self, words, patience, LockCore(self)) {}
 
   /// False: timed out, or `error` says why not. After a timeout the member is still in the queue: it must go on with
   /// `acquire`, and release the lock when it has it, or `leave`.
@@ -181,25 +202,16 @@ class SyncLock final : public SyncUser {
   /// Begin it; `step` goes on. Only when idle, and when held.
   void start_acquire() noexcept { core_.acquire(wire_); }
   void start_release() noexcept { core_.release(wire_); }
-  [[nodiscard]] const LockCore& core() const noexcept { return core_; }
-
- private:
-  void poll() noexcept override { core_.poll(wire_); }
-  void look() noexcept override { core_.grow_impatient(wire_); }
-  void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
-  void lose_answer() noexcept override { core_.answer_lost(wire_); }
-  [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
-  LockCore core_;
 };
 
 /// A wait queue, whose signals are lost without a waiting member, or a semaphore (QueueCore).
-class SyncQueue final : public SyncUser {
+class SyncQueue final : public SyncCoreUser<QueueCore> {
  public:
   enum class Kind : std::uint8_t { Queue, Semaphore };
 
   SyncQueue(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
             Kind kind, const SyncPatience& patience = {})
-      : SyncUser(port, object, self, words, patience), core_(self, kind == Kind::Semaphore), kind_(kind) {}
+      : SyncCoreUser(port, object, self, words, patience, QueueCore(self, kind == Kind::Semaphore)), kind_(kind) {}
 
   /// Waits until woken, or the semaphore was counted down. False: timed out, or `error` says why not. After a timeout
   /// the member is still in the queue: it must go on with `wait`, or `leave`. ERR_QUEUE_FULL: an answer was dropped
@@ -217,15 +229,8 @@ class SyncQueue final : public SyncUser {
   /// Begin it; `step` goes on. Only when idle.
   void start_wait() noexcept { core_.wait(wire_); }
   void start_signal() noexcept { core_.signal(wire_); }
-  [[nodiscard]] const QueueCore& core() const noexcept { return core_; }
 
  private:
-  void poll() noexcept override { core_.poll(wire_); }
-  void look() noexcept override { core_.grow_impatient(wire_); }
-  void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
-  void lose_answer() noexcept override { core_.answer_lost(wire_); }
-  [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
-  QueueCore core_;
   Kind kind_;
   bool is_inserted_ = false;
 };

@@ -48,8 +48,8 @@ struct DpdkPortOptions {
 ///
 /// Arrival times: those of the driver if it gives ns of UTC (counted as Kernel for af_packet, else Hardware), else the
 /// time of the poll. counters().dropped_by_nic is what the card missed or had no buffer for, as far as the driver
-/// tells (af_packet does not), brought up to date ten times a second; the first queue's port has it for all queues.
-/// What found no room on its way to another queue counts there as well.
+/// reports it (af_packet does not), brought up to date ten times a second; the first queue's port has it for all
+/// queues. What found no room on its way to another queue counts there as well.
 ///
 /// The first poll of a thread registers it with DPDK; later ones neither allocate nor make system calls (virtual
 /// devices of the kernel apart). At most 64 characters of a device's name are kept by DPDK.

@@ -19,7 +19,7 @@ FILE* make_file(ByteStream& stream) {
   const auto read = [](void* cookie, char* to, std::size_t bytes) -> ssize_t {
     return static_cast<ssize_t>(static_cast<ByteStream*>(cookie)->read(reinterpret_cast<std::byte*>(to), bytes));
   };
-  // Only tells where the stream is.
+  // Supports only the query for the position.
   const auto seek = [](void* cookie, off64_t* offset, int whence) -> int {
     if (whence != SEEK_CUR || *offset != 0) return -1;
     *offset = static_cast<off64_t>(static_cast<ByteStream*>(cookie)->position());
@@ -66,6 +66,7 @@ class PcapSource final : public PacketSource {
     return {stream_->compressed() ? stream_->file_bytes_done() : position(), stream_->file_bytes_total()};
   }
   record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Kernel; }
+  void cancel() noexcept override { stream_->cancel(); }
 
  private:
   [[nodiscard]] std::uint64_t position() const noexcept { return static_cast<std::uint64_t>(::ftello(file_)); }

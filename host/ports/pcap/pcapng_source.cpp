@@ -89,6 +89,7 @@ class PcapngSource final : public PacketSource {
     return {stream_->compressed() ? stream_->file_bytes_done() : stream_->position(), stream_->file_bytes_total()};
   }
   record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Kernel; }
+  void cancel() noexcept override { stream_->cancel(); }
 
  private:
   [[nodiscard]] std::uint16_t u16(const std::byte* from) const noexcept {

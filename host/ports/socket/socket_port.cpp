@@ -207,7 +207,7 @@ class SocketPort final : public Port {
     }
     int got = 0;
     socklen_t size = sizeof(got);
-    // The kernel gives the double, for its own bookkeeping, and tells so.
+    // The kernel gives the double, for its own bookkeeping, and reports that.
     if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &got, &size) == 0 && got / 2 < bytes) {
       note("the receive buffers have " + std::to_string(got / 2) + " bytes instead of " + std::to_string(bytes) +
            ": increase net.core.rmem_max");

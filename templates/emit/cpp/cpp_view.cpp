@@ -38,7 +38,7 @@ class CppView {
       : program_(program),
         name_space_(options.name_space),
         has_references_(std::any_of(program.nodes.begin(), program.nodes.end(),
-                                    [](const Node& node) { return node.kind == NodeKind::Reference; })) {}
+                                    [](const SchemaNode& node) { return node.kind == NodeKind::Reference; })) {}
 
   std::string run() {
     reserved_.insert(name_space_.substr(0, name_space_.find(':')));
@@ -69,13 +69,13 @@ class CppView {
   void blank() { out_ += '\n'; }
 
   [[nodiscard]] std::string_view text(TextRef ref) const { return program_.name(ref); }
-  [[nodiscard]] const Node& node(std::size_t index) const { return program_.nodes[index]; }
+  [[nodiscard]] const SchemaNode& node(std::size_t index) const { return program_.nodes[index]; }
   [[nodiscard]] const Block& block(std::size_t index) const { return program_.blocks[index]; }
   [[nodiscard]] std::string global(std::string_view name) const { return fmt::format("::{}::{}", name_space_, name); }
 
   /// A sequence of plain values: its one field has no name.
   [[nodiscard]] bool is_vector(std::size_t index) const {
-    const Node& sequence = node(index);
+    const SchemaNode& sequence = node(index);
     return sequence.kind == NodeKind::Sequence && sequence.end == index + 2 &&
            node(index + 1).kind == NodeKind::Field && node(index + 1).name.length == 0 && !node(index + 1).constant &&
            !node(index + 1).optional && !node(index + 1).unstored;
@@ -84,7 +84,7 @@ class CppView {
   /// Whether the nodes contain a sequence or reference: it ends the block.
   [[nodiscard]] bool leaves_block(std::size_t first, std::size_t end) const {
     return std::any_of(program_.nodes.begin() + static_cast<std::ptrdiff_t>(first),
-                       program_.nodes.begin() + static_cast<std::ptrdiff_t>(end), [](const Node& inner) {
+                       program_.nodes.begin() + static_cast<std::ptrdiff_t>(end), [](const SchemaNode& inner) {
                          return inner.kind == NodeKind::Sequence || inner.kind == NodeKind::Reference;
                        });
   }
@@ -94,7 +94,7 @@ class CppView {
   /// The block of the first word among the nodes; none if a reference comes before it.
   [[nodiscard]] std::optional<std::uint16_t> first_block(std::size_t first, std::size_t end) const {
     for (std::size_t i = first; i < end; i = node(i).end) {
-      const Node& item = node(i);
+      const SchemaNode& item = node(i);
       if (item.unstored) continue;
       switch (item.kind) {
         case NodeKind::Field:
@@ -170,7 +170,7 @@ class CppView {
     blank();
   }
 
-  static std::string_view form_of(const Node& item) {
+  static std::string_view form_of(const SchemaNode& item) {
     if (item.constant || item.unstored) return "Constant";
     switch (item.type) {
       case FieldType::Decimal: return "Decimal";
@@ -195,7 +195,7 @@ class CppView {
   }
 
   void node_row(std::size_t index) {
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     // A node that is not stored is skipped, with its content: a constant has no slot either.
     const bool is_field = item.kind == NodeKind::Field || item.unstored;
     const bool has_elements =
@@ -241,7 +241,7 @@ class CppView {
   void enumerations() {
     std::map<std::string, std::string> known;  // content to name
     enumerations_.resize(program_.type_infos.size());
-    for (const Node& item : program_.nodes) {
+    for (const SchemaNode& item : program_.nodes) {
       if (item.kind != NodeKind::Field || (item.type != FieldType::Enum && item.type != FieldType::Set)) continue;
       if (!enumerations_[item.type_info].empty()) continue;
       const TypeInfo& info = program_.type_infos[item.type_info];
@@ -307,7 +307,7 @@ class CppView {
     return "::std::int64_t";
   }
 
-  [[nodiscard]] std::string type_of(const Node& item) const {
+  [[nodiscard]] std::string type_of(const SchemaNode& item) const {
     switch (item.type) {
       case FieldType::Int8: return "::std::int8_t";
       case FieldType::UInt8: return "::std::uint8_t";
@@ -335,7 +335,7 @@ class CppView {
   }
 
   /// For people: what the template file says.
-  [[nodiscard]] std::string about(const Node& item, std::string_view what, std::uint32_t id) const {
+  [[nodiscard]] std::string about(const SchemaNode& item, std::string_view what, std::uint32_t id) const {
     std::string out = fmt::format("{} `{}`", what, comment(text(item.name)));
     if (id != 0) out += fmt::format(", tag {}", id);
     if (item.optional) out += ", optional";
@@ -351,7 +351,7 @@ class CppView {
   }
 
   /// Type and value of a mandatory constant.
-  [[nodiscard]] std::pair<std::string, std::string> constant_of(const Node& item) const {
+  [[nodiscard]] std::pair<std::string, std::string> constant_of(const SchemaNode& item) const {
     const Constant& value = program_.constants[item.constant_index];
     const std::string type = type_of(item);
     switch (item.type) {
@@ -390,7 +390,7 @@ class CppView {
   }
 
   void field(std::size_t index, Scope& scope) {
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     const std::string name = scope.unique(text(item.name));
     line("/// {}.", about(item, item.constant ? "Constant" : "Field", item.id));
     if (item.constant) {
@@ -409,7 +409,7 @@ class CppView {
   }
 
   void group(std::size_t index, const Part& part, Scope& scope) {
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     const std::string name = scope.unique(text(item.name));
     const std::string type = scope.unique(name + "Group");
     structs(type, index + 1, item.end, part.block, {});
@@ -425,12 +425,12 @@ class CppView {
   }
 
   /// Slots of each element, if that is constant.
-  [[nodiscard]] std::size_t stride(const Node& item) const {
+  [[nodiscard]] std::size_t stride(const SchemaNode& item) const {
     return (block(item.element_block).words + kSlotValues - 1) / kSlotValues;
   }
 
   void sequence(std::size_t index, Scope& scope) {
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     const std::string name = scope.unique(text(item.name));
     std::string range;
     if (is_vector(index)) {
@@ -465,7 +465,7 @@ class CppView {
   /// The view of what follows the last node of a part.
   void after(const Part& part, std::uint16_t next_block, std::string_view type, std::string_view name) {
     const std::size_t index = part.leaver;
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     line("/// The view of the part that follows.");
     std::string where;
     if (item.unstored) {
@@ -517,7 +517,7 @@ class CppView {
   }
 
   [[nodiscard]] std::string leaver_name(const Part& part) const {
-    const Node& item = node(part.leaver);
+    const SchemaNode& item = node(part.leaver);
     return item.kind == NodeKind::Reference ? "templateRef" : std::string(text(item.name));
   }
 

@@ -20,7 +20,7 @@ namespace stopbit::emit {
 namespace {
 
 /// A string literal of Lua, of any bytes. Printable ASCII only, so that it can neither end early nor hide anything.
-std::string quoted(std::string_view bytes) {
+std::string lua_string(std::string_view bytes) {
   std::string out = "\"";
   for (const char c : bytes) {
     if (c >= 0x20 && c < 0x7F && c != '"' && c != '\\') {
@@ -160,15 +160,15 @@ class Writer {
   }
 
   void settings() {
-    line("  name = {},", quoted(options_.name));
-    line("  title = {},", quoted("FAST feed " + options_.name));
+    line("  name = {},", lua_string(options_.name));
+    line("  title = {},", lua_string("FAST feed " + options_.name));
     std::string ports;
     for (const std::uint16_t port : options_.ports) ports += (ports.empty() ? "" : ",") + std::to_string(port);
-    line("  ports = {},", quoted(ports));
+    line("  ports = {},", lua_string(ports));
     line("  framing = {{ {} }},", framing_text(options_.framing));
     line("  presets = {{");
     for (const auto& [name, framing] : options_.presets) {
-      line("    {{ name = {}, {} }},", quoted(name), framing_text(framing));
+      line("    {{ name = {}, {} }},", lua_string(name), framing_text(framing));
     }
     line("  }},");
     line("  strict = {},", options_.strict);
@@ -184,11 +184,11 @@ class Writer {
   }
 
   static std::string framing_text(const DissectorFraming& framing) {
-    std::string out = fmt::format("kind = {}, skip = {}, reset = {}", quoted(framing_name(framing.kind)), framing.skip,
-                                  quoted(reset_name(framing.reset)));
+    std::string out = fmt::format("kind = {}, skip = {}, reset = {}", lua_string(framing_name(framing.kind)),
+                                  framing.skip, lua_string(reset_name(framing.reset)));
     const auto field = [&](std::string_view name, const DissectorFraming::Field& at) {
       if (at.bytes == 0) return;
-      out += fmt::format(", {} = {{ {}, {}, {} }}", name, at.offset, at.bytes, quoted(at.big_endian ? "be" : "le"));
+      out += fmt::format(", {} = {{ {}, {}, {} }}", name, at.offset, at.bytes, lua_string(at.big_endian ? "be" : "le"));
     };
     field("sequence", framing.sequence);
     field("length", framing.length);
@@ -200,7 +200,7 @@ class Writer {
   void error(ErrorCode code) {
     const std::string_view text = code_text(code);
     if (text.starts_with('D') || text.starts_with('X') || text.starts_with('R')) {
-      line("    {} = {},", text, quoted(code_meaning(code)));
+      line("    {} = {},", text, lua_string(code_meaning(code)));
     }
   }
 
@@ -218,7 +218,7 @@ class Writer {
   std::string row(const isa::Instruction& in) const {
     const isa::DataOpInfo& op = *isa::info(in.op);
     const isa::ControlOpInfo& control = *isa::info(in.control);
-    std::string out = quoted(op.mnemonic);
+    std::string out = lua_string(op.mnemonic);
     if (in.word != isa::kNoWord) out += fmt::format(", word = {}", in.word);
     if (op.uses_slot || in.op == isa::DataOp::Tid) out += fmt::format(", slot = {}", in.slot);
     if (isa::is_bit(in.op)) {
@@ -226,7 +226,7 @@ class Writer {
       out += fmt::format(", position = {}, width = {}", field.position, field.width);
     }
     if (op.constant != isa::ConstantUse::Never && !isa::is_special(in.op)) out += constant(in);
-    if (in.control != isa::ControlOp::Next) out += fmt::format(", control = {}", quoted(control.mnemonic));
+    if (in.control != isa::ControlOp::Next) out += fmt::format(", control = {}", lua_string(control.mnemonic));
     if (control.target != isa::TargetUse::None) out += fmt::format(", target = {}", in.target);
     return out;
   }
@@ -237,10 +237,10 @@ class Writer {
     if (entry.kind == ValueKind::Integer) {
       out += ", initial = " + number(entry.value, is_signed(isa::type_of(in.op)));
     } else if (entry.kind == ValueKind::Bytes) {
-      out += ", initial = " + quoted(program_.constant_bytes(entry.bytes()));
+      out += ", initial = " + lua_string(program_.constant_bytes(entry.bytes()));
     }
     if (entry.limit_kind != LimitKind::None) {
-      out += fmt::format(", limit_kind = {}, limit = {}", quoted(limit_name(entry.limit_kind)), entry.limit);
+      out += fmt::format(", limit_kind = {}, limit = {}", lua_string(limit_name(entry.limit_kind)), entry.limit);
     }
     return out;
   }
@@ -269,7 +269,7 @@ class Writer {
     line("  }},");
     line("  sources = {{");
     for (std::size_t i = 0; i < program_.sources.size(); ++i) {
-      line("    [{}] = {},", i, quoted(program_.name(program_.sources[i].name)));
+      line("    [{}] = {},", i, lua_string(program_.name(program_.sources[i].name)));
     }
     line("  }},");
   }
@@ -281,8 +281,8 @@ class Writer {
     for (std::uint32_t i = 0; i < info.element_count; ++i) {
       const Element& element = program_.elements[info.first_element + i];
       const std::string_view label = program_.name(element.label);
-      line("      [{}] = {{ name = {}{} }},", i, quoted(program_.name(element.name)),
-           label.empty() ? "" : ", label = " + quoted(label));
+      line("      [{}] = {{ name = {}{} }},", i, lua_string(program_.name(element.name)),
+           label.empty() ? "" : ", label = " + lua_string(label));
     }
     line("    }},");
   }
@@ -293,8 +293,8 @@ class Writer {
     for (std::size_t i = 0; i < program_.templates.size(); ++i) {
       const Template& item = program_.templates[i];
       line("    [{}] = {{", i);
-      line("      name = {}, id = {}, filter = {}, root = {}, source = {},{}{}", quoted(program_.name(item.name)),
-           item.id, quoted(names_.templates[i]), item.root_block, item.source,
+      line("      name = {}, id = {}, filter = {}, root = {}, source = {},{}{}", lua_string(program_.name(item.name)),
+           item.id, lua_string(names_.templates[i]), item.root_block, item.source,
            item.line != 0 ? fmt::format(" line = {},", item.line) : "", item.reset ? " reset = true," : "");
       nodes(item.first_node, item.end_node, 3);
       line("    }},");
@@ -306,7 +306,7 @@ class Writer {
   void nodes(std::size_t first, std::size_t end, std::size_t depth) {
     const std::string indent(2 * depth, ' ');
     for (std::size_t i = first; i < end; i = program_.nodes[i].end) {
-      const Node& node = program_.nodes[i];
+      const SchemaNode& node = program_.nodes[i];
       const bool has_nodes = node.end > i + 1;
       line("{}{{ {}{}", indent, attributes(i), has_nodes ? "" : " },");
       if (!has_nodes) continue;
@@ -316,12 +316,12 @@ class Writer {
   }
 
   std::string attributes(std::size_t index) {
-    const Node& node = program_.nodes[index];
+    const SchemaNode& node = program_.nodes[index];
     const std::string_view name =
         node.kind == NodeKind::Reference ? std::string_view("templateRef") : program_.name(node.name);
-    std::string out = fmt::format("kind = {}, name = {}, filter = {},", quoted(kind_name(node.kind)), quoted(name),
-                                  quoted(names_.nodes[index]));
-    if (node.kind == NodeKind::Field) out += fmt::format(" type = {},", quoted(type_name(node.type)));
+    std::string out = fmt::format("kind = {}, name = {}, filter = {},", lua_string(kind_name(node.kind)),
+                                  lua_string(name), lua_string(names_.nodes[index]));
+    if (node.kind == NodeKind::Field) out += fmt::format(" type = {},", lua_string(type_name(node.type)));
     if (node.optional) out += " optional = true,";
     if (node.block != kNoBlock && node.word != isa::kNoWord) {
       out += fmt::format(" block = {}, word = {},", node.block, node.word);
@@ -329,7 +329,7 @@ class Writer {
     if (node.kind == NodeKind::Sequence) {
       out += fmt::format(" element_block = {},", node.element_block);
       if (node.length_name.length != 0)
-        out += fmt::format(" length_name = {},", quoted(program_.name(node.length_name)));
+        out += fmt::format(" length_name = {},", lua_string(program_.name(node.length_name)));
       const bool has_one_node = node.end == index + 2;
       if (has_one_node && program_.nodes[index + 1].name.length == 0 &&
           program_.nodes[index + 1].kind == NodeKind::Field) {
@@ -340,16 +340,17 @@ class Writer {
       out += fmt::format(" elements = {},", node.type_info);
     }
     if (node.kind == NodeKind::Field && node.type == FieldType::Timestamp) {
-      out += fmt::format(" unit = {}, epoch = {},", quoted(unit_name(node.unit)), quoted(program_.name(node.epoch)));
+      out += fmt::format(" unit = {}, epoch = {},", lua_string(unit_name(node.unit)),
+                         lua_string(program_.name(node.epoch)));
     }
     if (node.kind == NodeKind::Field && node.constant) out += constant_value(node);
     if (node.line != 0) out += fmt::format(" source = {}, line = {},", node.source, node.line);
     return out;
   }
 
-  std::string constant_value(const Node& node) const {
+  std::string constant_value(const SchemaNode& node) const {
     const Constant& first = program_.constants[node.constant_index];
-    if (is_text(node.type)) return " value = " + quoted(program_.constant_bytes(first.bytes())) + ",";
+    if (is_text(node.type)) return " value = " + lua_string(program_.constant_bytes(first.bytes())) + ",";
     std::string out = " value = " + number(first.value, is_signed(node.type)) + ",";
     if (node.type == FieldType::Decimal) {
       const Constant& mantissa = program_.constants[node.constant_index + std::size_t{1}];

@@ -27,7 +27,7 @@ std::string sanitised(std::string_view name) {
 /// Properties by which two fields of Wireshark are the same.
 using FieldKind = std::tuple<NodeKind, FieldType, std::uint16_t>;
 
-FieldKind kind_of(const Node& node) {
+FieldKind kind_of(const SchemaNode& node) {
   if (node.kind != NodeKind::Field) return {node.kind, FieldType{}, kNoTypeInfo};
   return {node.kind, node.type, node.type == FieldType::Enum ? node.type_info : kNoTypeInfo};
 }
@@ -71,7 +71,7 @@ FilterNames filter_names(const Program& program) {
 
     TemplateNames inside;
     for (std::size_t i = item.first_node; i < item.end_node; ++i) {
-      const Node& node = program.nodes[i];
+      const SchemaNode& node = program.nodes[i];
       const std::string_view text =
           node.kind == NodeKind::Reference ? std::string_view("templateRef") : program.name(node.name);
       // The values of a vector of integers have no name; their filter follows that of the vector, the previous node.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "microcode/base/hex.hpp"
+
 namespace stopbit::emit {
 namespace {
 
@@ -68,7 +70,7 @@ class JsonSchema {
 
  private:
   [[nodiscard]] std::string text(TextRef ref) const { return std::string(program_.name(ref)); }
-  [[nodiscard]] const Node& node(std::size_t index) const { return program_.nodes[index]; }
+  [[nodiscard]] const SchemaNode& node(std::size_t index) const { return program_.nodes[index]; }
 
   [[nodiscard]] Json names_of(std::size_t type_info) const {
     const TypeInfo& info = program_.type_infos[type_info];
@@ -127,7 +129,7 @@ class JsonSchema {
     std::map<std::string, std::size_t, std::less<>> known;  // place in properties, by name
     std::size_t references = 0;
     for (std::size_t i = first; i < end; i = node(i).end) {
-      const Node& item = node(i);
+      const SchemaNode& item = node(i);
       if (item.unstored) continue;
       std::string name = text(item.name);
       if (item.kind == NodeKind::Reference) {
@@ -153,7 +155,7 @@ class JsonSchema {
   }
 
   [[nodiscard]] Json value(std::size_t index) const {
-    const Node& item = node(index);
+    const SchemaNode& item = node(index);
     switch (item.kind) {
       case NodeKind::Field: return item.constant ? Json{{"const", constant(item)}} : type(item);
       case NodeKind::Group: return fields(index + 1, item.end);
@@ -167,7 +169,7 @@ class JsonSchema {
     return false;
   }
 
-  [[nodiscard]] static Json type(const Node& item) {
+  [[nodiscard]] static Json type(const SchemaNode& item) {
     switch (item.type) {
       case FieldType::Int8: return integer<std::int8_t>();
       case FieldType::UInt8: return integer<std::uint8_t>();
@@ -190,7 +192,7 @@ class JsonSchema {
   }
 
   /// As it is printed; schemas compare numbers by value.
-  [[nodiscard]] Json constant(const Node& item) const {
+  [[nodiscard]] Json constant(const SchemaNode& item) const {
     const Constant& value = program_.constants[item.constant_index];
     const auto element = [&](std::uint64_t i) {
       return text(program_.elements[program_.type_infos[item.type_info].first_element + i].name);
@@ -207,7 +209,7 @@ class JsonSchema {
       case FieldType::ByteVector: {
         std::string hex;
         for (const char byte : program_.constant_bytes(value.bytes())) {
-          hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+          append_hex(hex, static_cast<unsigned char>(byte), 2);
         }
         return hex;
       }

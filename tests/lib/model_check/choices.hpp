@@ -13,7 +13,7 @@ class Choices {
     if (depth_ == path_.size()) path_.push_back({0, count});
     return path_[depth_++].taken;
   }
-  /// To the next sequence; false if all were gone through.
+  /// To the next sequence; false after the last one.
   [[nodiscard]] bool next() {
     depth_ = 0;
     while (!path_.empty() && path_.back().taken + 1 == path_.back().count) path_.pop_back();

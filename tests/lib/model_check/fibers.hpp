@@ -36,8 +36,8 @@ inline constexpr bool kCanSwitchStacks = false;
 inline constexpr bool kCanSwitchStacks = true;
 #endif
 
-/// A few calls in one thread, each on a stack of its own. One that has not ended when this is destroyed is left where
-/// it is: nothing on its stack may need to be destroyed.
+/// A few calls in one thread, each on a stack of its own. A call that has not ended when this is destroyed is left
+/// where it is: nothing on its stack may need to be destroyed.
 class Fibers {
  public:
   explicit Fibers(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {}

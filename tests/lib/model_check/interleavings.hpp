@@ -19,7 +19,7 @@ namespace stopbit::model_check {
 class Machine {
  public:
   using Thread = std::function<void(Machine&)>;
-  /// Which of `count` ways to go; `count` is at least 1.
+  /// Chooses one of `count` branches; `count` is at least 1.
   using Choose = std::function<std::size_t(std::size_t count)>;
 
   explicit Machine(Choose choose) : choose_(std::move(choose)) {}

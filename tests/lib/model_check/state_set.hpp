@@ -12,7 +12,7 @@ namespace stopbit::model_check {
 /// States that were met, told apart by 128 bits of a hash: 16 bytes each, at most three quarters of them full.
 class StateSet {
  public:
-  /// False: it was there.
+  /// False: it was in the set already.
   bool insert(std::span<const std::byte> state) {
     if ((count_ + 1) * 4 > keys_.size() * 3) grow();
     const Key key = key_of(state);

@@ -29,14 +29,14 @@ struct Workload {
   std::vector<std::byte> bytes;
   std::vector<Datagram> datagrams;
   std::uint64_t data_bytes = 0;              ///< FAST data, preambles not counted.
-  std::optional<std::string> expected_json;  ///< One line a message, if somebody else has said what is right.
+  std::optional<std::string> expected_json;  ///< One line a message, if an independent source gives the right answer.
 
   [[nodiscard]] std::span<const std::byte> datagram(std::size_t index) const noexcept {
     return {bytes.data() + datagrams[index].offset, datagrams[index].length};
   }
 };
 
-/// A workload that is made when it is asked for. Each is described in the README of its folder.
+/// A generated workload. Each is described in the README of its folder.
 struct WorkloadSource {
   std::string name;
   std::function<Result<std::unique_ptr<Workload>>()> make;
@@ -49,7 +49,7 @@ struct WorkloadSource {
 /// `fields`: those that records hold, see templates/projection/projection.hpp; empty: all.
 [[nodiscard]] Result<Program> compile_file(const std::string& path, const std::string& fields = {});
 
-/// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it is there and all fields
+/// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it exists and all fields
 /// are stored.
 [[nodiscard]] Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,
                                                               const std::string& framing,

@@ -102,7 +102,7 @@ class Model {
     check();
     return true;
   }
-  /// From here on everybody does what is to be done.
+  /// From here on all actors do their work.
   void close() {
     for (std::uint32_t round = 0; round < 8 * scenario_.messages + 8 && failure_.empty(); ++round) {
       while (send()) {

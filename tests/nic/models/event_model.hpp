@@ -33,7 +33,7 @@ using model_check::join;
 /// Every access, by what it is for.
 enum class Step : std::uint8_t {
   StoreCount,        ///< Node: it has happened,
-  LoadSleepers,      ///< does anybody sleep,
+  LoadSleepers,      ///< does any thread sleep,
   LoadArmed,         ///< is there a handler:
   AddReady,          ///< then look at this event,
   StoreBell,         ///< there is something to look at,
@@ -58,7 +58,7 @@ using Steps = std::uint32_t;
 enum class Fault : std::uint8_t {
   None,
   LateBell,     ///< The dispatcher reads the doorbell after it has looked at its events, not before.
-  NoAnnounce,   ///< A sleeper does not say that it is there.
+  NoAnnounce,   ///< A sleeper does not announce itself.
   NoLookAgain,  ///< Arming does not look at what happened before.
 };
 
@@ -75,9 +75,9 @@ struct Handler {
 };
 struct Scenario {
   std::vector<std::uint8_t> signals;  ///< The node's, in order; then the port is closed.
-  std::vector<Sleeper> sleepers;      ///< Each waits for so many.
+  std::vector<Sleeper> sleepers;      ///< Each with the number of events it waits for.
   std::vector<Handler> handlers;      ///< At most one for an event. It ends when all were called.
-  unsigned interrupts = 0;            ///< How often somebody wakes for no reason.
+  unsigned interrupts = 0;            ///< Number of spurious wake-ups.
 };
 
 inline constexpr std::size_t kThreads = 4;
@@ -173,7 +173,7 @@ class Model {
     (void)replay_.run(state_.threads[thread_].log_size, [this] { run(); });
     return ways_;
   }
-  /// Nobody goes on but by a deadline: whoever sleeps must sleep for a reason.
+  /// Only deadlines let a thread go on: every sleeper must sleep for a reason.
   void check_rest() {
     bool all_done = true;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -357,7 +357,7 @@ class Model {
   }
   [[nodiscard]] std::uint8_t known() { return state_.threads[thread_].log[replay_.next()]; }
   [[nodiscard]] bool is_weak(Step step) const { return (weak_ & bit_of(step)) != 0; }
-  /// Which message the load sees, of those from `oldest` on; the newest first.
+  /// Chooses the message that the load sees, of those from `oldest` on; the newest first.
   std::size_t pick(std::size_t index, std::size_t oldest) {
     const std::size_t size = state_.words[index].size;
     ways_ = size - oldest;
@@ -391,7 +391,7 @@ class Model {
     const Message old = word.messages[word.size - 1U];
     const std::uint8_t value = make(old.value);
     if (weak_ == 0) {
-      word.messages[0].value = value;  // nobody can see an older one any more
+      word.messages[0].value = value;  // no thread can see an older one any more
     } else if (word.size == kMessages) {
       fail("too many stores");
     } else {
@@ -472,7 +472,7 @@ class Model {
   std::size_t key_size_ = 0;
 };
 
-/// Visits every state that can be reached. Ends are states in which nobody went on but by a deadline.
+/// Visits every state that can be reached. Ends are states from which only a deadline leads on.
 inline Findings explore(const Scenario& scenario, Steps weakened = 0, Fault fault = Fault::None) {
   Findings result;
   Model model(scenario, weakened, fault);

@@ -14,7 +14,7 @@
 #include "tests/lib/model_check/state_bytes.hpp"
 
 /// The translation unit that runs, the three units that ask it, each with transfers under way, and ports that register
-/// pages, revoke them, and use them otherwise once they are told that these are free. A unit notes the number of a
+/// pages, revoke them, and use them otherwise once the unit reports that these are free. A unit notes the number of a
 /// flush, ends what it had under way then, and acknowledges that number, each as late as it likes.
 namespace stopbit::nic {
 
@@ -60,7 +60,7 @@ enum class Fault : std::uint8_t {
   TwoSuffice,             ///< The third unit is not asked.
   AcknowledgesTooSoon,    ///< A unit does so with transfers under way.
   AcknowledgesTheNewest,  ///< A unit acknowledges not the number that it noted, but the last there is.
-  CacheKeeps,             ///< What was revoked stays in the cache.
+  CacheKeeps,             ///< A revoked page stays in the cache.
 };
 
 struct Scenario {
@@ -99,8 +99,8 @@ class Model {
     reader(ghost_);
   }
 
-  // Actions of pages: port 0 registers it; port 1 does; its owner revokes it; its owner is told. Of units: notes the
-  // number; acknowledges it; begins a transfer of port w at address n; goes on with transfer t, ends it.
+  // Actions of pages: port 0 registers it; port 1 does; its owner revokes it; its owner is notified. Of units: notes
+  // the number; acknowledges it; begins a transfer of port w at address n; goes on with transfer t, ends it.
   static constexpr std::size_t kOfPage = kPorts + 2;
   [[nodiscard]] std::size_t of_unit() const { return 2 + kPorts * scenario_.entries + 2 * kTransfers; }
   [[nodiscard]] std::size_t actions() const { return kOfPage * scenario_.pages + of_unit() * kUnits; }
@@ -111,7 +111,7 @@ class Model {
     return apply_unit((action - pages) / of_unit(), (action - pages) % of_unit());
   }
   [[nodiscard]] bool turn(Draw& draw) { return apply(draw(actions())); }
-  /// From here on everybody does what is to be done.
+  /// From here on all actors do their work.
   void close() {
     for (int round = 0; round < 8 && failure_.empty(); ++round) {
       bool is_done = true;
@@ -135,7 +135,7 @@ class Model {
   enum class State : std::uint8_t { Free, Registered, Revoked };
   struct Page {
     State state = State::Free;
-    std::uint8_t owner = 0;  ///< Of what it is registered as, or was until it is told that it is free.
+    std::uint8_t owner = 0;  ///< Of what it is registered as, or was until it is notified that it is free.
     std::uint16_t reserved = 0;
     std::uint32_t nla_page = 0;
   };
@@ -143,7 +143,7 @@ class Model {
     std::uint8_t is_under_way = 0;
     std::uint8_t who = 0;
     std::uint8_t page = 0;
-    std::uint8_t is_old = 0;  ///< It was there when the unit noted the flush.
+    std::uint8_t is_old = 0;  ///< It was present when the unit noted the flush.
   };
   struct UnitState {
     std::uint64_t noted = 0;

@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
   EventBeforeWord,  ///< The event of a grant comes before its word.
   AnyGrant,         ///< A lock's grant of an earlier attempt is taken for one of this attempt.
   HastyDeath,       ///< A member that is only out of reach is taken for dead.
-  OldNext,          ///< A lock is passed to who stood behind its holder before the queue was disbanded.
+  OldNext,          ///< A lock is passed to the member that followed its holder before the queue was disbanded.
 };
 
 struct Scenario {
@@ -38,9 +38,10 @@ struct Scenario {
   std::uint16_t count = 0;           ///< Of a semaphore.
   bool is_semaphore = false;
   unsigned deaths = 0;
-  unsigned hastes = 0;  ///< How often somebody grows impatient although something is under way.
-  unsigned losses = 0;  ///< How often somebody stops waiting for an answer, before or after what it asked for was done.
-  unsigned leaves = 0;  ///< How often somebody leaves before its turn.
+  unsigned hastes = 0;  ///< How often a member grows impatient although something is under way.
+  unsigned losses =
+      0;  ///< How often a member stops waiting for an answer, before or after its request was carried out.
+  unsigned leaves = 0;  ///< How often a member leaves before its turn.
 };
 
 inline constexpr std::size_t kMaxMembers = 3;
@@ -97,14 +98,14 @@ class Model {
     std::array<Member, kMaxMembers> members;
     std::array<Channel, kChannels> channels;
     std::uint64_t word;
-    std::array<std::uint8_t, 8> order;  ///< Lock: who came, in the order in which the home saw it.
+    std::array<std::uint8_t, 8> order;  ///< Lock: the members, in the order in which the home saw it.
     std::uint8_t came;
     std::uint8_t went;
     std::uint8_t waits;    ///< Waits that have ended.
     std::uint8_t wakings;  ///< Wake-ups and counts at the home.
     std::uint8_t deaths;
     std::uint8_t hastes;
-    std::uint8_t is_disturbed;  ///< Somebody died, or a queue was broken: from now on no order is promised.
+    std::uint8_t is_disturbed;  ///< A member died, or a queue was broken: from now on no order is promised.
     std::uint8_t losses;
     /// Answers that are not waited for any more: from the home, and from each to each.
     std::array<std::uint8_t, kMaxMembers> ignored_home;
@@ -173,7 +174,7 @@ class Model {
         settle();
       }
       if (kIsLock || round % 8 != 7) continue;
-      // Those that still wait may do so in good order: somebody else comes and signals.
+      // Those that still wait may rightly do so: another member comes and signals.
       if (round / 8 == 0) check_rest();
       signal_from_outside();
     }
@@ -290,7 +291,7 @@ class Model {
       is_across = state == CoreState::Probing;
     } else {
       is_across = state == CoreState::Telling;
-      // A signal that the home has not seen yet may wake somebody all the same.
+      // A signal that the home has not seen yet may wake a member all the same.
       if (state == CoreState::Signalling && state_.channels[to_home(who)].size != 0) ++state_.wakings;
     }
     if (!is_across) {
@@ -489,7 +490,7 @@ class Model {
     for (std::size_t i = 0; i < count_; ++i) left += state_.members[i].events;
     if (left + state_.waits != scenario_->count + state_.wakings) fail("a count was lost or made up");
   }
-  /// One signal of somebody else, whose messages all arrive.
+  /// One signal of another member, whose messages all arrive.
   void signal_from_outside() {
     const SyncRules rules = fault_ == Fault::RulesAsPrinted ? SyncRules::AsPrinted : SyncRules::Sound;
     const SyncRequest request{scenario_->is_semaphore ? SyncStep::SemaphoreV : SyncStep::Dequeue, 0, 0, 0, 0, 0};
@@ -557,7 +558,7 @@ Findings wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t sche
     machine.find_ready();
     while (machine.ready() != 0 && machine.failure().empty()) {
       const std::uint64_t number = random();
-      if (number % 32 == 0) {  // now and then somebody dies or is hasty, if that is allowed
+      if (number % 32 == 0) {  // now and then a member dies or is impatient, if that is allowed
         (void)machine.apply(members + (number >> 32U) * 3 * members / (std::uint64_t{1} << 32U));
         continue;
       }

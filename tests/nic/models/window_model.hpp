@@ -24,13 +24,13 @@ template <std::uint32_t kSize>
 struct LinksInside {
   using Windows = BasicLinks<kSize>;
   using Peer = typename Windows::Peer;
-  using Window = typename Windows::Window;
+  using PacketWindow = typename Windows::PacketWindow;
   static constexpr std::size_t kPacketBytes = 6;
 
   Windows& links;
 
   [[nodiscard]] Peer& peer() const { return links.peers_[1 - links.node()]; }
-  [[nodiscard]] Window& window() const { return peer().windows[0]; }
+  [[nodiscard]] PacketWindow& window() const { return peer().windows[0]; }
   [[nodiscard]] static std::uint64_t bit_of(std::uint32_t sequence) { return Windows::bit_of(sequence); }
   [[nodiscard]] const LinkCounters& counters() const { return links.counters_; }
 
@@ -39,13 +39,13 @@ struct LinksInside {
     links.forget(peer());
     links.attention_.assign(links.attention_.size(), 0);
     peer().is_lost = false;
-    for (Window& window : peer().windows) window.sent_count = window.taken_count = 0;
+    for (PacketWindow& window : peer().windows) window.sent_count = window.taken_count = 0;
   }
   void begin(std::uint64_t seed) const {
     links.random_ = seed;
     restart();
   }
-  /// Both are in a session, and have sent and received so much already.
+  /// Both are in a session, and have already sent and received the numbers given.
   static void join(const LinksInside& a, const LinksInside& b, std::uint32_t from_a, std::uint32_t from_b) {
     for (const LinksInside* inside : {&a, &b}) {
       Peer& peer = inside->peer();
@@ -70,7 +70,7 @@ struct LinksInside {
     bytes(peer.fresh);
     bytes(links.random_);
     bytes(links.attention_.front());
-    Window& window = this->window();
+    PacketWindow& window = this->window();
     bytes(window.base);
     bytes(window.next);
     bytes(window.cursor);
@@ -101,7 +101,7 @@ struct LinksInside {
   void all_run(std::uint64_t now_ns) const {
     Peer& peer = this->peer();
     peer.heard_ns = peer.asked_ns = peer.begun_ns = now_ns;
-    Window& window = this->window();
+    PacketWindow& window = this->window();
     window.owed_since_ns = now_ns;
     window.look_ns = ~std::uint64_t{0};
     for (auto& sent : window.sent) sent.first_ns = sent.last_ns = now_ns;
@@ -134,7 +134,7 @@ enum class Fault : std::uint8_t {
   AcknowledgesTooLittle,  ///< By one.
   ShiftsBitMap,           ///< The first bit is the packet after next.
   ShiftsBitMapBack,
-  AnySession,     ///< Nobody compares the numbers of sessions.
+  AnySession,     ///< The numbers of sessions are not compared.
   NoWindow,       ///< The sender does not look whether there is room.
   TakesTwice,     ///< The receiver forgets what it has out of order.
   DropsDoubles,   ///< A packet that comes again is not acknowledged again.
@@ -142,13 +142,13 @@ enum class Fault : std::uint8_t {
 };
 
 struct Scenario {
-  std::array<std::uint32_t, 2> packets{};  ///< Each sends so many; every second one is early.
+  std::array<std::uint32_t, 2> packets{};  ///< Packets that each sends; every second one is early.
   std::array<unsigned, 2> capacity{};      ///< Of the network, from each node.
   bool in_session = true;
   std::array<std::uint32_t, 2> first = {0xFFFF'FFFE, 3};  ///< Numbers of their first packets, if in session.
   bool blocks = false;                                    ///< Node 1 takes nothing now and then.
   unsigned restarts = 0;                                  ///< Of node 1.
-  unsigned silences = 0;                                  ///< How often somebody loses patience.
+  unsigned silences = 0;                                  ///< How often a node loses patience.
 };
 
 inline constexpr std::size_t kEpochs = 24;
@@ -201,8 +201,8 @@ class Model {
   }
 
   // Actions of each node: send; step; an acknowledgement is due; a question is due; patience ends; restart; block; then
-  // a packet is due, for each slot; then each frame on its way to the node is lost, arrives and is gone, or arrives and
-  // stays.
+  // a packet is due, for each slot; then each frame on its way to the node is lost, arrives and is removed, or arrives
+  // and stays.
   enum Action : std::size_t { kSend, kStep, kAcknowledge, kAsk, kLose, kRestart, kBlock, kResend };
   static constexpr std::size_t kFrames = kResend + kSize;
   [[nodiscard]] std::size_t actions(std::size_t n) const { return kFrames + 3 * nodes_[1 - n].out.size(); }
@@ -258,7 +258,7 @@ class Model {
         for (auto& to_me = nodes_[1 - n].out; !to_me.empty() && failure_.empty();) (void)carry(n, 0, 1);
         inside(n).expire_all();
         (void)step(n);
-        // Who has lost the other asks on, though the network may have had no room for it just now.
+        // A node that has lost the other keeps asking, though the network may have had no room for it just now.
         is_done = is_done && ghost_.sent[n] == scenario_.packets[n] && !(inside(n).peer().is_lost && sends());
       }
       for (const Node& node : nodes_) is_done = is_done && node.out.empty() && node.links.is_idle();
@@ -306,13 +306,14 @@ class Model {
     NodeId id;
     Frame arriving;
   };
-  /// Who gets the packets of a node, and knows what must come.
+  /// Receives the packets of a node, and knows which must come.
   struct Taker final : PacketSink {
     Taker(Model& of, std::size_t self) : model(of), id(self) {}
-    [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte> packet) override {
+    [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte> packet) override {
       return model.take_early(id, packet);
     }
-    [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte> packet, std::uint8_t status) override {
+    [[nodiscard]] bool ordered(NodeId, VirtualChannel, std::span<const std::byte> packet,
+                               std::uint8_t status) override {
       return model.take_ordered(id, packet, status);
     }
     void lost(NodeId) override { model.forget(id); }
@@ -328,7 +329,7 @@ class Model {
   };
   static constexpr LinkOptions kOptions{1000, 1'000'000, 100};
 
-  /// What is known from outside. An epoch of a node is what it sends until it loses the other, or starts anew; a life
+  /// The observer's knowledge. An epoch of a node is what it sends until it loses the other, or starts anew; a life
   /// is the same for what it receives.
   struct Ghost {
     std::array<std::uint32_t, 2> sent{};  ///< In all,
@@ -384,11 +385,11 @@ class Model {
     Packet packet{ghost_.next[n], ghost_.epoch[n]};
     std::array<std::byte, Inside::kPacketBytes> bytes{};
     std::memcpy(bytes.data(), &packet, bytes.size());
-    const bool has_room = links.room(to, Channel::Low) != 0;
+    const bool has_room = links.room(to, VirtualChannel::Low) != 0;
     auto& window = inside(n).window();
     const std::uint32_t base = window.base;
     if (fault_ == Fault::NoWindow && !has_room) window.base = window.next;
-    const SendResult result = links.send(to, Channel::Low, bytes, is_early(packet.index), kNow);
+    const SendResult result = links.send(to, VirtualChannel::Low, bytes, is_early(packet.index), kNow);
     if (fault_ == Fault::NoWindow && !has_room) window.base = base;
     if (!has_room && result != SendResult::Full && fault_ != Fault::NoWindow) fail("sent although there was no room");
     inside(n).all_run(kNow);

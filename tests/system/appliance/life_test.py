@@ -238,7 +238,7 @@ def service_manager():
         assert said == ["READY=1"], said
         hear("WATCHDOG=1")
         assert hear("STATUS=1 of 1 channels live") or True
-        # A keeper that hangs says nothing: systemd ends it after WatchdogSec.
+        # A housekeeper that hangs says nothing: systemd ends it after WatchdogSec.
         appliance.process.send_signal(signal.SIGSTOP)
         wait_for("a process that has stopped",
                  lambda: open(f"/proc/{appliance.process.pid}/stat", encoding="utf-8").read().split(")")[1].split()[0] == "T")

@@ -34,7 +34,7 @@ lost() { stat "sum(s['lost'] for p in status['nic']['publishers'] for s in p['su
 subscribers() { stat "sum(len(p['subscribers']) for p in status['nic']['publishers'])"; }
 turns() { stat "status['agents'][0]['turns']"; }
 heartbeat() { stat "status['heartbeat_ns']"; }
-# One subscriber is waited for, and so the capture is: the agent's turn does not end while the keeper goes on.
+# One subscriber is waited for, and so the capture is: the agent's turn does not end while the housekeeper goes on.
 stands_still() {
   [[ $(waiting) == 1 ]] || return 1
   local turn beat

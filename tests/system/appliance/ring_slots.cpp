@@ -2,7 +2,7 @@
 // Left out is what numbers slots in this ring: the stamp of the first slot, and the phase. So the same records in two
 // rings are the same lines.
 //
-//     ring_slots RING [SECONDS]        at most so long, 60; status 1: it has not ended, or records were lost
+//     ring_slots RING [SECONDS]        at most that long, default 60; status 1: it has not ended, or records were lost
 
 #include <chrono>
 #include <cstdio>

@@ -152,7 +152,7 @@ int main(int count, char** words) {
         }
       }
     }
-    // It was killed: its window is gone as soon as the broker has noticed.
+    // It was killed: its window disappears as soon as the broker has noticed.
     Error error = Error::None;
     for (int i = 0; i < kPatienceMs && error == Error::None; ++i) error = get(*reader, last, 0, into.address);
     if (error == Error::None) fail("the memory of a killed process is still there");

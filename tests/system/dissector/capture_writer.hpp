@@ -18,7 +18,7 @@ class CaptureWriter {
   explicit CaptureWriter(const std::filesystem::path& path);
 
   void add(net::Endpoint group, std::span<const std::byte> payload) { add_cut(group, payload, payload.size()); }
-  /// The capture keeps only so many bytes of the payload.
+  /// Bytes of the payload that the capture keeps.
   void add_cut(net::Endpoint group, std::span<const std::byte> payload, std::size_t kept);
   [[nodiscard]] std::uint64_t packets() const noexcept { return packets_; }
   void close();

@@ -63,7 +63,7 @@ class Cases : public FeedsTest {
     ASSERT_TRUE(program) << diagnostics.format();
     ASSERT_TRUE(verify::check(*program).ok());
     // The dissector shows fields that are not in the records with which it is compared.
-    if (std::any_of(program->nodes.begin(), program->nodes.end(), [](const Node& node) { return node.unstored; }))
+    if (std::any_of(program->nodes.begin(), program->nodes.end(), [](const SchemaNode& node) { return node.unstored; }))
       return;
     const cases::Section* const bytes = file->find("bytes");
     ASSERT_TRUE(bytes);

@@ -50,7 +50,7 @@ std::string shown_text(std::string_view bytes, bool is_ascii) {
   return out;
 }
 
-std::string date_of(const record::Schema& schema, const Node& node, std::int64_t value) {
+std::string date_of(const record::Schema& schema, const SchemaNode& node, std::int64_t value) {
   if (schema.name(node.epoch) != "unix") return {};
   const double units = node.unit == TimeUnit::Day           ? 1.0 / 86'400
                        : node.unit == TimeUnit::Second      ? 1
@@ -76,53 +76,53 @@ class Expectation::Rows : public record::Visitor {
  public:
   Rows(const Expectation& owner, std::vector<Row>& rows) : schema_(owner.schema_), names_(owner.names_), rows_(rows) {}
 
-  void field(const Node& node, const record::Value& value) {
+  void field(const SchemaNode& node, const record::Value& value) {
     const std::string shown = text_of(node, value);
     const std::string name = schema_.name(node.name).empty() ? fmt::format("[{}]", element_) : name_of(node);
     const std::string date = node.type == FieldType::Timestamp ? date_of(schema_, node, value.as_signed()) : "";
     add(node, fmt::format("{}: {}{}", name, shown, date), filtered(node, value, shown));
   }
-  void begin_group(const Node& node) {
+  void begin_group(const SchemaNode& node) {
     add(node, name_of(node), "");
     ++depth_;
   }
-  void end_group(const Node&) { --depth_; }
-  void begin_sequence(const Node& node, std::uint32_t count) {
+  void end_group(const SchemaNode&) { --depth_; }
+  void begin_sequence(const SchemaNode& node, std::uint32_t count) {
     const std::string length = node.length_name.length == 0 ? "" : fmt::format(" ({})", schema_.name(node.length_name));
     add(node, fmt::format("{}{}: {}", name_of(node), length, count), std::to_string(count));
     ++depth_;
   }
-  void begin_element(const Node& node, std::uint32_t index) {
+  void begin_element(const SchemaNode& node, std::uint32_t index) {
     element_ = index + 1;
     if (is_vector(node)) return;
     rows_.push_back({depth_, "", fmt::format("{}[{}]", name_of(node), index + 1), ""});
     ++depth_;
   }
-  void end_element(const Node& node) {
+  void end_element(const SchemaNode& node) {
     if (!is_vector(node)) --depth_;
   }
-  void end_sequence(const Node&) { --depth_; }
-  void begin_reference(const Node& node, const Template& item) {
+  void end_sequence(const SchemaNode&) { --depth_; }
+  void begin_reference(const SchemaNode& node, const Template& item) {
     add(node, "templateRef: " + title_of(schema_, item), std::string(schema_.name(item.name)));
     ++depth_;
   }
-  void end_reference(const Node&) { --depth_; }
+  void end_reference(const SchemaNode&) { --depth_; }
 
  private:
-  [[nodiscard]] std::string name_of(const Node& node) const { return std::string(schema_.name(node.name)); }
+  [[nodiscard]] std::string name_of(const SchemaNode& node) const { return std::string(schema_.name(node.name)); }
 
   /// The values of a vector have no elements around them.
-  [[nodiscard]] bool is_vector(const Node& node) const {
+  [[nodiscard]] bool is_vector(const SchemaNode& node) const {
     const std::size_t index = schema_.index_of(node);
     return node.end == index + 2 && schema_.node(index + 1).kind == NodeKind::Field &&
            schema_.node(index + 1).name.length == 0;
   }
 
-  void add(const Node& node, std::string label, std::string value) {
+  void add(const SchemaNode& node, std::string label, std::string value) {
     rows_.push_back({depth_, names_.nodes[schema_.index_of(node)], std::move(label), std::move(value)});
   }
 
-  [[nodiscard]] std::string text_of(const Node& node, const record::Value& value) const {
+  [[nodiscard]] std::string text_of(const SchemaNode& node, const record::Value& value) const {
     std::string out;
     switch (node.type) {
       case FieldType::Decimal: record::append_decimal(out, value.as_signed(), value.exponent); return out;
@@ -148,7 +148,8 @@ class Expectation::Rows : public record::Visitor {
     }
   }
 
-  [[nodiscard]] static std::string filtered(const Node& node, const record::Value& value, const std::string& shown) {
+  [[nodiscard]] static std::string filtered(const SchemaNode& node, const record::Value& value,
+                                            const std::string& shown) {
     switch (node.type) {
       case FieldType::Decimal: {
         const auto mantissa = static_cast<double>(value.as_signed());
@@ -193,12 +194,12 @@ std::string Expectation::error_title(const record::EventView& event) const {
   const Template* const item = schema_.find(event.template_index());
   if (item == nullptr) return title;
   title += fmt::format(" in {}", schema_.name(item->name));
-  const Node* const owner = schema_.owner(event.template_index(), event.block(), event.word());
+  const SchemaNode* const owner = schema_.owner(event.template_index(), event.block(), event.word());
   if (owner == nullptr) return title;
   const std::size_t index = schema_.index_of(*owner);
   title += " field ";
   for (std::size_t i = item->first_node; i < index; ++i) {
-    const Node& node = schema_.node(i);
+    const SchemaNode& node = schema_.node(i);
     if (node.kind != NodeKind::Field && node.end > index) title += fmt::format("{}.", schema_.name(node.name));
   }
   const std::string_view name = schema_.name(owner->name);

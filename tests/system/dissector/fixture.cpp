@@ -31,7 +31,7 @@ class Comparison {
     const std::string found = actual ? difference(expected, *actual) : "expected " + expected.title + "\ngot the end";
     if (found.empty()) return;
     ADD_FAILURE() << where << ", event " << events_ << ", packet of tshark " << dissection_.packet() << ":\n" << found;
-    // What follows would be shifted.
+    // All that follows would be shifted.
     gave_up_ = !actual || expected.title != actual->title;
   }
 

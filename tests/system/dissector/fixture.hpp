@@ -35,7 +35,8 @@ class DissectorTest : public ::testing::Test {
   /// Writes a dissector, to be loaded by the next run.
   void add_script(const Program& program, const emit::DissectorOptions& options);
 
-  /// tshark must show what a replay of run_.capture gives, value for value, in order. Drops are told once a datagram.
+  /// tshark must show what a replay of run_.capture gives, value for value, in order. Drops are reported once a
+  /// datagram.
   /// @returns what the replay counted
   replay::Summary expect_same_as_replay(const Program& program, const replay::Options& options,
                                         const std::vector<std::uint16_t>& ports);

@@ -1,4 +1,4 @@
-// What stands in the packet tree: names, bytes, marks; and what bounds it.
+// The packet tree: names, bytes, marks, and its limits.
 
 #include <fmt/format.h>
 
@@ -90,7 +90,7 @@ TEST_F(Tree, tells_the_bytes_of_each_field) {
     const int offset = row.bytes == 0 ? 0 : row.offset - kPayloadAt;
     EXPECT_EQ(offset, wanted[i].offset) << row.label;
   }
-  // What was not in the packet stands in brackets.
+  // Values that were not in the packet are in brackets.
   const std::string printed = output("-O feed -V");
   for (const char* line :
        {"\n        A: 300\n", "\n        [B: 7]\n", "\n            S[2]\n", "\n                [E: 5]\n"}) {
@@ -246,7 +246,7 @@ TEST_F(TemplateFiles, of_real_exchanges_decode_any_bytes_as_the_engine_does) {
       if (way.table == 0) ids.push_back(way.id);
     }
     const std::size_t feed = add_feed({entry.path().filename().string(), {}, *std::move(program)});
-    // Each identifier with any bytes behind it: whatever they are to its template.
+    // Each identifier with any bytes after it, whatever they mean to its template.
     for (std::size_t i = 0; i < ids.size() * kTimes; ++i) {
       const std::uint32_t id = ids[i % ids.size()];
       std::string notation = "pmap(1";

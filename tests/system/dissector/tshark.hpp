@@ -16,7 +16,7 @@ namespace stopbit::dissector {
 struct TsharkRun {
   std::filesystem::path folder;  ///< Scratch: configuration, and what tshark complains about.
   std::filesystem::path capture;
-  std::uint64_t packets = 0;  ///< Of the capture, the first so many; 0: all.
+  std::uint64_t packets = 0;  ///< Number of packets read from the start of the capture; 0: all.
   std::vector<std::filesystem::path> scripts;
   std::vector<std::string> preferences;  ///< "feed.strict:TRUE"
   std::string read_filter;               ///< With two passes: what the second one sees.

@@ -36,7 +36,7 @@ sock_filter answer(unsigned action) {
   return BPF_STMT(BPF_RET | BPF_K, action);
 }
 
-/// Frees nothing: behind it the kernel may not be asked any more, and a sanitizer's free() sometimes does ask it.
+/// Frees nothing: after it system calls are refused, and a sanitizer's free() sometimes makes one.
 template <std::size_t Size>
 void install(std::array<sock_filter, Size> filter) {
   const sock_fprog program{static_cast<unsigned short>(Size), filter.data()};

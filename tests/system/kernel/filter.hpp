@@ -2,7 +2,7 @@
 
 #include <functional>
 
-/// What the kernel is told to refuse to a process. Filters cannot be taken back, so each goes to a child.
+/// The system calls that the kernel refuses to a process. Filters cannot be taken back, so each goes to a child.
 namespace stopbit::kernel {
 
 /// From now on every system call but write and exit_group ends the process.

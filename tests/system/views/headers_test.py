@@ -31,7 +31,8 @@ def main(stopbit, sample, scratch, source, headers, compiler, *flags):
         shutil.copy(os.path.join(source, header), target)
     files = [case[2] for case in feed.cases(sample)]
     if os.environ.get("STOPBIT_CORPUS"):
-        files += sorted(glob.glob(os.environ["STOPBIT_CORPUS"] + "/templates/*.xml"))
+        others = sorted(glob.glob(os.environ["STOPBIT_CORPUS"] + "/templates/*.xml"))
+        files += others if os.environ.get("STOPBIT_LONG", "0") not in ("", "0") else others[::4]
     for number, path in enumerate(files):
         folder = os.path.join(scratch, str(number))
         os.makedirs(folder)

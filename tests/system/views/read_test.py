@@ -6,6 +6,7 @@ usage: read_test.py STOPBIT SAMPLE_FOLDER SCRATCH_FOLDER COMPILER [FLAG...] -- L
 
 import json
 import os
+import shutil
 import sys
 
 import feed
@@ -58,6 +59,7 @@ def main(stopbit, sample, scratch, compiler, *rest):
     cut = rest.index("--")
     flags, libraries = rest[:cut], rest[cut + 1 :]
     os.makedirs(scratch, exist_ok=True)
+    launcher = [path] if (path := shutil.which("ccache")) else []
     other_ring = None
     for name, framing, templates, capture, lines in feed.cases(sample):
         folder = os.path.join(scratch, name)
@@ -69,8 +71,9 @@ def main(stopbit, sample, scratch, compiler, *rest):
         with open(f"{folder}/main.cpp", "w", encoding="utf-8") as text:
             text.write(program({key: tree for key, tree in trees.items() if key in seen}))
         feed.run(stopbit, "gen", "cpp", "--templates", templates, "-o", f"{folder}/feed.hpp")
-        feed.run(compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{folder}", f"{folder}/main.cpp", *libraries,
-                 "-o", f"{folder}/main")
+        feed.run(*launcher, compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{folder}", "-c", f"{folder}/main.cpp",
+                 "-o", f"{folder}/main.o")
+        feed.run(compiler, *flags, f"{folder}/main.o", *libraries, "-o", f"{folder}/main")
         ring = f"{folder}/ring"
         feed.run(stopbit, "replay", capture, "--templates", templates, "--framing", framing, "-q", "--ring", ring)
         printed = feed.run(f"{folder}/main", ring).decode().splitlines()

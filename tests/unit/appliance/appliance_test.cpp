@@ -139,12 +139,12 @@ TEST(Appliance, blames_the_machine_for_what_is_missing_behind_a_drop_and_for_not
   OneChannel one("mode = \"fast\"\n");
   one.give(0, tick(1, 1));
   one.work();
-  // The drop is known with the datagram that follows it, and that is when the gap is told.
+  // The drop is known with the datagram that follows it, and that is when the gap is reported.
   one.port("left").counters().dropped_by_kernel.set(1);
   one.give(0, tick(3, 3));
   one.work();
   one.now += 100'000'000;
-  one.give(0, tick(5, 5));  // so soon behind it the drop explains this, too
+  one.give(0, tick(5, 5));  // so soon after it that the drop explains this, too
   one.work();
   one.now += 2'000'000'000;
   one.give(0, tick(7, 7));
@@ -412,7 +412,7 @@ class ApplianceIdle : public ::testing::TestWithParam<appliance::Idle> {};
 TEST_P(ApplianceIdle, runs_on_threads_of_its_own_to_the_end_of_its_ports) {
   OneChannel one("mode = \"fast\"\n", "", [](appliance::Settings& settings) {
     settings.agents[0].idle = GetParam();
-    settings.agents[0].core = static_cast<std::uint32_t>(::sched_getcpu());  // one that we may have
+    settings.agents[0].core = static_cast<std::uint32_t>(::sched_getcpu());  // a core that we may use
   });
   for (std::uint32_t n = 1; n <= 1'000; ++n) {
     one.give(0, tick(n, n));

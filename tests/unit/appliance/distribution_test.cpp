@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "host/appliance/entitlements.hpp"
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
 #include "host/appliance/status.hpp"
 #include "host/nic/node/client.hpp"
 #include "tests/lib/appliance_fixture.hpp"
@@ -30,7 +30,7 @@ struct Offering {
   }
   Distribution& distribution() { return *one->made->distribution(); }
   StatusReport status() { return read_status(one->counts(), {one->now, one->now}); }
-  /// What the keeper tells, until it has told this; at most some seconds.
+  /// What the housekeeper tells, until it has told this; at most some seconds.
   std::vector<std::string> told_until(const std::string& part) {
     std::vector<std::string> lines;
     std::string line;

@@ -17,7 +17,9 @@
 
 namespace stopbit::appliance::gap_log_test {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::uint64_t kDay = 86'400'000'000'000;
 constexpr std::uint64_t kNoon = 1'554'379'200'000'000'000;  // 2019-04-04T12:00:00Z
@@ -79,9 +81,66 @@ TEST(GapLog, takes_old_days_away_and_leaves_other_files) {
   GapLog log(folder.path(), 2);
   for (std::uint64_t day = 0; day < 5; ++day) log.add(gap(kNoon - day * kDay, day + 1, 1));
   folder.write("gaps-x.jsonl", "");
-  log.clean(kNoon);
+  log.clean({.wall_ns = kNoon, .monotonic_ns = kDay});
   EXPECT_EQ(read_gaps(folder.path(), 0).gaps.size(), 3U);
   EXPECT_TRUE(std::filesystem::exists(folder.path("gaps-x.jsonl")));
+}
+
+std::vector<std::uint64_t> kept(const testing::Scratch& folder) {
+  std::vector<std::uint64_t> firsts;
+  for (const GapEntry& entry : read_gaps(folder.path(), 0).gaps) firsts.push_back(entry.first);
+  return firsts;
+}
+
+TEST(GapLog, a_clock_stepped_forward_removes_no_file_before_its_time) {
+  constexpr std::uint64_t kHour = kDay / 24;
+  for (const std::uint64_t step : {12 * kHour, 30 * kDay}) {  // 12 hours after noon the next day begins
+    const testing::Scratch folder;
+    GapLog log(folder.path(), 2);
+    for (std::uint64_t day = 0; day < 4; ++day) log.add(gap(kNoon - day * kDay, 10 + day, 1));
+    std::uint64_t uptime = 5 * kHour;
+    std::uint64_t wall = kNoon;
+    log.clean({.wall_ns = wall, .monotonic_ns = uptime});
+    EXPECT_THAT(kept(folder), ElementsAre(12, 11, 10));
+    wall += step;
+    for (int hour = 0; hour < 11; ++hour, wall += kHour, uptime += kHour) {
+      log.clean({.wall_ns = wall, .monotonic_ns = uptime});
+    }
+    EXPECT_THAT(kept(folder), ElementsAre(12, 11, 10)) << "the day is not over: " << step;
+    for (int hour = 0; hour < 14; ++hour, wall += kHour, uptime += kHour) {
+      log.clean({.wall_ns = wall, .monotonic_ns = uptime});
+    }
+    EXPECT_THAT(kept(folder), ElementsAre(11, 10)) << "a day has passed: " << step;
+    for (int hour = 0; hour < 26; ++hour, wall += kHour, uptime += kHour) {
+      log.clean({.wall_ns = wall, .monotonic_ns = uptime});
+    }
+    EXPECT_THAT(kept(folder), IsEmpty()) << "the step has held for the kept time: " << step;
+  }
+}
+
+TEST(GapLog, a_clock_stepped_forward_and_back_costs_nothing) {
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 2);
+  for (std::uint64_t day = 0; day < 3; ++day) log.add(gap(kNoon - day * kDay, 10 + day, 1));
+  log.clean({.wall_ns = kNoon, .monotonic_ns = kDay});
+  log.clean({.wall_ns = kNoon + 30 * kDay + 1, .monotonic_ns = kDay + 1});
+  EXPECT_THAT(kept(folder), ElementsAre(12, 11, 10));
+  log.clean({.wall_ns = kNoon + 2, .monotonic_ns = kDay + 2});
+  EXPECT_THAT(kept(folder), ElementsAre(12, 11, 10));
+  log.clean({.wall_ns = kNoon + kDay, .monotonic_ns = 2 * kDay});
+  EXPECT_THAT(kept(folder), ElementsAre(11, 10)) << "as late as without the steps";
+}
+
+TEST(GapLog, a_clock_stepped_back_keeps_files_for_longer_by_the_step) {
+  constexpr std::uint64_t kHour = kDay / 24;
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 2);
+  for (std::uint64_t day = 0; day < 3; ++day) log.add(gap(kNoon - day * kDay, 10 + day, 1));
+  log.clean({.wall_ns = kNoon, .monotonic_ns = kDay});
+  log.clean({.wall_ns = kNoon + 11 * kHour, .monotonic_ns = kDay + 12 * kHour});  // by an hour
+  EXPECT_THAT(kept(folder), ElementsAre(12, 11, 10));
+  log.clean({.wall_ns = kNoon + 12 * kHour, .monotonic_ns = kDay + 13 * kHour});
+  EXPECT_THAT(kept(folder), ElementsAre(11, 10));
 }
 
 TEST(GapLog, says_why_a_part_of_a_line_was_not_written) {
@@ -157,7 +216,7 @@ TEST(GapLog, each_call_to_the_disk_fails_in_turn_and_costs_one_entry_at_most) {
           log.add(gap(kNoon + i, i + 1, 1));
           ASSERT_EQ(log.is_failing(), log.lost() != lost);
         }
-        log.clean(kNoon);
+        log.clean({.wall_ns = kNoon, .monotonic_ns = kDay});
         has_failed = disk.failures != 0;
         ASSERT_LE(log.lost(), last);
         ASSERT_FALSE(has_failed && n + last < 3 * kEntries && log.lost() == 0);

@@ -72,7 +72,7 @@ class Guest {
 };
 
 /// An appliance that publishes its ring as 'mine', its nodes and those of its guests in one thread, on a clock of their
-/// own: whatever waits, waits for so many steps, and the test fails after some seconds in any case.
+/// own: each wait is limited to a number of steps, and the test fails after some seconds in any case.
 class Publishing : public ::testing::Test {
  protected:
   void start(const std::string& publish = "", const std::string& nic = "", std::uint64_t slots = 65'536) {
@@ -130,7 +130,7 @@ class Publishing : public ::testing::Test {
     one->give(0, test::tick(++sequence, number));
     one->work();
   }
-  /// The status some steps on: counters are told now and then, and to read them takes far longer than a step.
+  /// The status some steps on: counters are published now and then, and reading them takes far longer than a step.
   StatusReport later_status() {
     for (int i = 0; i < 500; ++i) step();
     return read_status(one->counts(), {one->now, one->now});
@@ -170,7 +170,7 @@ class Publishing : public ::testing::Test {
   std::uint32_t sequence = 0;
 };
 
-/// A port of this host that nobody has.
+/// A port of this host that is free.
 std::string free_address() {
   const os::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in here{};
@@ -359,7 +359,7 @@ TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
   until([&] { return ticks_of(1).size() == 1; }, "goes on");
   EXPECT_EQ(here.subscriber().counters().sessions, 1U);
 
-  // What is wrong anywhere changes nothing.
+  // A file with any error changes nothing.
   NicSettings wrong = began_with;
   wrong.publish[0].name = "other";
   wrong.subscribers = 3;

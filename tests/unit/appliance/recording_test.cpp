@@ -6,7 +6,7 @@
 #include <csignal>
 #include <set>
 
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/why.hpp"
@@ -140,11 +140,11 @@ TEST(Recording, decodes_on_when_the_disk_is_too_slow_and_counts_what_was_not_rec
 TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_once) {
   OneChannel one(kWindow, kRecorder);
   std::vector<std::string> told;
-  Keeper keeper(*one.made, one.clocks(), [&](const Change& change) {
+  Housekeeper housekeeper(*one.made, one.clocks(), [&](const Change& change) {
     const std::string text = to_text(change);
     if (text.find("recording") != std::string::npos) told.push_back(text);
   });
-  ASSERT_EQ(testing::why(keeper.prepare()), "");
+  ASSERT_EQ(testing::why(housekeeper.prepare()), "");
   std::uint32_t n = 0;
   const auto pass = [&] {
     for (int i = 0; i < 1'500; ++i) one.give(0, tick(++n, 1));
@@ -153,7 +153,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
     }
     one.now += 600'000'000;
     one.work();
-    keeper.step();
+    housekeeper.step();
   };
   pass();
   EXPECT_THAT(told, ElementsAre());

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/appliance/history.hpp"
-#include "host/appliance/keeper.hpp"
+#include "host/appliance/housekeeper.hpp"
+#include "host/appliance/last_hour.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/why.hpp"
 
@@ -72,33 +72,33 @@ TEST(ErrorSample, of_a_large_datagram_is_its_beginning) {
   EXPECT_EQ(evidence.datagram().size(), ErrorSample::kMaxBytes);
 }
 
-TEST(History, keeps_an_hour_in_steps) {
-  History history;
+TEST(LastHour, keeps_an_hour_in_steps) {
+  LastHour history;
   StatusReport status;
   status.channels.resize(2);
-  for (std::uint64_t i = 0; i < History::kPoints + 10; ++i) {
-    status.now_ns = 1'000'000'000 + i * History::kStepNs;
-    ASSERT_TRUE(history.is_due(i * History::kStepNs));
+  for (std::uint64_t i = 0; i < LastHour::kPoints + 10; ++i) {
+    status.now_ns = 1'000'000'000 + i * LastHour::kStepNs;
+    ASSERT_TRUE(history.is_due(i * LastHour::kStepNs));
     for (ChannelStatus& channel : status.channels) channel.gaps = i;
-    history.add(status, i * History::kStepNs);
-    ASSERT_FALSE(history.is_due((i + 1) * History::kStepNs - 1));
+    history.add(status, i * LastHour::kStepNs);
+    ASSERT_FALSE(history.is_due((i + 1) * LastHour::kStepNs - 1));
   }
-  ASSERT_EQ(history.points().size(), History::kPoints);
+  ASSERT_EQ(history.points().size(), LastHour::kPoints);
   EXPECT_EQ(history.points().front().gaps, 20U);
-  EXPECT_EQ(history.points().back().gaps, 2 * (History::kPoints + 9));
-  EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0],["));
+  EXPECT_EQ(history.points().back().gaps, 2 * (LastHour::kPoints + 9));
+  EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0,50000000000],["));
 }
 
-TEST(History, goes_by_the_clock_that_is_never_stepped) {
-  History history;
+TEST(LastHour, goes_by_the_clock_that_is_never_stepped) {
+  LastHour history;
   StatusReport status;
   constexpr std::uint64_t kHour = 3'600'000'000'000;
   status.now_ns = 10 * kHour;
-  history.add(status, History::kStepNs);
+  history.add(status, LastHour::kStepNs);
   for (const std::uint64_t wall : {9 * kHour, 11 * kHour}) {  // stepped back, and forth
     status.now_ns = wall;
-    EXPECT_FALSE(history.is_due(2 * History::kStepNs - 1));
-    EXPECT_TRUE(history.is_due(2 * History::kStepNs));
+    EXPECT_FALSE(history.is_due(2 * LastHour::kStepNs - 1));
+    EXPECT_TRUE(history.is_due(2 * LastHour::kStepNs));
   }
 }
 
@@ -113,18 +113,18 @@ TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
   EXPECT_THAT(to_json(status), HasSubstr(R"("drops":[{"count":0,"place":"NIC"},)"));
 }
 
-TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
+TEST(Housekeeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
   const auto tell = [](const Change&) {};
   const appliance::Clocks clock = one.clocks();
-  Keeper keeper(*one.made, clock, tell);
-  ASSERT_EQ(testing::why(keeper.prepare()), "");
-  EXPECT_TRUE(keeper.recent_gaps().empty());
+  Housekeeper housekeeper(*one.made, clock, tell);
+  ASSERT_EQ(testing::why(housekeeper.prepare()), "");
+  EXPECT_TRUE(housekeeper.recent_gaps().empty());
   const auto pass = [&](std::uint64_t ns) {
     one.work();
     one.now += ns;
     one.work();
-    keeper.step();
+    housekeeper.step();
   };
   one.give(0, tick(1, 1));
   one.give(0, tick(4, 4));
@@ -132,19 +132,19 @@ TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   one.now += 1'000'000;
   one.give(1, tick(3, 3));
   pass(2'000'000);
-  ASSERT_EQ(keeper.recent_gaps().size(), 1U);
-  EXPECT_EQ(keeper.recent_gaps()[0].first, 2U);
-  EXPECT_EQ(keeper.recent_gaps()[0].count, 2U);
-  EXPECT_EQ(keeper.recent_gaps()[0].came_late, 1U);
-  EXPECT_GT(keeper.recent_gaps()[0].late_by_ns, 0U);
+  ASSERT_EQ(housekeeper.recent_gaps().size(), 1U);
+  EXPECT_EQ(housekeeper.recent_gaps()[0].first, 2U);
+  EXPECT_EQ(housekeeper.recent_gaps()[0].count, 2U);
+  EXPECT_EQ(housekeeper.recent_gaps()[0].came_late, 1U);
+  EXPECT_GT(housekeeper.recent_gaps()[0].late_by_ns, 0U);
   // Another one, as after a restart, has read it from disk.
-  Keeper next(*one.made, clock, tell);
+  Housekeeper next(*one.made, clock, tell);
   ASSERT_EQ(testing::why(next.prepare()), "");
   ASSERT_EQ(next.recent_gaps().size(), 1U);
-  EXPECT_EQ(to_json(next.recent_gaps()[0]), to_json(keeper.recent_gaps()[0]));
+  EXPECT_EQ(to_json(next.recent_gaps()[0]), to_json(housekeeper.recent_gaps()[0]));
   // Two days later it is no news any more.
   one.now += 172'800'000'000'000;
-  Keeper late(*one.made, clock, tell);
+  Housekeeper late(*one.made, clock, tell);
   ASSERT_EQ(testing::why(late.prepare()), "");
   EXPECT_TRUE(late.recent_gaps().empty());
 }

@@ -32,7 +32,7 @@ class CounterList : public ::testing::Test {
     builder.record(record_, "channel", false);
     builder.record_queue(queue_, "agent");
     builder.recorder(recorder_);
-    builder.keeper(keeper_);
+    builder.housekeeper(housekeeper_);
     builder.nic(nic_);
     builder.units(units_, "fabric");
     builder.fabric(fabric_);
@@ -69,7 +69,7 @@ class CounterList : public ::testing::Test {
     visit(kRecordRows, record_, "/recorder/");
     visit(kRecordQueueRows, queue_, "/recorder/");
     visit(kRecorderRows, recorder_, "/recorder/");
-    visit(kKeeperRows, keeper_, "/");
+    visit(kHousekeeperRows, housekeeper_, "/");
     visit(kNicRows, nic_, "/nic/");
     visit(kUnitsRows, units_, "");
     visit(kFabricRows, fabric_, "");
@@ -99,7 +99,7 @@ class CounterList : public ::testing::Test {
   RecordCounterSet record_;
   RecordQueueCounterSet queue_;
   RecorderCounterSet recorder_;
-  KeeperCounterSet keeper_;
+  HousekeeperCounterSet housekeeper_;
   NicCounterSet nic_;
   UnitsCounterSet units_;
   FabricCounterSet fabric_;

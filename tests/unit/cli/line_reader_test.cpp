@@ -7,7 +7,7 @@
 
 namespace stopbit::tools::line_reader_test {
 
-/// "text" of each line, with a ! behind those that are too long.
+/// "text" of each line, with a ! after those that are too long.
 std::vector<std::string> lines_of(const std::string& text, std::size_t max_line_bytes) {
   LineReader reader(InputFile::of_text("test", text), max_line_bytes);
   std::vector<std::string> lines;

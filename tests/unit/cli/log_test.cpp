@@ -25,7 +25,7 @@ struct Pipe {
     here = os::Descriptor(ends[1]);
     EXPECT_GT(::fcntl(here.get(), F_SETPIPE_SZ, 4096), 0);
   }
-  /// Reads until the text is there, or the pipe ends.
+  /// Reads until the text has arrived, or the pipe ends.
   [[nodiscard]] std::string read_until(const std::string& word) {
     while (text.find(word) == std::string::npos) {
       std::array<char, 65'536> chunk;
@@ -48,7 +48,7 @@ TEST(Log, writes_lines_in_their_order) {
   Pipe pipe;
   Log log(pipe.here.get());
   log.write("one\ntwo");
-  log.tell({appliance::Change::Level::Info, "three", {{"is", "3"}}});
+  log.write({appliance::Change::Level::Info, "three", {{"is", "3"}}});
   log.start();
   EXPECT_THAT(pipe.read_until("three"), ::testing::MatchesRegex("one\ntwo\n[^ ]* level=info what=\"three\" is=3\n"));
   log.close(60s);
@@ -60,10 +60,10 @@ TEST(Log, never_waits_for_its_reader_and_tells_what_it_has_lost) {
   Log log(pipe.here.get());
   log.start();
   std::size_t written = 0;
-  while (log.lost() < 10) log.write(line(written++));  // nobody reads
+  while (log.lost() < 10) log.write(line(written++));  // without a reader
   EXPECT_LT(written * line(0).size(), 2 * Log::kMaxBytes);
   const std::string text = pipe.read_until(" all=10\n");
-  // Whatever found room is there, and then the count.
+  // The lines that found room, and then the count.
   std::size_t seen = 0;
   for (std::size_t i = 0; i < written; ++i) seen += ("\n" + text).find("\n" + line(i)) != std::string::npos ? 1 : 0;
   EXPECT_EQ(seen, written - 10);

@@ -177,7 +177,8 @@ TEST_F(Replay, a_terminal_gets_a_progress_bar) {
                                        shell_quoted(command) + " /dev/null </dev/null");
   if (finished.status == 77) GTEST_SKIP() << "there is no script command to make a terminal";
   EXPECT_TRUE(contains(finished.out, "\r[#")) << finished.out;
-  EXPECT_TRUE(contains(finished.out, " %  2 packets, ")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, " %  168 bytes of 168 bytes, ")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, ", 2 packets, ")) << finished.out;
 }
 
 TEST_F(Replay, a_full_disk_is_reported_and_a_reader_that_goes_away_is_not) {

@@ -32,7 +32,7 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
-/// Also if nobody has asked yet how it ended.
+/// Also if its status was not collected yet.
 bool is_gone(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string number;
@@ -92,7 +92,7 @@ class Command {
 /// A publisher, and a subscriber that has the first of its records.
 class Subscribing : public ::testing::Test {
  protected:
-  /// The place of who is gone is kept, and it comes back as another node.
+  /// The slot of a node that has exited is kept, and it comes back as another node.
   explicit Subscribing(std::uint64_t lease_ns = 60 * kSecondNs) : lease_ns_(lease_ns) {}
   void SetUp() override {
     if (const Status has = nic::FabricTransport::available(); !has) GTEST_SKIP() << has.message();
@@ -201,8 +201,8 @@ TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_mo
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }
 
-/// Beside another node, which has a process of libfabric of its own, too. All have the lease that the command has: who
-/// says more seldom that it is alive than node 0 expects has its connection made anew again and again.
+/// Beside another node, which has a process of libfabric of its own, too. All have the lease of the
+/// command: node 0 would reconnect again and again to a node whose signs of life are rarer than it expects.
 class SubscribingBesideAnother : public Subscribing {
  protected:
   SubscribingBesideAnother() : Subscribing(nic::FabricOptions().lease_ns) {}
@@ -235,7 +235,7 @@ TEST_F(SubscribingBesideAnother, goes_on_at_another_place_when_its_own_is_anothe
   const std::uint64_t stopped = os::monotonic_clock_ns();
   join_as(std::move(other).value());
   give(20);
-  // Behind its own lease it asks at once, and takes no for an answer after four seconds.
+  // After its own lease it asks at once, and takes no for an answer after four seconds.
   until([&] { return os::monotonic_clock_ns() - stopped > lease_ns_; }, "the lease is over");
   command_->signal(SIGCONT);
   until([&] { return is_served_at(2); }, "the subscriber is served at another place");

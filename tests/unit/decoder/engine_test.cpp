@@ -200,7 +200,7 @@ TEST_P(EveryEngine, reads_nothing_behind_any_cut_of_a_datagram) {
   ASSERT_EQ(f.decode(whole).error, ErrorCode::None);
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const Outcome outcome = f.decode(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
-    // Behind the sequence's length the elements no longer fit, which is said first.
+    // After the sequence's length the elements no longer fit, which is said first.
     EXPECT_TRUE(outcome.error == ErrorCode::X1 || outcome.error == ErrorCode::X2) << size;
   }
 }

@@ -16,7 +16,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kLongest = 300;  ///< Every way through a kernel and more than four blocks.
 
-/// Two pages with pages around them that nobody may touch.
+/// Two pages between protected pages.
 class GuardedPages {
  public:
   GuardedPages() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -78,7 +78,7 @@ TEST_P(IndexOfKernel, is_right_for_every_length_and_alignment) {
   Index index(kLongest, GetParam());
   for (std::size_t size = 0; size <= kLongest; ++size) {
     for (std::size_t alignment = 0; alignment < kIndexBlock; alignment += size < 2 * kIndexBlock ? 1 : 7) {
-      // To the byte as large as needed, so that a sanitizer sees what lies behind.
+      // To the byte as large as needed, so that a sanitizer sees a read past the end.
       const auto memory = std::make_unique<std::uint8_t[]>(alignment + size);
       std::uint8_t* const begin = memory.get() + alignment;
       fill(begin, size, random);

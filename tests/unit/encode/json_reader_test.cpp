@@ -1,4 +1,4 @@
-// Bounds and places of JSON lines, and names that stand twice. What converts to what: tests/cases/encode.
+// Bounds and places of JSON lines, and repeated names. What converts to what: tests/cases/encode.
 
 #include "decoder/record/json_reader.hpp"
 

@@ -63,7 +63,7 @@ a = { group = "224.0.50.60", port = 59002 }
   EXPECT_EQ(first.name, "FESX");
   EXPECT_EQ(first.role, Role::Incremental);
   EXPECT_EQ(first.mode, Mode::Ordered);
-  EXPECT_EQ(first.window, (Window{.packets = 64, .time_ns = 5'000'000, .datagram_bytes = 2'048}));
+  EXPECT_EQ(first.window, (ArbitrationWindow{.packets = 64, .time_ns = 5'000'000, .datagram_bytes = 2'048}));
   EXPECT_EQ(first.framing.kind, net::FramingKind::T7);
   EXPECT_EQ(first.image, 0U);
   EXPECT_EQ(first.ring, "all");
@@ -76,7 +76,7 @@ a = { group = "224.0.50.60", port = 59002 }
   EXPECT_EQ(second.name, "channel 1");
   EXPECT_EQ(second.role, Role::Carousel);
   EXPECT_EQ(second.mode, Mode::Fast);
-  EXPECT_EQ(second.window, (Window{.packets = 9, .time_ns = 5'000'000, .datagram_bytes = 32'768}));
+  EXPECT_EQ(second.window, (ArbitrationWindow{.packets = 9, .time_ns = 5'000'000, .datagram_bytes = 32'768}));
   EXPECT_EQ(second.framing.reset, ResetRule::Never);
   EXPECT_EQ(second.lines[1], std::nullopt);
 

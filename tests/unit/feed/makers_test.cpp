@@ -44,7 +44,7 @@ TEST(FromMoex, makes_a_channel_of_each_group_and_type) {
   EXPECT_FALSE(feed->channels[1].lines[1]);
   EXPECT_EQ(feed->channels[2].name, "FOND Instrument Replay");
   EXPECT_TRUE(feed->channels[2].lines[1]);
-  // What is written is a description.
+  // The output is a description.
   EXPECT_TRUE(parse("feed.toml", to_toml(*feed), diagnostics)) << diagnostics.format();
 }
 

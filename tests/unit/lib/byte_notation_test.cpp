@@ -2,28 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <string>
 
-namespace stopbit::cases::byte_notation_test {
+#include "tests/lib/hex.hpp"
 
-std::string hex(const std::vector<std::byte>& bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    char buffer[4];
-    std::snprintf(buffer, sizeof buffer, "%02x ", static_cast<unsigned>(byte));
-    text += buffer;
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
-}
+namespace stopbit::cases::byte_notation_test {
 
 /// The bytes of the only datagram, or the diagnostics.
 std::string encoded(std::string_view text) {
   Diagnostics diagnostics;
   const auto steps = parse_bytes(text, diagnostics);
   if (!steps) return diagnostics.format();
-  return steps->size() == 1 ? hex(steps->front().bytes) : "not one datagram";
+  return steps->size() == 1 ? testing::hex(steps->front().bytes) : "not one datagram";
 }
 
 /// Line:column of every error.

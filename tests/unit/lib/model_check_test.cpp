@@ -1,4 +1,4 @@
-// The harness finds what it is there to find, and counts what can be counted by hand.
+// The harness finds planted faults, and its counts agree with counts by hand.
 
 #include <gtest/gtest.h>
 

@@ -383,7 +383,7 @@ TEST(LayoutHash, ignores_code_places_and_pools) {
     item.name.offset += 3;
     if (item.name_space.length != 0) item.name_space.offset += 3;
   }
-  for (Node& node : program.nodes) {
+  for (SchemaNode& node : program.nodes) {
     for (TextRef* ref : {&node.name, &node.name_space, &node.length_name, &node.epoch}) {
       if (ref->length != 0) ref->offset += 3;
     }

@@ -31,8 +31,8 @@ class ProgramBuilder {
   void slot(std::string_view name, std::uint16_t string_capacity = 0) {
     program.slots.push_back({string_capacity, text(name)});
   }
-  Node& node(NodeKind kind, std::string_view name, std::uint32_t id = 0) {
-    Node node;
+  SchemaNode& node(NodeKind kind, std::string_view name, std::uint32_t id = 0) {
+    SchemaNode node;
     node.kind = kind;
     node.name = text(name);
     node.id = id;
@@ -41,8 +41,9 @@ class ProgramBuilder {
     node.column = 5;
     return program.nodes.emplace_back(node);
   }
-  Node& field(FieldType type, std::string_view name, std::uint16_t block, std::uint8_t word, bool optional = false) {
-    Node& added = node(NodeKind::Field, name, static_cast<std::uint32_t>(100 + program.nodes.size()));
+  SchemaNode& field(FieldType type, std::string_view name, std::uint16_t block, std::uint8_t word,
+                    bool optional = false) {
+    SchemaNode& added = node(NodeKind::Field, name, static_cast<std::uint32_t>(100 + program.nodes.size()));
     added.type = type;
     added.block = block;
     added.word = word;
@@ -146,7 +147,7 @@ inline Program sample_program() {
   b.program.templates = {quote, session};
 
   // Quote
-  Node& version = b.node(NodeKind::Field, "Version", 8);  // 0
+  SchemaNode& version = b.node(NodeKind::Field, "Version", 8);  // 0
   version.type = FieldType::Ascii;
   version.constant = true;
   version.constant_index = 5;
@@ -154,13 +155,13 @@ inline Program sample_program() {
   b.field(FieldType::Decimal, "Px", 0, 1, true);
   b.field(FieldType::Ascii, "Symbol", 0, 3, true);
   b.field(FieldType::Enum, "Side", 0, 4).type_info = 0;
-  Node& group = b.node(NodeKind::Group, "Book");  // 5
+  SchemaNode& group = b.node(NodeKind::Group, "Book");  // 5
   group.optional = true;
   group.block = 0;
   group.word = 5;
   group.end = 7;
   b.field(FieldType::UInt32, "Level", 0, 6, true);
-  Node& entries = b.node(NodeKind::Sequence, "Entries");  // 7
+  SchemaNode& entries = b.node(NodeKind::Sequence, "Entries");  // 7
   entries.block = 0;
   entries.word = 7;
   entries.element_block = 1;
@@ -170,7 +171,7 @@ inline Program sample_program() {
   b.field(FieldType::UInt64, "Size", 1, 0);
   b.field(FieldType::Int32, "Change", 1, 1, true);
   b.field(FieldType::Ascii, "Text", 1, 2, true);
-  Node& tick = b.node(NodeKind::Field, "Tick", 9);  // 11
+  SchemaNode& tick = b.node(NodeKind::Field, "Tick", 9);  // 11
   tick.type = FieldType::Decimal;
   tick.constant = true;
   tick.constant_index = 6;
@@ -179,19 +180,19 @@ inline Program sample_program() {
   // Session
   b.field(FieldType::UInt64, "Sender", 3, 0);  // 14
   b.field(FieldType::Decimal, "Rate", 3, 1);
-  Node& time = b.field(FieldType::Timestamp, "Time", 3, 3, true);
+  SchemaNode& time = b.field(FieldType::Timestamp, "Time", 3, 3, true);
   time.unit = TimeUnit::Nanosecond;
   time.epoch = b.text("unix");
   b.field(FieldType::Set, "Flags", 3, 4, true).type_info = 1;
   b.node(NodeKind::Reference, "");
   b.field(FieldType::UInt32, "Count", 4, 0);
-  Node& pairs = b.node(NodeKind::Sequence, "Pairs");  // 20
+  SchemaNode& pairs = b.node(NodeKind::Sequence, "Pairs");  // 20
   pairs.block = 4;
   pairs.word = 1;
   pairs.element_block = 5;
   pairs.end = 22;
   b.field(FieldType::UInt32, "Item", 5, 0);
-  Node& plain = b.node(NodeKind::Group, "Plain");  // 22: mandatory and empty
+  SchemaNode& plain = b.node(NodeKind::Group, "Plain");  // 22: mandatory and empty
   plain.end = 23;
 
   const auto element = [&](std::string_view name, std::string_view label) {
@@ -213,7 +214,7 @@ inline Program bits_program() {
   ProgramBuilder b;
   b.program.sources.push_back({b.text("bits.xml"), 1, 1});
   b.program.constants.emplace_back();
-  b.integer_constant(0b0000011'1110000, LimitKind::Bits, 11);                 // 1: three bits behind the last field
+  b.integer_constant(0b0000011'1110000, LimitKind::Bits, 11);                 // 1: three bits after the last field
   b.program.constants.push_back({0, ValueKind::None, LimitKind::Signed, 3});  // 2
   b.slot("template id");
   b.slot("global/Bits");

@@ -44,7 +44,7 @@ isa::Instruction nop(ControlOp control = ControlOp::Next, std::uint16_t target =
   return in;
 }
 
-/// Programs for an element and for the body of "Quote", behind the 29 instructions of the sample.
+/// Programs for an element and for the body of "Quote", after the 29 instructions of the sample.
 void add_profiles(Program& p) {
   const auto known = [&](std::size_t from, isa::KnownBit bit) {
     isa::Instruction in = p.code[from];
@@ -170,7 +170,7 @@ const Bad kBad[] = {
     {"text-too-long", "names", "texts_add_up",
      [](Program& p) {
        p.names.resize(4U << 20, 'a');
-       for (Node& node : p.nodes) node.name = {0, 4U << 20};
+       for (SchemaNode& node : p.nodes) node.name = {0, 4U << 20};
      }},
     // Constants
     {"constant-zero", "constants[0]", "no_constants", [](Program& p) { p.constants.clear(); }},
@@ -226,10 +226,10 @@ const Bad kBad[] = {
     {"node-end", "nodes[7]", "sequence_that_ends_behind_its_template", [](Program& p) { p.nodes[7].end = 15; }},
     {"node-depth", "nodes[64]", "groups_nested_too_deeply",
      [](Program& p) {
-       Node group = p.nodes[22];
+       SchemaNode group = p.nodes[22];
        p.nodes.resize(22);
        p.nodes.insert(p.nodes.begin(), 65, group);
-       for (Node& node : p.nodes) node.end = static_cast<std::uint16_t>(p.nodes.size());
+       for (SchemaNode& node : p.nodes) node.end = static_cast<std::uint16_t>(p.nodes.size());
        p.templates[0].end_node = p.nodes[0].end;
        p.templates[1].first_node = p.templates[1].end_node = p.nodes[0].end;
      }},
@@ -619,7 +619,7 @@ TEST(Verify, accepts_the_sample) {
   EXPECT_TRUE(report.ok()) << text(report);
 }
 
-/// Nothing behind the sequence is stored: the block is not in the record, its words are names only.
+/// Nothing after the sequence is stored: the block is not in the record, its words are names only.
 TEST(Verify, accepts_fields_that_are_not_stored) {
   Program program = test::sample_program();
   program.nodes[12].unstored = program.nodes[13].unstored = program.nodes[0].unstored = true;
@@ -682,7 +682,7 @@ TEST(Verify, accepts_an_element_of_no_bytes_and_counts_eight_per_byte) {
 }
 
 TEST(Verify, joins_blocks_behind_an_optional_group_with_a_sequence) {
-  // Quote's sequence becomes part of its optional group: behind it no block is open, and one is opened at 15.
+  // Quote's sequence becomes part of its optional group: after it no block is open, and one is opened at 15.
   Program program = test::sample_program();
   program.code[7].target = 15;
   program.nodes[5].end = 12;
@@ -744,7 +744,7 @@ class VerifyHostile : public testing::Test {
   }
 };
 
-/// A template that is nothing but optional groups, one behind the other, each with one field.
+/// A template that is nothing but optional groups, one after another, each with one field.
 Program with_groups(std::size_t count) {
   Program program = test::sample_program();
   const Program sample = program;
@@ -763,11 +763,11 @@ Program with_groups(std::size_t count) {
     in.op = DataOp::NonU32Man;
     in.word = word;
     program.code.push_back(in);
-    Node group = sample.nodes[5];
+    SchemaNode group = sample.nodes[5];
     group.block = block_of(i);
     group.word = word;
     group.end = static_cast<std::uint16_t>(2 * i + 2);
-    Node field = sample.nodes[1];
+    SchemaNode field = sample.nodes[1];
     field.block = group.block;
     field.word = word;
     field.end = group.end;

@@ -27,7 +27,7 @@ TEST(RequestRates, give_each_address_so_many_at_once_and_in_each_second) {
   EXPECT_EQ(taken(rates, host(2), now), 5);
   EXPECT_EQ(taken(rates, host(1), now += kSecond / 5), 1);
   EXPECT_EQ(taken(rates, host(1), now += 100 * kSecond), 5);
-  // Whoever goes on asking gets no more than whoever waits.
+  // A subscriber that keeps asking gets no more than one that waits.
   int count = 0;
   for (int i = 0; i < 10'000; ++i) count += rates.take(host(3), now += kSecond / 1'000) ? 1 : 0;
   EXPECT_GE(count, 50);

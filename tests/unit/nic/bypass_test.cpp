@@ -1,4 +1,4 @@
-// Which commands of a port overtake a transfer that takes long, and which wait for it.
+// Commands of a port that overtake a long transfer, and commands that wait for it.
 
 #include <gtest/gtest.h>
 

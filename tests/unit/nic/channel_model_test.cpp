@@ -38,7 +38,7 @@ TEST(ChannelModel, keeps_its_promises_in_random_runs) {
   EXPECT_GT(result.work, 10'000U);
 }
 
-// What the model is there to find.
+// The faults that the model must find.
 
 TEST(ChannelModel, needs_a_slot_more_than_credits_that_come_at_once) {
   EXPECT_EQ(explore<2>({2, 4, 2}).failure, "somebody waits for ever");

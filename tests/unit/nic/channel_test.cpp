@@ -132,7 +132,7 @@ TEST(Channel, stops_without_credit_and_goes_on_when_the_receiver_reads) {
   }
   EXPECT_EQ(sent, ends.layout.slots - 1U);
   EXPECT_EQ(ends.sender->send(one), ChannelResult::NoCredit);
-  // The message that was given out last is still in use, so 32 credits come with the 33rd call.
+  // The message returned last is still in use, so 32 credits come with the 33rd call.
   for (std::uint32_t i = 0; i < ChannelLayout::kReplenish; ++i) EXPECT_FALSE(ends.receiver->receive().empty());
   for (int i = 0; i < 50; ++i) ends.step();
   EXPECT_EQ(ends.sender->credits(), 0U);

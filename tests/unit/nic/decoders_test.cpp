@@ -18,8 +18,8 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/lib/workloads/workload.hpp"
 
-// Several decoders put their records into one ring of commands: who finds it full is refused and comes again, nothing
-// is lost or doubled, and the records of each channel keep their order.
+// Several decoders put their records into one ring of commands: a decoder that finds it full is refused and tries
+// again, nothing is lost or doubled, and the records of each channel keep their order.
 
 namespace stopbit::nic::decoders_test {
 

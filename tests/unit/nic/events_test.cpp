@@ -72,10 +72,10 @@ TEST(EventModel, comes_to_an_end_when_the_port_is_closed) {
   expect_sound("closed before its handler has all", {{1, 2, 1}, {{2, 2, true}}, {{2, true}}, 0});
 }
 
-// What the model is there to find.
+// The faults that the model must find.
 
-/// On either side of each meeting, a store before the load that follows: node and sleeper (who is helped by the futex,
-/// which is a fence), node and who arms, node and dispatcher (helped, too).
+/// On either side of each meeting, a store before the load that follows: node and sleeper (helped by the futex,
+/// which is a fence), node and arming thread, node and dispatcher (helped, too).
 constexpr std::array kNeeded = {Step::StoreCount, Step::LoadSleepers,     Step::LoadArmed, Step::Arm,
                                 Step::StoreBell,  Step::LoadBellSleepers, Step::LoadCalls};
 

@@ -1,5 +1,5 @@
 // In the place of stopbit-fabric: answers as it should, and then gives each slot back at once, with a frame of rubbish,
-// for as long as anybody listens.
+// for as long as a peer listens.
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -88,7 +88,7 @@ std::vector<std::byte> frame(std::uint64_t number) {
 
 TEST_P(Fabric, carries_frames_of_every_length_in_order_and_names_their_sender) {
   FabricOptions how = options();
-  how.lease_ns = 600'000'000'000;  // nobody answers here: each connection would be made anew, for want of signs
+  how.lease_ns = 600'000'000'000;  // no peer answers here: each connection would be made anew, for want of signs
   const Node host = listen(how);
   const Node a = start(how, host, 1);
   const Node b = start(how, host, 2);
@@ -116,7 +116,7 @@ TEST_P(Fabric, carries_frames_of_every_length_in_order_and_names_their_sender) {
           << from->node() << " to " << to->node() << ": " << got << " of " << sent;
     }
   }
-  EXPECT_FALSE(a->send(3, frame(1)));  // nobody
+  EXPECT_FALSE(a->send(3, frame(1)));  // no such node
   EXPECT_FALSE(a->send(9, frame(1)));
   EXPECT_FALSE(a->send(0, std::vector<std::byte>(1025)));
   EXPECT_FALSE(a->send(0, {}));
@@ -153,7 +153,7 @@ TEST_P(Fabric, gives_a_place_again_when_its_node_is_gone) {
   // One that is silent, and has not said goodbye.
   EXPECT_TRUE(until({host.get(), b.get()}, [&] { return b->is_joined(); }));
   EXPECT_EQ(host->counters().expired, 1U);
-  // It learns that it is nobody any more.
+  // It learns that it is no longer a member.
   EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return !a->problem().empty(); }));
   EXPECT_FALSE(a->is_joined());
 }

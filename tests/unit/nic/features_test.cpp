@@ -62,7 +62,7 @@ std::vector<Row> rows() {
   return rows;
 }
 
-/// What stands between backticks.
+/// The text between backticks.
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t at = text.find('`'); at != std::string::npos;) {
@@ -198,7 +198,7 @@ TEST(FeatureTable, has_one_state_for_each_row) {
   EXPECT_EQ(all.size(), 601U);  // the rows of the five documents
   std::set<std::string> seen;
   for (const Row& row : all) {
-    ASSERT_EQ(row.cells.size(), 4U + 1U) << "nic-features.md:" << row.line;  // behind the last bar is nothing
+    ASSERT_EQ(row.cells.size(), 4U + 1U) << "nic-features.md:" << row.line;  // nothing follows the last bar
     EXPECT_TRUE(states.contains(row.cells[2])) << "nic-features.md:" << row.line << ": " << row.cells[2];
     EXPECT_TRUE(seen.insert(row.section + row.cells[0]).second) << "nic-features.md:" << row.line << ": twice";
   }

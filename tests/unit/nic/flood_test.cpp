@@ -12,7 +12,7 @@
 
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic::flood_test {
@@ -46,8 +46,8 @@ class Flood : public ::testing::Test {
 };
 
 TEST_F(Flood, a_message_out_of_registered_memory_arrives_in_every_length_and_is_refused_out_of_other_memory) {
-  const auto sender = std::move(remote::Port::open(*nodes_[0], 7)).value();
-  const auto reader = std::move(remote::Port::open(*nodes_[0], 7)).value();
+  const auto sender = std::move(remote::NodePort::open(*nodes_[0], 7)).value();
+  const auto reader = std::move(remote::NodePort::open(*nodes_[0], 7)).value();
   const PortMemory memory = std::move(PortMemory::make(*sender, "test-send", kBytes, Access::Read)).value();
   for (std::size_t i = 0; i < kBytes; ++i) memory.span()[i] = static_cast<std::byte>(i * 7 + i / 251);
   const auto send = [&](Nla from, std::size_t length) {
@@ -103,7 +103,7 @@ class FloodPair : public Flood {
       for (std::size_t k = 0; k < kPorts; ++k) {
         Member& member = members_.emplace_back();
         member.node = i;
-        member.port = std::move(remote::Port::open(*nodes_[i], 7)).value();
+        member.port = std::move(remote::NodePort::open(*nodes_[i], 7)).value();
         member.memory = std::move(PortMemory::make(*member.port, "test-flood", kBytes, Access::ReadWrite)).value();
         member.window = nodes_[i]
                             ->rma()
@@ -114,7 +114,7 @@ class FloodPair : public Flood {
   }
   struct Member {
     std::size_t node = 0;
-    std::unique_ptr<remote::Port> port;
+    std::unique_ptr<remote::NodePort> port;
     PortMemory memory;
     WindowName window;
     std::size_t asked = 0;
@@ -175,7 +175,8 @@ TEST_F(FloodPair, requests_of_both_nodes_are_all_answered_though_both_ways_are_f
         ASSERT_EQ(told.error, Error::None) << to_name(told.error);
       }
     }
-    if (nodes_[0]->links().room(1, Channel::Low) == 0 && nodes_[1]->links().room(0, Channel::Low) == 0) ++full;
+    if (nodes_[0]->links().room(1, VirtualChannel::Low) == 0 && nodes_[1]->links().room(0, VirtualChannel::Low) == 0)
+      ++full;
     step();
   }
   EXPECT_TRUE(is_over());
@@ -184,7 +185,7 @@ TEST_F(FloodPair, requests_of_both_nodes_are_all_answered_though_both_ways_are_f
 }
 
 TEST_F(FloodPair, full_rings_and_full_mailboxes_of_both_nodes_hold_up_no_command_for_ever) {
-  // Messages that nobody reads, in two rings of each port, and transfers in the third.
+  // Messages without a reader, in two rings of each port, and transfers in the third.
   constexpr std::size_t kEach = 500;
   std::vector<std::array<std::size_t, kCommandRings>> asked(members_.size());
   const std::array<CommandRing, kCommandRings> rings = {CommandRing::High, CommandRing::Low, CommandRing::Transfer};

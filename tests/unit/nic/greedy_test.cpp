@@ -14,12 +14,12 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/notify/events.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "host/remote/port.hpp"
+#include "host/remote/node_port.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic::greedy_test {
 
-using remote::Port;
+using remote::NodePort;
 using remote::PortMemory;
 
 constexpr std::size_t kLong = 1U << 20U;
@@ -30,7 +30,7 @@ constexpr std::uint64_t kMostBytes = 2 * (3 * (4096 + kFrame) + 16'384 + 2 * kFr
 
 /// A port with memory that it may put to and get from.
 struct Owner {
-  Owner(Node& node, Pdid domain) : port(std::move(Port::open(node, domain)).value()) {
+  Owner(Node& node, Pdid domain) : port(std::move(NodePort::open(node, domain)).value()) {
     memory = std::move(PortMemory::make(*port, "test-greedy", 2 * kLong, Access::ReadWrite)).value();
     window = node.rma().open_window(port->vpid(), memory.address(), 2 * kLong, Access::ReadWrite).value();
   }
@@ -49,7 +49,7 @@ struct Owner {
     command.tag = tag;
     return port->transfers().insert({&command, 1}).accepted == 1;
   }
-  std::unique_ptr<Port> port;
+  std::unique_ptr<NodePort> port;
   PortMemory memory;
   WindowName window;
 };
@@ -83,8 +83,8 @@ class Greedy : public ::testing::Test {
 TEST_F(Greedy, ports_that_move_a_mebibyte_to_themselves_move_few_bytes_between_two_services_of_another) {
   for (const bool gets : {false, true}) {
     Owner greedy(node(), 7);
-    const auto sender = std::move(Port::open(node(), 9)).value();
-    const auto reader = std::move(Port::open(node(), 9)).value();
+    const auto sender = std::move(NodePort::open(node(), 9)).value();
+    const auto reader = std::move(NodePort::open(node(), 9)).value();
     std::array<std::byte, kMaxMessageBytes> into;
     const std::uint64_t before = node().rma().counters().moved_bytes;
     for (std::uint64_t i = 0; i < 2'000; ++i) {
@@ -129,7 +129,7 @@ TEST_F(Greedy, ports_share_the_bytes_of_a_step) {
   }
 }
 
-/// Signals to a port itself, of events on which somebody sleeps.
+/// Signals to a port itself, of events on which a thread sleeps.
 class Sleepy {
  public:
   explicit Sleepy(Node& node, Pdid domain) {

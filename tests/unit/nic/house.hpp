@@ -80,7 +80,7 @@ class House {
     do_there([&] { status = publisher_->status(); });
     return status;
   }
-  /// Nobody has a ring any more.
+  /// No process has a ring any more.
   [[nodiscard]] bool is_left() {
     for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end; std::this_thread::yield()) {
       if (status().empty()) return true;

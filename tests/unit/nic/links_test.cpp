@@ -16,16 +16,16 @@ namespace stopbit::nic::links_test {
 /// Checks that every packet comes exactly once, in order, and an early one before its turn or at it.
 class Checker final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override {
+  [[nodiscard]] std::uint8_t early(NodeId from, VirtualChannel channel, std::span<const std::byte> packet) override {
     const std::uint64_t number = number_of(packet);
     EXPECT_GE(number, next[from][static_cast<std::size_t>(channel)]);
     if (number != next[from][static_cast<std::size_t>(channel)]) ++overtaking;
     ++early_packets;
     return static_cast<std::uint8_t>(number % 251);
   }
-  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
                              std::uint8_t status) override {
-    if (blocked && channel == Channel::Low) return false;
+    if (blocked && channel == VirtualChannel::Low) return false;
     const std::uint64_t number = number_of(packet);
     if (number >= limit) return false;
     EXPECT_EQ(number, next[from][static_cast<std::size_t>(channel)]++);
@@ -61,7 +61,7 @@ struct Net {
     network.set_time(now += by_ns);
     for (std::size_t node = 0; node < links.size(); ++node) links[node]->step(sinks[node], now);
   }
-  SendResult send(NodeId from, NodeId to, Channel channel, std::uint64_t number) {
+  SendResult send(NodeId from, NodeId to, VirtualChannel channel, std::uint64_t number) {
     std::vector<std::byte> packet(8 + number % 100);
     std::memcpy(packet.data(), &number, sizeof(number));
     return links[from]->send(to, channel, packet, number % 3 == 0, now);
@@ -82,7 +82,8 @@ void run_everybody_to_everybody(const ModelOptions& options, std::uint64_t packe
       for (NodeId to = 0; to < options.nodes; ++to) {
         for (std::size_t channel = 0; channel < kChannels; ++channel) {
           std::uint64_t& number = sent[from][to][channel];
-          while (number < packets && net.send(from, to, static_cast<Channel>(channel), number) == SendResult::Sent) {
+          while (number < packets &&
+                 net.send(from, to, static_cast<VirtualChannel>(channel), number) == SendResult::Sent) {
             ++number;
           }
           all_sent = all_sent && number == packets;
@@ -149,7 +150,7 @@ TEST(Links, acknowledge_once_for_half_a_window_when_traffic_goes_one_way) {
   Net net({});
   std::uint64_t number = 0;
   while (number < 3200) {
-    while (number < 3200 && net.send(0, 1, Channel::Low, number) == SendResult::Sent) ++number;
+    while (number < 3200 && net.send(0, 1, VirtualChannel::Low, number) == SendResult::Sent) ++number;
     net.step();
   }
   net.step(50'000);
@@ -164,8 +165,8 @@ TEST(Links, keep_the_high_channel_going_while_the_low_one_waits) {
   net.sinks[1].blocked = true;
   std::uint64_t low = 0;
   for (std::uint64_t high = 0; high < 1000; ++high) {
-    while (net.send(0, 1, Channel::Low, low) == SendResult::Sent) ++low;
-    ASSERT_EQ(net.send(0, 1, Channel::High, high), SendResult::Sent);
+    while (net.send(0, 1, VirtualChannel::Low, low) == SendResult::Sent) ++low;
+    ASSERT_EQ(net.send(0, 1, VirtualChannel::High, high), SendResult::Sent);
     net.step();
     net.step();
   }
@@ -180,7 +181,7 @@ TEST(Links, keep_the_high_channel_going_while_the_low_one_waits) {
   EXPECT_EQ(net.sinks[1].next[0][0], Links::kWindow);
   net.step(50'000);
   net.step();
-  EXPECT_EQ(net.send(0, 1, Channel::Low, low), SendResult::Sent);
+  EXPECT_EQ(net.send(0, 1, VirtualChannel::Low, low), SendResult::Sent);
 }
 
 TEST(Links, go_on_when_the_word_is_lost_that_packets_were_taken_which_were_held_up) {
@@ -190,9 +191,9 @@ TEST(Links, go_on_when_the_word_is_lost_that_packets_were_taken_which_were_held_
   constexpr std::uint64_t kPackets = 20;
   net.sinks[1].limit = 0;
   for (std::uint64_t number = 0; number < kPackets; ++number) {
-    ASSERT_EQ(net.send(0, 1, Channel::Low, number), SendResult::Sent);
+    ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, number), SendResult::Sent);
   }
-  for (int i = 0; i < 1'000; ++i) net.step();  // all are there, and none is taken
+  for (int i = 0; i < 1'000; ++i) net.step();  // all have arrived, and none is taken
   net.sinks[1].limit = 5;
   for (int i = 0; i < 1'000; ++i) net.step();
   ASSERT_EQ(net.sinks[1].next[0][0], 5U);
@@ -204,7 +205,7 @@ TEST(Links, go_on_when_the_word_is_lost_that_packets_were_taken_which_were_held_
   net.network.mend(0);
   for (int i = 0; i < 10'000 && !net.links[0]->is_idle(); ++i) net.step();
   EXPECT_TRUE(net.links[0]->is_idle()) << "it asks";
-  EXPECT_EQ(net.links[0]->room(1, Channel::Low), Links::kWindow);
+  EXPECT_EQ(net.links[0]->room(1, VirtualChannel::Low), Links::kWindow);
 }
 
 TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
@@ -212,11 +213,11 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   options.nodes = 3;
   Net net(options, {10'000, 50'000, 2'000});
   net.network.cut(1);
-  ASSERT_EQ(net.send(0, 1, Channel::Low, 0), SendResult::Sent);
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 0), SendResult::Sent);
   for (int i = 0; i < 100; ++i) net.step();
   EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1});
-  EXPECT_EQ(net.send(0, 1, Channel::High, 0), SendResult::Lost);
-  ASSERT_EQ(net.send(0, 2, Channel::Low, 0), SendResult::Sent);
+  EXPECT_EQ(net.send(0, 1, VirtualChannel::High, 0), SendResult::Lost);
+  ASSERT_EQ(net.send(0, 2, VirtualChannel::Low, 0), SendResult::Sent);
   for (int i = 0; i < 10; ++i) net.step();
   EXPECT_EQ(net.sinks[2].next[0][0], 1U);
   EXPECT_TRUE(net.links[0]->is_idle());
@@ -228,17 +229,17 @@ TEST(Links, give_a_node_up_that_owes_an_answer_and_is_silent_but_not_one_that_is
   options.nodes = 3;
   Net net(options, {10'000, 50'000, 2'000});
   for (const NodeId node : {NodeId{1}, NodeId{2}}) {
-    ASSERT_EQ(net.send(0, node, Channel::Low, 0), SendResult::Sent);
+    ASSERT_EQ(net.send(0, node, VirtualChannel::Low, 0), SendResult::Sent);
     net.links[0]->expect(node, net.now);
   }
   for (int i = 0; i < 20; ++i) net.step();
-  ASSERT_EQ(net.links[0]->taken(1, Channel::Low), 1U);
-  ASSERT_EQ(net.links[0]->taken(2, Channel::Low), 1U);
+  ASSERT_EQ(net.links[0]->taken(1, VirtualChannel::Low), 1U);
+  ASSERT_EQ(net.links[0]->taken(2, VirtualChannel::Low), 1U);
   net.network.cut(1);
   for (int i = 0; i < 1'000; ++i) net.step();
   EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1})
       << "node 2 owes its answer, too, and says that it is there";
-  // Nobody is asked for what is not wanted any more.
+  // It asks no peer for packets that are no longer wanted.
   net.links[0]->expect_less(2);
   net.network.cut(2);
   for (int i = 0; i < 1'000; ++i) net.step();
@@ -249,8 +250,8 @@ TEST(Links, give_a_node_up_that_owes_an_answer_and_is_silent_but_not_one_that_is
 /// packet that is sent in a session comes once and in order, and each side hears of the end of each session.
 class Restarts final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
-  [[nodiscard]] bool ordered(NodeId, Channel channel, std::span<const std::byte> packet, std::uint8_t) override {
+  [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId, VirtualChannel channel, std::span<const std::byte> packet, std::uint8_t) override {
     std::uint64_t life = 0;
     std::uint64_t number = 0;
     EXPECT_EQ(packet.size(), 16U);
@@ -314,7 +315,7 @@ TEST(Links, begin_anew_with_a_node_that_starts_again_whatever_is_still_on_its_wa
       std::array<std::byte, 16> packet;
       std::memcpy(packet.data(), &sink.next_life, 8);
       std::memcpy(packet.data() + 8, &sink.numbers[channel], 8);
-      const SendResult result = links[node]->send(node ^ 1U, static_cast<Channel>(channel), packet, false, now);
+      const SendResult result = links[node]->send(node ^ 1U, static_cast<VirtualChannel>(channel), packet, false, now);
       if (result == SendResult::Sent) ++sink.numbers[channel];
     };
     for (int i = 0; i < 60'000; ++i) {
@@ -346,16 +347,18 @@ TEST(Links, begin_anew_with_a_node_that_starts_again_whatever_is_still_on_its_wa
   }
 }
 
-/// Frames that nobody honest sends, half of them with a good checksum.
+/// Frames that no honest node sends, half of them with a good checksum.
 TEST(Links, survive_random_frames) {
   std::mt19937_64 random(7);
   Net net({});
-  ASSERT_EQ(net.send(0, 1, Channel::Low, 0), SendResult::Sent);
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 0), SendResult::Sent);
   for (int i = 0; i < 10; ++i) net.step();
   class Any final : public PacketSink {
    public:
-    [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
-    [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte>, std::uint8_t) override { return true; }
+    [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
+    [[nodiscard]] bool ordered(NodeId, VirtualChannel, std::span<const std::byte>, std::uint8_t) override {
+      return true;
+    }
     void lost(NodeId) override {}
   } any;
   for (int i = 0; i < 100'000; ++i) {
@@ -394,7 +397,7 @@ TEST(Links, survive_random_frames) {
   // The honest node still gets through, if need be by a new session.
   std::uint64_t sent = 0;
   for (int i = 0; i < 20'000 && sent < 300; ++i) {
-    if (net.send(0, 1, Channel::High, sent) == SendResult::Sent) ++sent;
+    if (net.send(0, 1, VirtualChannel::High, sent) == SendResult::Sent) ++sent;
     net.network.set_time(net.now += 1000);
     net.links[0]->step(any, net.now);
     net.links[1]->step(any, net.now);

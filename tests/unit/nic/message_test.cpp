@@ -241,8 +241,8 @@ TEST_F(Messages, of_high_priority_pass_a_window_that_is_full_of_low_ones) {
 /// A node that takes whatever comes and never answers.
 class Silent final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
-  [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte>, std::uint8_t) override { return true; }
+  [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId, VirtualChannel, std::span<const std::byte>, std::uint8_t) override { return true; }
   void lost(NodeId) override {}
 };
 
@@ -392,7 +392,7 @@ TEST_F(Messages, whose_packets_are_nonsense_are_counted_and_forgotten) {
     std::vector<std::byte> packet(random() % 80);
     for (std::byte& byte : packet) byte = static_cast<std::byte>(random() % 4 == 0 ? random() : random() % 8);
     if (!packet.empty()) packet[0] = static_cast<std::byte>(Service::Message);
-    (void)node[1]->services.ordered(0, random() % 2 == 0 ? Channel::Low : Channel::High, packet, 0);
+    (void)node[1]->services.ordered(0, random() % 2 == 0 ? VirtualChannel::Low : VirtualChannel::High, packet, 0);
     (void)node[1]->unit.step(now);
     while (!receiver.receive().empty()) {
     }

@@ -428,7 +428,7 @@ TEST(PagedMemory, is_one_memory_for_the_interface_and_for_threads) {
   }
 }
 
-/// What was thrown away comes back as the file has it or as it was last; never as anything else.
+/// Discarded pages come back as the file has them or as they were last; never as anything else.
 TEST(PagedMemory, survives_threads_that_throw_away_move_and_unmap_parts_of_the_view) {
   constexpr std::uint64_t kPages = 256;
   const TemporaryFile file(kPages * kPageBytes);
@@ -474,7 +474,7 @@ TEST(PagedMemory, survives_threads_that_throw_away_move_and_unmap_parts_of_the_v
     const std::uint64_t page = random() % kPages;
     const std::uint64_t word = read(memory, page);
     const bool is_thrown_away = page < kPages / 2 + 3;
-    // Its own canary in the high half; and the last count, where nobody throws anything away.
+    // Its own canary in the high half; and the last count, where no page is discarded.
     if (word >> 32U != page || (!is_thrown_away && (word & 0xFFFF'FFFF) != last[page])) ++wrong;
     EXPECT_TRUE(write(memory, page, page << 32U | i));
     last[page] = i;
@@ -529,7 +529,7 @@ struct Remote {
       if (with_pager) (void)memory->step();
     }
   }
-  /// What was told, without errors.
+  /// The notifications, without errors.
   std::size_t told() {
     std::size_t count = 0;
     for (Notification notification; port->notifications.take(notification); ++count) {
@@ -567,7 +567,7 @@ TEST(UnpinnedRma, holds_a_sender_back_whose_puts_wait_for_pages_and_loses_none) 
   issue();
   remote.step(5'000, false);
   EXPECT_EQ(remote.target.rma.counters().bounced, Links::kWindow) << "as many as there is room for";
-  EXPECT_EQ(remote.origin.links.room(1, Channel::Low), 0U);
+  EXPECT_EQ(remote.origin.links.room(1, VirtualChannel::Low), 0U);
   EXPECT_EQ(remote.told(), 0U);
   EXPECT_EQ(remote.memory->counters().fetched, 0U);
   std::size_t told = 0;

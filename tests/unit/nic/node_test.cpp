@@ -394,7 +394,7 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
   put.modifiers = kAcknowledge;
   EXPECT_EQ(issue(*client, put), Error::TargetWindow);  // it may only read
 
-  // One that it may not, and one that is not there, look the same.
+  // A ring it may not open and one that does not exist look the same.
   const Result<AttachedFeed> secret = client->attach("secret");
   const Result<AttachedFeed> none = client->attach("none");
   ASSERT_FALSE(secret || none);
@@ -879,7 +879,7 @@ TEST_F(Clients, of_several_decoder_threads_keep_the_order_of_each_channel_in_one
   for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (std::uint64_t number = 0; number < kEach;) {
-        // What is under way fits into the mailbox: none is dropped.
+        // Messages under way fit into the mailbox: none is dropped.
         const std::array<std::uint64_t, 2> tick = {thread, number};
         if (number > taken / kThreads + 12) {
           std::this_thread::yield();
@@ -963,7 +963,7 @@ TEST_F(Clients, with_a_low_ring_that_is_stuck_still_send_high) {
 
 constexpr std::size_t kResident = 32 * kPageBytes;
 
-/// A file without a name, in memory, each word of which says where it stands.
+/// A file without a name, in memory, each word of which holds its own position.
 class NumberedFile {
  public:
   explicit NumberedFile(std::size_t pages) : file_(::memfd_create("numbered", MFD_CLOEXEC)) {
@@ -994,13 +994,13 @@ class UnpinnedClients : public Clients {
     options.entitlements[0].unpinned_bytes = 64U << 20U;
     options.entitlements[0].resident_bytes = kResident;
   }
-  /// Whoever waits for a page, and for a processor, is not lost.
+  /// A node that waits for a page, and for a processor, is not lost.
   static NodeOptions patient() {
     NodeOptions how;
     how.link.silence_ns = 20'000'000'000;
     return how;
   }
-  /// Waits until memory of clients that are gone was given back.
+  /// Waits until memory of clients that have exited was given back.
   static bool is_given_back(Host& host) {
     for (int i = 0; i < 10'000; ++i) {
       host.stop();
@@ -1052,7 +1052,7 @@ TEST_F(UnpinnedClients, read_a_file_of_many_times_what_may_be_here) {
   EXPECT_GE(use.fetched, 2 * kPages - 64);
   EXPECT_GE(use.evicted, use.fetched - kResident / kPageBytes);
   EXPECT_EQ(use.failures, 0U);
-  // It dies: all of it is given back, and others are told.
+  // It dies: all of it is given back, and others are notified.
   host.start();
   owner.reset();
   ASSERT_TRUE(is_given_back(host));
@@ -1084,7 +1084,7 @@ TEST_F(UnpinnedClients, have_all_changes_in_the_file_when_the_memory_is_gone) {
     ASSERT_EQ(file.read_word(page), page % 2 == 0 ? 7'000'000 + page : NumberedFile::word_at(page, 0)) << page;
   }
   EXPECT_GE(host.broker->paging().written, kPages / 2);
-  // The window is gone, and there is room for another file.
+  // The window is closed, and there is room for another file.
   host.start();
   Command put = transfer(Operation::ImmediatePut, *owner, window.value());
   EXPECT_NE(issue(*writer, put), Error::None);
@@ -1158,7 +1158,7 @@ TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
   EXPECT_EQ(share(appending.get(), kPageBytes, Access::Read), "");
   const os::Descriptor named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (const auto shared = client->share_file(named.get(), kPageBytes, 16 * kPageBytes, Access::Read)) {
-    // It cannot be read: who tries is told so.
+    // It cannot be read: a reader gets an error.
     const auto window = client->open_window(shared.value(), kPageBytes, Access::Read);
     ASSERT_TRUE(window) << window.message();
     auto into = client->share(kPageBytes, Access::ReadWrite);

@@ -118,7 +118,7 @@ TEST_F(Parts, of_a_message_that_its_sender_aborts_reach_the_receiver_as_erroneou
 TEST_F(Parts, that_do_not_come_in_time_end_their_message_and_both_are_told) {
   send_part(1, 0);
   send_part(1, 3);
-  send_part(9, 2);  // nobody learns for whom this was
+  send_part(9, 2);  // no port learns for whom this was
   run(20'000);      // no other command gives the occasion
   EXPECT_EQ(received(), Tags{});
   EXPECT_EQ(mailbox->erroneous(), 1U);
@@ -152,7 +152,7 @@ TEST_F(Parts, of_a_port_that_is_closed_in_the_middle_reach_the_receiver_as_erron
 }
 
 TEST_F(Parts, to_a_node_that_takes_nothing_wait_and_lose_none_of_what_stands_behind) {
-  // More cut messages than a window has places, while the other node stands still.
+  // More cut messages than a window has places, while the other node is stopped.
   std::size_t cut = 0;
   std::size_t whole = 0;
   for (int round = 0; round < 60; ++round) {

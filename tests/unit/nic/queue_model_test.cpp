@@ -3,7 +3,7 @@
 //
 // Memory is that of tests/lib/model_check. A thread is run from its beginning, with the values that it has loaded so
 // far, up to its next access: so a state can be copied, and is met once. What a load from the future would show is
-// checked as a race: who stores into a slot must know that it has been read.
+// checked as a race: a producer that stores into a slot must know that it has been read.
 
 #include "host/nic/queue/queue_protocol.hpp"
 

@@ -138,13 +138,13 @@ class Feed {
   std::uint32_t sequence_ = 0;
 };
 
-/// Nodes on a network; whoever lives on them is stepped in `each`.
+/// Nodes on a network; their publishers and subscribers are stepped in `each`.
 class Net {
  public:
   explicit Net(std::size_t nodes, nic::ModelOptions options = {}) : network_(with(options, nodes)), nodes_(nodes) {
     for (std::size_t i = 0; i < nodes; ++i) restart(static_cast<nic::NodeId>(i));
   }
-  /// A node that knows nothing of the one before it. Who lived there must be gone.
+  /// A node that knows nothing of the one before it. Its publishers and subscribers must have been destroyed.
   void restart(nic::NodeId id) {
     nic::NodeOptions how;
     how.ports = 32;

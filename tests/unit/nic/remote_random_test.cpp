@@ -14,7 +14,7 @@ namespace stopbit::remote::remote_random_test {
 constexpr std::uint64_t kSlots = 2048;
 constexpr nic::NodeId kNodes = 4;
 
-/// What was published, by sequence number.
+/// The published records, by sequence number.
 struct Published {
   Record words;
   std::uint32_t security = 0;
@@ -100,7 +100,7 @@ class Watched {
     has_loss_ = false;
     ++taken_;
   }
-  /// Records that fit, behind `from` and before `to`.
+  /// Records that fit, after `from` and before `to`.
   [[nodiscard]] std::uint64_t count_between(std::uint32_t from, std::uint32_t to) const {
     std::uint64_t count = 0;
     for (auto at = all_.upper_bound(from); at != all_.end() && at->first < to; ++at) count += wish_.fits(at->second);
@@ -175,7 +175,7 @@ void run(std::uint64_t seed, bool is_near) {
     if (dice < 300) {
       publish(random() % 6);
     } else if (dice < 303) {
-      publish(random() % 2000);  // nobody can keep up with this
+      publish(random() % 2000);  // no subscriber can keep up with this
     } else if (dice < 311 && watched.size() < 5) {
       Wish wish;
       if (random() % 3 == 0) wish.security = static_cast<std::uint32_t>(random() % 8);

@@ -83,7 +83,7 @@ class Remote : public ::testing::Test {
   void run(int steps) {
     for (int i = 0; i < steps; ++i) step();
   }
-  /// Until the subscriber's ring has so many records.
+  /// Until the subscriber's ring has this number of records.
   void until_records(const Subscriber& one, std::uint64_t records) {
     until([&] { return one.counters().records >= records; }, "records");
   }
@@ -394,7 +394,7 @@ TEST_F(RemoteFar, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
   const SubscriberCounters& counters = here.counters();
   EXPECT_GT(counters.lost, 0U);
   EXPECT_EQ(counters.lost, publisher->status().at(0).lost);
-  // Each record has come or was told to be lost, once; the events that tell it are records, too.
+  // Each record has come or was reported lost, once; the events that report it are records, too.
   const std::uint64_t events = publisher->status().at(0).records + counters.lost - feed.writer->records();
   EXPECT_GE(events, 1U);
   EXPECT_EQ(counters.records - events + counters.lost, feed.writer->records());
@@ -418,7 +418,7 @@ TEST_F(RemoteFar, who_loses_its_publisher_goes_on_where_it_was) {
   PublisherOptions how;
   how.rings.push_back({"cme", source.get(), token});
   // The port comes back when all others were used once.
-  std::vector<std::unique_ptr<Port>> others;
+  std::vector<std::unique_ptr<NodePort>> others;
   for (int i = 0; i < 64 && !publisher; ++i) {
     Result<std::unique_ptr<Publisher>> opened = Publisher::open(net->node(0), how);
     ASSERT_TRUE(opened.ok());
@@ -450,7 +450,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   run(10);
   ASSERT_EQ(testing::why(here.move_to(net->node(2))), "");
   net->mend(1);
-  net->restart(1);  // the one so far is gone
+  net->restart(1);  // the old node is lost
   until([&] { return here.counters().sessions == 2 && here.state() == SubscriberState::Live; }, "it is back");
   feed.tick(1000);
   until_records(here, 61);
@@ -458,7 +458,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   EXPECT_EQ(read_all(far), read_all(near)) << "no record twice, none missing";
   EXPECT_EQ(here.counters().fetched, 30U);
   EXPECT_EQ(here.counters().lost, 0U);
-  // What is not there any more is told.
+  // Records that are no longer available are reported.
   net->cut(2);
   for (std::uint32_t i = 0; i < 2 * kRingSlots; ++i) feed.tick(i);
   ASSERT_EQ(testing::why(here.move_to(net->node(1))), "");
@@ -500,7 +500,7 @@ TEST_F(RemoteFar, a_subscriber_that_is_gone_without_a_word_is_found_by_its_windo
   start();
   Subscriber& here = subscribe(1, options(name));
   until_live(here);
-  // As if its process were killed: its node closes the port, and nobody says anything.
+  // As if its process were killed: its node closes the port, and sends no farewell.
   net->node(1).close_port(0);
   until([&] { return publisher->status().empty(); }, "it is forgotten");
   const auto report = std::ranges::find_if(
@@ -587,7 +587,7 @@ TEST_P(RemoteBoth, a_reader_that_is_waited_for_stops_the_writer_and_loses_nothin
   until(
       [&] { return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionState::Waiting; },
       "the publisher waits");
-  run(120'000);  // 1.2 s: the reader takes nothing, but is there
+  run(120'000);  // 1.2 s: the reader takes nothing, but is alive
   ASSERT_EQ(publisher->status().size(), 1U);
   EXPECT_EQ(publisher->status().at(0).state, SubscriptionState::Waiting);
   // Half of the ring, and what was sent beside.
@@ -729,7 +729,7 @@ TEST_P(RemoteLossless, goes_on_exactly_where_it_was_when_its_publisher_stood_sti
     write(writer, 400);
     until_beaten(
         writer, [&] { return here.counters().records == written; }, "all is here");
-    // As SIGSTOP does: neither its node nor the publisher is stepped, longer than anybody's patience.
+    // As SIGSTOP does: neither its node nor the publisher is stepped, longer than the patience of either.
     net->cut(0);
     std::unique_ptr<Publisher> stopped = std::move(publisher);
     write(writer, 100);
@@ -766,7 +766,7 @@ TEST_P(RemoteLossless, goes_on_exactly_where_it_was_when_it_stood_still_itself) 
   write(writer, 100);
   until_beaten(
       writer, [&] { return here.counters().records == written; }, "all is here");
-  // Some records are under way when it stops, and the ring fills up behind them.
+  // Some records are under way when it stops, and the ring fills up after them.
   write(writer, 300);
   for (int i = 0; i < 3; ++i) {
     net->step();
@@ -801,7 +801,7 @@ TEST_P(RemoteLossless, is_told_what_it_lacks_when_its_publisher_ends) {
   wanted.records_read = read;
   Subscriber& here = subscribe_lossless(writer, wanted);
   fill(writer);
-  run(20'000);  // nobody reads: what comes here is half of a ring
+  run(20'000);  // without a reader: what comes here is half of a ring
   ring::Reader reader = reader_of(name.get());
   publisher.reset();
   until([&] { return here.state() == SubscriberState::Refused; }, "told");
@@ -872,7 +872,7 @@ TEST_F(RemoteFar, a_publisher_that_starts_again_is_met_again) {
   ring::Reader far = reader_of(name.get());
   for (std::uint32_t i = 0; i < 20; ++i) feed.tick(i);
   until_records(here, 20);
-  // Its process is killed: nobody says anything.
+  // Its process is killed and sends no farewell.
   net->cut(0);
   publisher.reset();
   net->restart(0);
@@ -904,7 +904,7 @@ TEST_F(RemoteNear, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
   Subscriber& here = subscribe(1, options(name));
   until_live(here);
   ring::Reader reader = reader_of(name.get());
-  for (std::uint32_t i = 0; i < 5000; ++i) feed.tick(i, std::string(i % 60, 'a'));  // nobody steps
+  for (std::uint32_t i = 0; i < 5000; ++i) feed.tick(i, std::string(i % 60, 'a'));  // no node is stepped
   until([&] { return publisher->status().at(0).behind == 0; }, "it has caught up");
   run(10'000);
   EXPECT_GT(here.counters().lost, 4000U);
@@ -1078,7 +1078,7 @@ TEST_F(RemoteNearLossless, a_subscriber_that_lies_gets_no_more_and_keeps_nobody_
   how.stuck_ns = 100'000'000;
   start(2, {}, how);
   ring::Writer writer = make_writer();
-  auto port = Port::open(net->node(1), 0);
+  auto port = NodePort::open(net->node(1), 0);
   ASSERT_TRUE(port);
   Subscribe request;
   request.session = 7;
@@ -1236,7 +1236,7 @@ TEST_F(RemoteNear, names_that_are_not_the_subscribers_are_not_taken) {
   PublisherOptions how;
   how.reserved = {reserved.get()};
   start(2, {}, how);
-  { const Feed ended(old.get()); }  // a ring that somebody has left, with records of its own
+  { const Feed ended(old.get()); }  // an abandoned ring, with records of its own
   const auto is_refused = [&](const std::string& name) {
     SubscriberOptions wanted = options(mine);
     wanted.name = name;
@@ -1289,7 +1289,7 @@ TEST_F(RemoteNear, a_ring_that_was_left_by_a_far_subscriber_makes_room_for_a_nea
   until_live(subscribe(1, options(name)));
 }
 
-// Who may subscribe, and how much.
+// Admission: the subscribers and their limits.
 
 nic::HostAddress host(std::uint8_t last) {
   nic::HostAddress address;
@@ -1369,7 +1369,7 @@ TEST_F(Remote, an_address_that_asks_too_often_waits_and_others_do_not_notice) {
   net->network().set_address(1, host(1));
   net->network().set_address(2, host(2));
   // A port that asks for rings that are not there, without end.
-  auto port = Port::open(net->node(1), 0);
+  auto port = NodePort::open(net->node(1), 0);
   ASSERT_TRUE(port);
   Subscribe request;
   request.ring = "none";
@@ -1410,7 +1410,7 @@ TEST_F(Remote, waiting_is_for_those_whom_the_ring_lets) {
   EXPECT_EQ(one.refusal(), Refusal::Waiting);
   EXPECT_EQ(made.value().seated(), 0U);
   RingName other;
-  until_live(subscribe(1, options(other)));  // one that waits for nothing
+  until_live(subscribe(1, options(other)));  // a subscriber that waits for nothing
 }
 
 TEST_F(Remote, a_subscriber_that_takes_nothing_is_detached_after_its_time) {
@@ -1425,7 +1425,7 @@ TEST_F(Remote, a_subscriber_that_takes_nothing_is_detached_after_its_time) {
   Subscriber& awake = subscribe(2, options(awake_name));
   until_live(here);
   until_live(awake);
-  run(30'000);  // 0.3 s without records: nobody has to take anything
+  run(30'000);  // 0.3 s without records: no reader has to take anything
   EXPECT_EQ(publisher->status().size(), 2U);
   std::unique_ptr<Subscriber> asleep = std::move(subscribers.front());
   const std::uint64_t asleep_since_ns = net->now();
@@ -1466,7 +1466,7 @@ TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
   const std::uint64_t bytes = (publisher->status()[0].slots - slots_before) * record::kSlotBytes;
   EXPECT_TRUE(was_slowed);
   EXPECT_GE(bytes, published.bytes_per_second * 2 / 10);
-  EXPECT_LE(bytes, published.bytes_per_second * 55 / 100);  // a tenth of a second is there at once
+  EXPECT_LE(bytes, published.bytes_per_second * 55 / 100);  // the allowance of a tenth of a second is available at once
   // It catches up: nothing was lost in a ring of this size.
   until_records(here, feed.writer->records());
   EXPECT_EQ(here.counters().lost, 0U);
@@ -1506,7 +1506,7 @@ TEST_P(RemoteBoth, who_may_still_have_its_ring_does_not_notice_that_others_may_n
                "of node 2 at 10.0.0.2 is no longer subscribed to 'cme': the subscriber's address is not allowed") !=
            line.npos;
   }));
-  // Who stays has all of it, in one session, and others come by what holds now.
+  // A subscriber that stays has all of it, in one session; new ones get the present limits.
   feed.tick(2);
   until_records(stays, 2);
   EXPECT_EQ(stays.counters().sessions, 1U);
@@ -1553,7 +1553,7 @@ TEST_P(RemoteBoth, other_limits_hold_for_those_who_are_there) {
   EXPECT_GE(bytes_in_400_ms(), 1'000'000U);
   PublishedRing slow = {.name = "cme", .ring = source.get(), .token = token, .bytes_per_second = 1'000'000};
   publisher->republish({slow});
-  EXPECT_LE(bytes_in_400_ms(), 550'000U);  // a tenth of a second is there at once
+  EXPECT_LE(bytes_in_400_ms(), 550'000U);  // the allowance of a tenth of a second is available at once
   slow.bytes_per_second = 0;
   publisher->republish({slow});
   until_records(here, feed.writer->records());

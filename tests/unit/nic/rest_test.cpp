@@ -41,7 +41,7 @@ class Resting : public ::testing::Test {
     port.queue.emplace(port.memory.page());
     return port;
   }
-  /// Until nobody has asked for anything for long enough.
+  /// Until no port has issued a command for long enough.
   void rest() {
     for (std::size_t i = 0; i < 2 * kPorts; ++i) step(kRestNs);
   }
@@ -55,7 +55,7 @@ class Resting : public ::testing::Test {
     std::memcpy(reinterpret_cast<std::byte*>(&command) + kPayloadAt, &from, sizeof(from));
     return ports_[from].queue->insert({&command, 1}).accepted == 1;
   }
-  /// Who has sent what is there now.
+  /// The senders of the messages that have arrived.
   std::vector<std::size_t> received() {
     std::vector<std::size_t> senders;
     std::array<std::byte, kMaxMessageBytes> into;

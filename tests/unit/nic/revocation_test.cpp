@@ -23,7 +23,7 @@ constexpr std::byte kSecret{0xEE};
 struct Moment {
   Operation operation = Operation::Put;
   bool is_at_origin = true;   ///< Whose pages are revoked.
-  bool is_same_port = false;  ///< Who gets them then, at the same addresses.
+  bool is_same_port = false;  ///< The next owner, at the same addresses.
   std::uint64_t seed = 0;     ///< 0: nothing goes wrong on the way.
   unsigned step = 0;
 };

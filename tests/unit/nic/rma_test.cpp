@@ -68,7 +68,7 @@ Command command_of(Operation operation, const WindowName& window) {
   return command;
 }
 
-/// In the moment in which it is told of a put, its bytes are there: by a notification, by an event, or by a word behind
+/// When a port learns of a put, the bytes are in place: by a notification, by an event, or by a word after
 /// it. The network overtakes, and some early packets come before others, which is counted.
 TEST(Rma, tells_of_no_data_before_they_are_there) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -249,7 +249,7 @@ TEST(Rma, tells_that_the_route_is_broken_when_the_target_dies_while_it_answers_a
   get.length = kPages * kPageBytes;
   get.modifiers = kNotifyCompleter;
   ASSERT_EQ(pair.from->queue.insert({&get, 1}).reply, Reply::NoError);
-  while (pair.origin.links.taken(1, Channel::Low) == 0) {
+  while (pair.origin.links.taken(1, VirtualChannel::Low) == 0) {
     pair.step();
     ASSERT_LT(pair.now, 1'000'000U) << "the request is not acknowledged";
   }
@@ -295,8 +295,8 @@ TEST(Rma, survives_random_packets_and_writes_nothing_for_them) {
     if (packet.size() >= sizeof(header)) std::memcpy(packet.data(), &header, sizeof(header));
     if (packet.empty()) continue;
     const bool is_early = random() % 2 != 0;
-    const std::uint8_t status = is_early ? pair.target.rma.early(0, Channel::Low, packet) : std::uint8_t{0};
-    const Channel channel = random() % 2 != 0 ? Channel::Low : Channel::High;
+    const std::uint8_t status = is_early ? pair.target.rma.early(0, VirtualChannel::Low, packet) : std::uint8_t{0};
+    const VirtualChannel channel = random() % 2 != 0 ? VirtualChannel::Low : VirtualChannel::High;
     (void)pair.target.rma.ordered(0, channel, packet, random() % 8 != 0 ? status : static_cast<std::uint8_t>(random()));
     if (i % 16 == 0) pair.step();
   }

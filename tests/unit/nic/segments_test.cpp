@@ -59,7 +59,7 @@ class Segments : public ::testing::TestWithParam<std::uint32_t> {
   [[nodiscard]] std::span<SegmentDescriptor> descriptors() {
     return {reinterpret_cast<SegmentDescriptor*>(list.storage.front().bytes), kPlaces};
   }
-  /// A piece of new memory of so many slots.
+  /// A new segment of `slots` slots.
   bool add(std::size_t slots) {
     const std::size_t bytes = slots * GetParam();
     regions.push_back(std::make_unique<Region>(atu, (bytes + kPageBytes - 1) / kPageBytes, Access::ReadWrite));
@@ -253,7 +253,7 @@ TEST_P(Segments, survive_a_node_that_writes_anything) {
   }
 }
 
-/// A million messages, against a queue that anybody understands.
+/// A million messages, against a simple queue.
 TEST_P(Segments, are_one_queue_whatever_their_sizes) {
   constexpr std::uint64_t kMessages = 250'000;  // for each of the four slot sizes
   std::mt19937_64 random(GetParam());

@@ -98,7 +98,7 @@ TEST_F(Shm, refuses_an_inbox_of_another_shape_of_another_kind_and_of_everyone) {
   }
   std::ofstream(path + "/net.1") << "not an inbox";
   EXPECT_FALSE(a->connect(1));
-  EXPECT_FALSE(ShmTransport::open(options(1)));  // somebody's file is left alone
+  EXPECT_FALSE(ShmTransport::open(options(1)));  // another program's file is left alone
   std::filesystem::remove(path + "/net.1");
   const auto b = open(options(1));
   ASSERT_EQ(::chmod((path + "/net.1").c_str(), 0666), 0);
@@ -112,7 +112,7 @@ TEST_F(Shm, refuses_an_inbox_of_another_shape_of_another_kind_and_of_everyone) {
   }
 }
 
-/// Its user or root has done it: the node is cut off, and nobody dies.
+/// Its user or root has done it: the node is cut off, and no process dies.
 TEST_F(Shm, survives_an_inbox_that_becomes_shorter) {
   const auto a = open(options(0));
   const auto b = open(options(1));
@@ -154,8 +154,8 @@ TEST_F(Shm, survives_any_contents_of_its_inbox) {
 /// Takes packets that are numbered, and counts.
 class Numbers final : public PacketSink {
  public:
-  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
-  [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte> packet, std::uint8_t) override {
+  [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId, VirtualChannel, std::span<const std::byte> packet, std::uint8_t) override {
     std::uint64_t number = 0;
     std::memcpy(&number, packet.data(), std::min<std::size_t>(packet.size(), 8));
     if (number != next++ || packet.size() < 8) in_order = false;
@@ -183,7 +183,7 @@ int exchange(const ShmOptions& how, std::uint64_t count) {
     for (; sent < count; ++sent) {
       std::array<std::byte, 100> packet{};
       std::memcpy(packet.data(), &sent, 8);
-      if (links.send(other, Channel::Low, packet, false, now) != SendResult::Sent) break;
+      if (links.send(other, VirtualChannel::Low, packet, false, now) != SendResult::Sent) break;
     }
     if (links.step(numbers, now) == 0) ::usleep(50);
     if (numbers.is_lost || !numbers.in_order) return 3;

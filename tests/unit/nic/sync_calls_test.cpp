@@ -211,7 +211,7 @@ TEST_P(Calls, of_a_lock_let_one_in_at_a_time_and_end_when_their_time_is_over) {
     threads.emplace_back([&, i] {
       SyncLock mine(*seats[i]->port, *objects[0], static_cast<MemberId>(i + 1), seats[i]->member_words(0), patience);
       for (int round = 0; round < kRounds; ++round) {
-        // Now and then somebody has no time, and goes on later.
+        // Now and then a member is delayed and goes on later.
         bool has = false;
         for (const auto end = Clock::now() + kLimit; !has && Clock::now() < end;) {
           has = mine.acquire(round % 8 == 3 ? 1us : std::chrono::nanoseconds(kLimit));
@@ -291,7 +291,7 @@ TEST_P(Calls, of_who_leaves_before_its_turn_hold_nobody_up) {
   EXPECT_EQ(leaver->core().state(), LockCore::State::Idle);
   EXPECT_TRUE(leaver->leave(kLimit)) << "it is out already";
   ASSERT_TRUE(holder->release(kLimit)) << "it never lost the lock";
-  // A wait queue; then the first one leaves, and nobody waits for it.
+  // A wait queue; then the first one leaves, and no member waits for it.
   EXPECT_FALSE(leaver_queue->wait(20ms));
   ASSERT_TRUE(leaver_queue->leave(kLimit));
   for (const auto end = Clock::now() + kLimit; !has_woken && Clock::now() < end;) {
@@ -299,7 +299,7 @@ TEST_P(Calls, of_who_leaves_before_its_turn_hold_nobody_up) {
     ::usleep(1000);
   }
   last.join();
-  // Who left may come again; and one whose turn it is gives the lock back.
+  // A member that left may come again; one whose turn it is gives the lock back.
   ASSERT_TRUE(leaver->acquire(kLimit));
   ASSERT_TRUE(leaver->leave(kLimit));
   ASSERT_TRUE(holder->acquire(kLimit));
@@ -313,7 +313,7 @@ TEST_P(Calls, whose_answer_was_dropped_end) {
   Seat& seat = *seats[1];
   SyncLock lock(*seat.port, *objects[0], MemberId{2}, seat.member_words(0), patience);
   SyncQueue semaphore(*seat.port, *objects[1], MemberId{2}, seat.member_words(1), SyncQueue::Kind::Semaphore, patience);
-  // What was asked is under way while the port's notifications fill its ring.
+  // A request is under way while the port's notifications fill its ring.
   const auto drop_answer_of = [&](SyncUser& user, const auto& start) {
     const std::uint64_t before = seat.client->notifications().dropped();
     cluster->pause();
@@ -402,12 +402,12 @@ TEST_P(Calls, of_a_semaphore_go_on_when_one_that_waits_dies) {
   waiting.join();
 }
 
-/// What a call costs where nobody else wants anything: one command to the home, which answers it.
+/// Cost of a call without contention: one command to the home, which answers it.
 TEST_P(Calls, that_need_not_wait_are_one_command_each) {
   seat(2);
   object();
   object(3);
-  const SyncPatience unhurried{20us, kLimit};  // who looks around sends more
+  const SyncPatience unhurried{20us, kLimit};  // a member that looks around sends more
   Seat& mine = *seats[1];
   SyncLock lock(*mine.port, *objects[0], MemberId{2}, mine.member_words(0), unhurried);
   SyncQueue semaphore(*mine.port, *objects[1], MemberId{2}, mine.member_words(1), SyncQueue::Kind::Semaphore,
@@ -440,7 +440,7 @@ TEST_P(Calls, believe_no_answer_that_another_port_made_up) {
   made_up.target_node = seats[1]->client->node();
   made_up.target_vpid = seats[1]->client->vpid();
   made_up.tag = std::uint64_t{0x53594E43} << 32U | 1;  // of the first command of the first user of a port
-  made_up.address = to_word(SyncState{});              // nobody has it
+  made_up.address = to_word(SyncState{});              // held by no member
   ASSERT_EQ(stranger.client->queue(CommandRing::Transfer).insert({&made_up, 1}).reply, Reply::NoError);
   Notification told;
   for (const auto end = Clock::now() + kLimit; !stranger.client->notifications().take(told) && Clock::now() < end;) {
@@ -537,7 +537,7 @@ TEST_P(Calls, of_a_barrier_let_nobody_through_before_all_have_come) {
       Barrier mine = barrier(i);
       for (std::uint64_t round = 0; round < kRounds; ++round) {
         ++arrived;
-        // Now and then somebody has no time, and goes on later.
+        // Now and then a member is delayed and goes on later.
         bool is_through = round % 8 == 3 && mine.wait(1us);
         if (!is_through) {
           if (round % 8 == 3) ++hurried;
@@ -629,7 +629,7 @@ struct Board {
   SyncLock lock(*seat.port, object, static_cast<MemberId>(number + 1), seat.member_words(0), patience);
   while (!board.is_over) {
     if (!lock.acquire(kLimit)) ::_exit(2);
-    // Nobody else may be inside, but one that was killed there.
+    // No other member may be inside, except one that was killed there.
     const std::uint32_t before = board.holder.exchange(static_cast<std::uint32_t>(number + 1));
     if (before != 0 && board.children[before - 1].is_there) ++board.intruders;
     for (int i = 0; i < 200; ++i) {
@@ -689,7 +689,7 @@ TEST(CallsOfProcesses, go_on_when_processes_are_killed_wherever_they_are) {
     std::mt19937 random(1);
     for (std::size_t victim = 0; victim + 2 < Board::kChildren; ++victim) {
       ::usleep(static_cast<useconds_t>(random() % 20'000));
-      board.children[victim].is_there = false;  // what it leaves behind is no intrusion
+      board.children[victim].is_there = false;  // its remains are no intrusion
       ASSERT_EQ(::kill(children[victim], SIGKILL), 0);
       EXPECT_TRUE(all_go_on(victim + 1)) << victim;
     }

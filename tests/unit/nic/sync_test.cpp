@@ -87,7 +87,7 @@ TEST(SyncModel, a_queue_bears_members_that_leave_and_lost_answers) {
   expect_sound<QueueCore>("semaphore, 1 answer lost", with(semaphore_of(1, {"ws", "ws", "ws"}, 0, 0), 1, 0));
 }
 
-// What the model is there to find.
+// The faults that the model must find.
 
 TEST(SyncModel, finds_the_wake_up_that_the_rules_as_printed_leave_over) {
   EXPECT_NE(explore<QueueCore>(queue_of({"w", "w", "ssss"}), Fault::RulesAsPrinted).failure, "");

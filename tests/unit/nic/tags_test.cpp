@@ -19,7 +19,7 @@ class Collector final : public TagSink {
   std::vector<Match> found;
 };
 
-/// What is meant, in as few words as possible, and without limits.
+/// A reference model, as short as possible and without limits.
 struct Naive {
   void post(const TagReceive& receive) {
     for (auto record = records.begin(); record != records.end();) {
@@ -61,7 +61,7 @@ struct Load {
   TagOptions options;
   unsigned masks = 6;      ///< Kinds of masks in use.
   unsigned values = 40;    ///< Different values of each field: the fewer, the more matches.
-  unsigned receives = 40;  ///< Up to so many at once.
+  unsigned receives = 40;  ///< Greatest number at once.
 };
 
 TagCounters compare(const Load& run, std::uint64_t seed) {

@@ -56,7 +56,7 @@ TEST(WindowModel, keeps_its_promises_in_random_runs) {
   EXPECT_GT(whole.work, 10'000U);
 }
 
-// What the model is there to find.
+// The faults that the model must find.
 
 struct Broken {
   Fault fault;

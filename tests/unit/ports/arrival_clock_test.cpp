@@ -57,7 +57,7 @@ TEST(ArrivalClock, says_that_it_knows_nothing_of_a_stamp_that_is_impossible) {
   Stepped stepped(37 * 1'000'000'000LL);
   stepped.read(3 * kSecond, false);
   EXPECT_EQ(stepped.error(2 * kSecond, false), 0 + 25) << "half of what the readings are apart";
-  // As after two steps between two receive calls, of which nobody saw the first.
+  // As after two steps between two receive calls, of which the first was not observed.
   EXPECT_EQ(stepped.error(2 * kSecond, true), static_cast<std::int64_t>(kSecond) + 50) << "now";
   EXPECT_TRUE(stepped.mapped.is_clamped);
   EXPECT_EQ(stepped.source.last_ns, kBegin + 2 * kSecond + 25);

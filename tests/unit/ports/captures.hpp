@@ -13,7 +13,7 @@
 /// Builds capture files in memory, byte by byte.
 namespace stopbit::ingest::testing {
 
-/// An open file in memory that holds `content`; the caller or who it is given to closes it.
+/// An open file in memory that holds `content`; the caller or the function it is passed to closes it.
 inline int memory_file(std::string_view content) {
   const int descriptor = ::memfd_create("capture", MFD_CLOEXEC);
   if (descriptor < 0) throw std::runtime_error("memfd_create");

@@ -60,8 +60,8 @@ std::string text_of(const Arrival& arrival) {
   return {reinterpret_cast<const char*>(arrival.payload.data()), arrival.payload.size()};
 }
 
-/// Polls until so many datagrams have come, however slow this machine is, and a little longer: what comes then is too
-/// much. @returns the payloads by destination.
+/// Polls until `expected` datagrams have come, however slow this machine is, and a little longer: what comes then is
+/// too much. @returns the payloads by destination.
 std::map<std::string, std::vector<std::string>> drain(Port& port, std::size_t expected,
                                                       std::vector<Arrival>* arrivals = nullptr) {
   using Clock = std::chrono::steady_clock;

@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "host/os/clock.hpp"
 #include "host/ports/out/socket/udp_sender.hpp"
 #include "tests/lib/veth.hpp"
 
@@ -22,20 +23,14 @@ using testing::Veth;
 constexpr net::Endpoint kLineA = {0xEF010101, 30'001};
 constexpr net::Endpoint kLineB = {0xEF010201, 30'101};
 
-std::uint64_t wall_clock_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count());
-}
-
 /// Text of the datagrams that have come, by destination.
 struct Received {
   std::map<std::string, std::vector<std::string>> payloads;
   std::vector<Arrival> arrivals;  ///< Without their payloads.
 };
 
-/// Polls until so many datagrams have come, however slow this machine is, and a little longer: what comes then is too
-/// much. With what the kernel has dropped counted as come, if that is asked for.
+/// Polls until `expected` datagrams have come, however slow this machine is, and a little longer: what comes then is
+/// too much. With what the kernel has dropped counted as come, if the caller wants that.
 Received drain(Port& port, std::size_t expected, bool count_drops = false) {
   using Clock = std::chrono::steady_clock;
   Received received;
@@ -108,10 +103,19 @@ class SocketPort : public ::testing::Test {
 };
 
 TEST_F(SocketPort, hands_out_what_the_groups_got_with_its_addresses_and_kernel_times) {
+  // The kernel begins to stamp some time after the first socket asks for it, in a worker.
+  const auto first = open();
+  join(*first, kLineB, Veth::kSenderAddress);
+  for (auto quality = record::TimeQuality::Poll; quality != record::TimeQuality::Kernel;) {
+    send({{kLineB, "stamped?"}});
+    const Received stamped = drain(*first, 1);
+    ASSERT_FALSE(stamped.arrivals.empty());
+    quality = stamped.arrivals.back().time_quality;
+  }
   const auto port = open();
   join(*port, kLineA, Veth::kSenderAddress);
   join(*port, kLineB, Veth::kSenderAddress);
-  const std::uint64_t before = wall_clock_ns();
+  const std::uint64_t before = os::wall_clock_ns();
   send({{kLineA, "one"}, {kLineB, "one"}, {kLineA, "two"}, {kLineB, ""}});
   const Received received = drain(*port, 4);
   EXPECT_EQ(received.payloads.at("239.1.1.1:30001"), (std::vector<std::string>{"one", "two"}));
@@ -120,7 +124,7 @@ TEST_F(SocketPort, hands_out_what_the_groups_got_with_its_addresses_and_kernel_t
     EXPECT_EQ(net::to_text(arrival.source), "10.9.0.1:20000");
     EXPECT_EQ(arrival.time_quality, record::TimeQuality::Kernel);
     EXPECT_GE(arrival.arrival_ns, before);
-    EXPECT_LE(arrival.arrival_ns, wall_clock_ns());
+    EXPECT_LE(arrival.arrival_ns, os::wall_clock_ns());
   }
   const PortCounters& counters = port->counters();
   EXPECT_EQ(counters.frames.value(), 4U);

@@ -23,9 +23,9 @@ class Fix : public testing::Test {
   }
 
   /// Template 0 is a field of that type in word 0, with tag 9.
-  Node& one_field(FieldType type, std::string_view name = "F") {
+  SchemaNode& one_field(FieldType type, std::string_view name = "F") {
     const std::uint16_t root = maker_.block(BlockKind::Root, 2);
-    Node* field = nullptr;
+    SchemaNode* field = nullptr;
     maker_.make_template("T", 1, root, [&] { field = &maker_.field(name, type, root, 0); });
     field->id = 9;
     return *field;

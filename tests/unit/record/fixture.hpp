@@ -46,8 +46,9 @@ class ProgramMaker {
     return static_cast<std::uint16_t>(program_.templates.size() - 1);
   }
 
-  Node& field(std::string_view name, FieldType type, std::uint16_t block, std::uint8_t word, bool optional = false) {
-    Node node;
+  SchemaNode& field(std::string_view name, FieldType type, std::uint16_t block, std::uint8_t word,
+                    bool optional = false) {
+    SchemaNode node;
     node.type = type;
     node.block = block;
     node.word = word;
@@ -55,8 +56,8 @@ class ProgramMaker {
     return add(name, node);
   }
 
-  Node& constant(std::string_view name, FieldType type, std::uint64_t value, std::uint64_t second = 0) {
-    Node node;
+  SchemaNode& constant(std::string_view name, FieldType type, std::uint64_t value, std::uint64_t second = 0) {
+    SchemaNode node;
     node.type = type;
     node.constant = true;
     node.constant_index = static_cast<std::uint16_t>(program_.constants.size());
@@ -65,8 +66,8 @@ class ProgramMaker {
     return add(name, node);
   }
 
-  Node& constant(std::string_view name, FieldType type, std::string_view value) {
-    Node node;
+  SchemaNode& constant(std::string_view name, FieldType type, std::string_view value) {
+    SchemaNode node;
     node.type = type;
     node.constant = true;
     node.constant_index = static_cast<std::uint16_t>(program_.constants.size());
@@ -76,7 +77,7 @@ class ProgramMaker {
     return add(name, node);
   }
 
-  Node& elements(Node& node, const std::vector<std::string>& names) {
+  SchemaNode& elements(SchemaNode& node, const std::vector<std::string>& names) {
     node.type_info = static_cast<std::uint16_t>(program_.type_infos.size());
     program_.type_infos.push_back(
         {{}, static_cast<std::uint32_t>(program_.elements.size()), static_cast<std::uint32_t>(names.size())});
@@ -88,7 +89,7 @@ class ProgramMaker {
 
   void optional_group(std::string_view name, std::uint16_t block, std::uint8_t witness,
                       const std::function<void()>& body) {
-    Node node;
+    SchemaNode node;
     node.optional = true;
     node.block = block;
     node.word = witness;
@@ -97,7 +98,7 @@ class ProgramMaker {
 
   void sequence(std::string_view name, std::uint16_t block, std::uint8_t word, std::uint16_t element_block,
                 const std::function<void()>& body, bool optional = false, std::string_view length_name = {}) {
-    Node node;
+    SchemaNode node;
     node.optional = optional;
     node.block = block;
     node.word = word;
@@ -107,7 +108,7 @@ class ProgramMaker {
   }
 
   void reference() {
-    Node node;
+    SchemaNode node;
     node.kind = NodeKind::Reference;
     add("", node);
   }
@@ -117,14 +118,14 @@ class ProgramMaker {
  private:
   [[nodiscard]] std::uint16_t node_count() const { return static_cast<std::uint16_t>(program_.nodes.size()); }
 
-  Node& add(std::string_view name, Node node) {
+  SchemaNode& add(std::string_view name, SchemaNode node) {
     node.name = text(name);
     program_.nodes.push_back(node);
     program_.nodes.back().end = node_count();
     return program_.nodes.back();
   }
 
-  void inner(NodeKind kind, std::string_view name, Node node, const std::function<void()>& body) {
+  void inner(NodeKind kind, std::string_view name, SchemaNode node, const std::function<void()>& body) {
     node.kind = kind;
     const std::size_t index = program_.nodes.size();
     add(name, node);

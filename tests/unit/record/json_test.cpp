@@ -246,7 +246,7 @@ TEST(JsonPrinter, names_template_and_field_of_an_error) {
   EXPECT_EQ(error(ErrorCode::D2, root, 2), d2 + R"("field":"S",)" + detail);
   EXPECT_EQ(error(ErrorCode::D2, root, 3), d2 + R"("field":"NoR",)" + detail);
   EXPECT_EQ(error(ErrorCode::D2, element, 0), d2 + R"("field":"In",)" + detail);
-  EXPECT_EQ(error(ErrorCode::D2, root, 4), d2 + detail);  // a witness is nobody's field
+  EXPECT_EQ(error(ErrorCode::D2, root, 4), d2 + detail);  // a witness belongs to no field
   EXPECT_EQ(error(ErrorCode::D2, root, 255), d2 + detail);
   EXPECT_EQ(error(ErrorCode::D9, kNoBlock, 255, 0xFFFF),
             R"({"error":"D9","packet":12,"offset":41,"detail":"no template has the identifier 141"})");

@@ -38,6 +38,7 @@ TEST(RecordPage, tells_every_constant) {
       STOPBIT_CONSTANT(kStringSlotBytes),
       STOPBIT_CONSTANT(kPadIndex),
       STOPBIT_CONSTANT(kEventIndex),
+      STOPBIT_CONSTANT(kMarketEventIndex),
       STOPBIT_CONSTANT(kFlagLastOfPacket),
       STOPBIT_CONSTANT(kFlagSnapshot),
       STOPBIT_CONSTANT(kFlagStale),

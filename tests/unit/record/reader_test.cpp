@@ -76,22 +76,24 @@ TEST(RecordReader, gives_every_kind_of_value_with_its_node) {
 
   struct Log : Visitor {
     explicit Log(const Schema& of) : schema(of) {}
-    void field(const Node& node, const Value& value) {
+    void field(const SchemaNode& node, const Value& value) {
       text += std::string(schema.name(node.name)) + "=";
       text += is_text(node.type) ? std::string(value.bytes) : std::to_string(value.as_signed());
       if (node.type == FieldType::Decimal) text += "e" + std::to_string(value.exponent);
       text += " ";
     }
-    void begin_group(const Node& node) { text += std::string(schema.name(node.name)) + "{ "; }
-    void end_group(const Node&) { text += "} "; }
-    void begin_sequence(const Node& node, std::uint32_t count) {
+    void begin_group(const SchemaNode& node) { text += std::string(schema.name(node.name)) + "{ "; }
+    void end_group(const SchemaNode&) { text += "} "; }
+    void begin_sequence(const SchemaNode& node, std::uint32_t count) {
       text += std::string(schema.name(node.name)) + "*" + std::to_string(count) + "[ ";
     }
-    void begin_element(const Node&, std::uint32_t index) { text += std::to_string(index) + ": "; }
-    void end_element(const Node&) { text += "; "; }
-    void end_sequence(const Node&) { text += "] "; }
-    void begin_reference(const Node&, const Template& item) { text += "<" + std::string(schema.name(item.name)) + " "; }
-    void end_reference(const Node&) { text += "> "; }
+    void begin_element(const SchemaNode&, std::uint32_t index) { text += std::to_string(index) + ": "; }
+    void end_element(const SchemaNode&) { text += "; "; }
+    void end_sequence(const SchemaNode&) { text += "] "; }
+    void begin_reference(const SchemaNode&, const Template& item) {
+      text += "<" + std::string(schema.name(item.name)) + " ";
+    }
+    void end_reference(const SchemaNode&) { text += "> "; }
     const Schema& schema;
     std::string text;
   };
@@ -356,7 +358,7 @@ TEST(RecordReader, survives_any_bytes) {
   std::string out;
   for (int round = 0; round < 20'000; ++round) {
     const std::vector<Slot>& from = below(10) == 0 ? event : good;
-    // In memory of exactly its size, so that a read behind it is seen.
+    // In memory of exactly its size, so that a read past it is seen.
     std::vector<Slot> record(from.begin(), from.end());
     for (std::uint64_t i = 1 + below(3); i > 0; --i) {
       std::uint64_t& word = record[below(record.size())].words[below(kSlotWords)];
@@ -430,7 +432,7 @@ TEST(Schema, refuses_constants_outside_their_type) {
     ProgramMaker maker;
     const std::uint16_t root = maker.block(BlockKind::Root, 0);
     maker.make_template("T", 1, root, [&] {
-      Node& node = maker.constant("C", type, value);
+      SchemaNode& node = maker.constant("C", type, value);
       if (type == FieldType::Enum || type == FieldType::Set) maker.elements(node, {"a", "b"});
     });
     return !Schema::make(maker.program()).ok();

@@ -24,7 +24,7 @@ class SequenceCheck {
     const record::HeaderView header(record[0]);
     ASSERT_FALSE(header.is_event());
     struct Find : record::Visitor {
-      void field(const Node& node, const record::Value& value) {
+      void field(const SchemaNode& node, const record::Value& value) {
         if (found || schema->name(node.name) != name) return;
         found = true;
         number = node.type == FieldType::ByteVector ? big_endian(value.bytes) : value.bits;

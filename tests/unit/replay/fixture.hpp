@@ -41,7 +41,7 @@ inline net::Framing framing(std::string_view text) {
   return result.value();
 }
 
-/// Packets from memory, and a fault behind them if there is a message.
+/// Packets from memory, and a fault after them if there is a message.
 class MemorySource final : public ingest::PacketSource {
  public:
   struct Item {

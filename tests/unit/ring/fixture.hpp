@@ -61,7 +61,7 @@ inline std::uint64_t seed_of(std::span<const record::Slot> record) {
   return seed;
 }
 
-/// A ring name of its own per test, cleaned up behind it.
+/// A ring name of its own per test, cleaned up after it.
 class RingTest : public ::testing::Test {
  protected:
   RingTest() {

@@ -1,9 +1,11 @@
 // Shared memory that is full, that its owner makes shorter, and that belongs to strangers.
 #include "host/os/shm/folder.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -27,7 +29,7 @@ using test::write_record;
 constexpr uid_t kMallory = 54'321;
 constexpr int kSkip = 77;
 
-/// What `run` says in a process of its own, whose /dev/shm is an empty one of so many bytes; empty: all is well.
+/// The result of `run` in a process of its own, whose /dev/shm is empty and of `size`; empty: no failure.
 std::string in_own_memory(const char* size, const std::function<std::string()>& run) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return "no pipe";
@@ -148,7 +150,7 @@ TEST(SharedMemoryFull, a_lossless_ring_and_counters_and_a_sign_are_errors_and_no
   }));
 }
 
-/// What is replaced goes on if there is no room for its successor.
+/// A ring goes on if there is no room for its successor.
 TEST(SharedMemoryFull, leaves_the_ring_that_is_to_be_replaced) {
   EXPECT_WELL(in_own_memory("1m", []() -> std::string {
     Result<Writer> first = Writer::create("old", small_program(), {.slot_count = 64});
@@ -212,7 +214,7 @@ TEST_F(Truncated, does_not_end_its_writer_and_the_next_ring_works) {
   ASSERT_TRUE(next) << next.message();
   write_record(next.value(), 1, 3);
   EXPECT_EQ(make_reader().poll(), Poll::Record);
-  // The same of one whose writer is gone.
+  // The same of one whose writer has exited.
   { const Writer gone = std::move(next).value(); }
   cut(0);
   Writer last = make_writer();
@@ -231,7 +233,7 @@ TEST_F(Truncated, cursor_detaches_its_reader) {
   ASSERT_TRUE(reader) << reader.message();
   while (!reader.value().take_seat().value()) writer.beat(1);
   for (const auto& file : fs::directory_iterator(readers_folder(path_))) fs::resize_file(file.path(), 0);
-  for (std::uint64_t i = 0; i < 200; ++i) write_record(writer, 4, i);  // nobody is waited for
+  for (std::uint64_t i = 0; i < 200; ++i) write_record(writer, 4, i);  // the writer waits for no reader
   EXPECT_EQ(events, (std::vector{ReaderEvent::Kind::Seated, ReaderEvent::Kind::Died}));
 }
 
@@ -325,7 +327,7 @@ TEST(Strangers, are_not_read_and_are_named) {
       }
     }
     if (counters::Reader::open("feed")) return "counters of mallory are read";
-    // Who names the user gets them.
+    // A caller that names the user gets them.
     if (!Reader::open("feed", Start::Oldest, os::Accepted(kMallory))) return "not accepted";
     ::setenv("STOPBIT_USER", "54321", 1);
     if (!Reader::open("feed") || !counters::Reader::open("feed")) return "not accepted by environment";
@@ -395,7 +397,7 @@ TEST(Strangers, leave_signs_at_our_rings_and_cannot_hide_others) {
     std::vector<SeenReader> seen;
     while (seen.empty() && ::waitpid(reader, nullptr, WNOHANG) == 0) seen = find_readers(rings);
     if (seen.size() != 1 || seen[0].name != "book" || !seen[0].is_running) return "the reader is not seen";
-    // Any number of files of strangers: some looks later they are gone, and the reader is seen as before.
+    // Any number of files of strangers: some looks later they are removed, and the reader is seen as before.
     if (as_mallory([&] {
           for (int i = 0; i < 6'000; ++i) {
             const std::string name = signs + "feed.by-x-" + std::to_string(i);
@@ -412,6 +414,27 @@ TEST(Strangers, leave_signs_at_our_rings_and_cannot_hide_others) {
     ::waitpid(reader, nullptr, 0);
     seen = find_readers(rings);  // of a reader that ended without a word
     return seen.size() == 1 && !seen[0].is_running ? "" : "the reader is not seen to be gone";
+  }));
+}
+
+std::string removed_when_looked_at;
+
+/// In place of libc's: a stranger's file can go at any moment, here it goes just before somebody looks whose it is.
+extern "C" int lstat(const char* path, struct stat* status) noexcept {
+  if (!removed_when_looked_at.empty() && removed_when_looked_at == path) ::unlink(path);
+  return ::fstatat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+TEST(Strangers, file_that_goes_while_a_reader_looks_at_it_is_no_error) {
+  EXPECT_WELL(in_own_memory("4m", []() -> std::string {
+    const Result<Writer> ring = Writer::create("feed", small_program(), {.slot_count = 64});
+    if (!ring) return ring.message();
+    const std::string taken = os::own_folder() + "/.readers/feed.by-book-" + std::to_string(::getpid());
+    std::ofstream(taken) << "squatted";
+    removed_when_looked_at = taken;
+    const Result<ReaderRegistration> sign = ReaderRegistration::create("feed", "book");
+    if (fs::exists(taken)) return "nobody looked at the file";
+    return sign ? "" : sign.message();
   }));
 }
 

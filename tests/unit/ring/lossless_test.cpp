@@ -323,7 +323,7 @@ TEST_F(LosslessRing, refuses_a_folder_that_others_may_write) {
   EXPECT_EQ(writer.message(), "'" + folder + "' must be a folder that only this user can write to");
 }
 
-/// A reader that lies about its position harms nobody but itself.
+/// A reader that lies about its position harms only itself.
 TEST_F(LosslessRing, survives_cursors_that_lie) {
   for (const std::uint64_t lie : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     events_.clear();

@@ -79,7 +79,7 @@ TEST_F(RingStress, slow_and_fast_readers_see_whole_records_only) {
   while (!os::exists(name_)) std::this_thread::yield();
   for (std::uint64_t seed = 1; seed <= kRecords; ++seed) {
     write_record(writer, slots_of(seed), seed);
-    if (seed % 16 == 0) std::this_thread::yield();  // or nobody reads anything
+    if (seed % 16 == 0) std::this_thread::yield();  // or no reader gets to run
   }
   writer.finish();
   for (std::thread& thread : threads) thread.join();

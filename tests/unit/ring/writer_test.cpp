@@ -155,7 +155,7 @@ TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone_though_a_reader_ha
     EXPECT_EQ(make_reader().epoch(), writer.epoch());
     EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer");
   }
-  // Nothing is left behind but the ring.
+  // Only the ring is left.
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   const std::string name = std::filesystem::path(path_).filename().string();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

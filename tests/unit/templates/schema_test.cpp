@@ -9,9 +9,9 @@ Program program_of(const Compiled& compiled) {
   return compiled.program.value_or(Program());
 }
 
-const Node& node_named(const Program& program, std::string_view name) {
-  static const Node none;
-  for (const Node& node : program.nodes) {
+const SchemaNode& node_named(const Program& program, std::string_view name) {
+  static const SchemaNode none;
+  for (const SchemaNode& node : program.nodes) {
     if (program.name(node.name) == name) return node;
   }
   ADD_FAILURE() << "no node " << name;
@@ -23,7 +23,8 @@ TEST(TemplateSchema, is_a_tree_in_pre_order) {
       program_of(compile_text(one_template("<uInt32 name='A'/><group name='G'><uInt32 name='B'/><sequence "
                                            "name='S'><uInt32 name='C'/></sequence></group><uInt32 name='D'/>")));
   std::string text;
-  for (const Node& node : program.nodes) text += std::string(program.name(node.name)) + std::to_string(node.end) + ' ';
+  for (const SchemaNode& node : program.nodes)
+    text += std::string(program.name(node.name)) + std::to_string(node.end) + ' ';
   EXPECT_EQ(text, "A1 G5 B3 S5 C5 D6 ");
   EXPECT_EQ(program.templates[0].first_node, 0);
   EXPECT_EQ(program.templates[0].end_node, 6);
@@ -69,7 +70,7 @@ TEST(TemplateSchema, keeps_identifiers_names_and_namespaces) {
   EXPECT_EQ(program.name(node_named(program, "A").name_space), "n");
   EXPECT_EQ(node_named(program, "G").id, 0U) << "not a number";
   EXPECT_EQ(program.name(node_named(program, "B").name_space), "m");
-  const Node& sequence = node_named(program, "S");
+  const SchemaNode& sequence = node_named(program, "S");
   EXPECT_TRUE(sequence.optional);
   EXPECT_EQ(program.name(sequence.length_name), "NoS");
   EXPECT_EQ(sequence.length_id, 268U);
@@ -79,11 +80,11 @@ TEST(TemplateSchema, holds_mandatory_constants) {
   const Program program = program_of(compile_text(one_template(
       "<string name='A'><constant value='x'/></string><decimal name='B'><constant value='-1.50'/></decimal>"
       "<string name='C' presence='optional'><constant value='x'/></string>")));
-  const Node& text = node_named(program, "A");
+  const SchemaNode& text = node_named(program, "A");
   ASSERT_TRUE(text.constant);
   EXPECT_EQ(text.word, isa::kNoWord);
   EXPECT_EQ(program.constant_bytes(program.constants[text.constant_index].bytes()), "x");
-  const Node& decimal = node_named(program, "B");
+  const SchemaNode& decimal = node_named(program, "B");
   ASSERT_TRUE(decimal.constant);
   EXPECT_EQ(static_cast<std::int64_t>(program.constants[decimal.constant_index].value), -1);
   EXPECT_EQ(static_cast<std::int64_t>(program.constants[decimal.constant_index + 1U].value), -15);
@@ -128,7 +129,7 @@ TEST(TemplateSchema, knows_the_fewest_bytes_of_an_element) {
 std::string witness_of(const std::string& before, const std::string& group) {
   const Program program =
       program_of(compile_text(one_template(before + "<group name='G' presence='optional'>" + group + "</group>")));
-  const Node& node = node_named(program, "G");
+  const SchemaNode& node = node_named(program, "G");
   return std::to_string(node.block - program.templates[0].root_block) + '/' + std::to_string(node.word);
 }
 

@@ -7,6 +7,7 @@
 
     tables = stopbit.columns("day.pcap", templates="templates.xml", framing="cme")
     prices = tables["MDIncRefresh_83/MDEntries"]["MDEntryPx"]        # a numpy array
+    tables = stopbit.columns("day")                                  # what `stopbit replay --columns day` has written
 
     for message in stopbit.ring("md"):                               # what another process writes
         ...
@@ -42,6 +43,7 @@ from typing import TYPE_CHECKING, Literal, Union
 
 from . import _core
 from ._core import Error, InputError, Program, Replay, Ring, RingError
+from ._folder import open_folder
 
 if TYPE_CHECKING:
     import numpy
@@ -152,9 +154,19 @@ def columns(
       dynamic references   "templateRef": row in the table of its template, "templateRef:template" its name
       constants       an array that holds its one value once; it cannot be written
 
+    A folder that `stopbit replay --columns` has written is opened instead of decoded, and takes no other arguments. Its
+    arrays are mapped into memory. Decimals are only mantissa and exponent; strings and byte vectors "Field:offsets",
+    "Field:lengths" and "Field:bytes"; enumerations "Field:index" and "Field:names"; sets bits and "Field:names". Rows of
+    templates also have @line, @flags and @message. Tables are "IMAGE:TABLE" if the feed has several images. "@events" has
+    numbers where the table of a capture has texts, and "kind:names". A RuntimeWarning says if a capture was cut.
+
     A field that can be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """
+    if isinstance(captures, (str, os.PathLike)) and os.path.isdir(captures) and templates is None and firmware is None:
+        if (fields, framing, reset, engine, strict, tuple(groups), limit) != (None, "none", None, None, False, (), 0):
+            raise ValueError("a folder of columns is opened as it is: give no other arguments")
+        return open_folder(os.fspath(captures))
     wish = _wish(framing, reset, engine, strict, "max", groups, limit)
     return _core.columns(_program(templates, fields, firmware), _paths(captures), wish)
 

@@ -44,7 +44,7 @@ Membership::Membership(FabricWires& wires, const FabricOptions& options, Self se
   if (is_host()) {
     node_ = 0;
     is_in_ = true;
-    set_place(places_[0], State::Member, self_.incarnation, self_.address, wires_.add(self_.address));
+    set_place(places_[0], MemberState::Member, self_.incarnation, self_.address, wires_.add(self_.address));
   } else {
     host_ = wires_.add(self_.host);
     if (host_ == kNoHandle) problem_ = "the provider cannot reach the address of node 0";
@@ -67,8 +67,8 @@ FabricHead Membership::head() const noexcept {
   return head;
 }
 
-void Membership::set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,
-                           FabricHandle handle) noexcept {
+void Membership::set_place(MemberSlot& place, MemberState state, std::uint64_t incarnation,
+                           std::span<const std::byte> address, FabricHandle handle) noexcept {
   place.state = state;
   place.incarnation = incarnation;
   place.handle = handle;
@@ -76,10 +76,10 @@ void Membership::set_place(Place& place, State state, std::uint64_t incarnation,
   std::copy(address.begin(), address.end(), place.address.begin());
 }
 
-void Membership::clear(Place& place) {
+void Membership::clear(MemberSlot& place) {
   if (place.handle != kNoHandle) wires_.remove(place.handle);
   place.handle = kNoHandle;
-  place.state = State::Free;
+  place.state = MemberState::Free;
   place.incarnation = 0;
   place.ticket = 0;
   place.told = 0;
@@ -120,11 +120,11 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     }
     return std::nullopt;
   }
-  if (head.node >= places_.size() || places_[head.node].state == State::Free) {
+  if (head.node >= places_.size() || places_[head.node].state == MemberState::Free) {
     ++counters_.strangers;
     return std::nullopt;
   }
-  Place& place = places_[head.node];
+  MemberSlot& place = places_[head.node];
   if (!is_from(source, place)) {
     ++counters_.forged;
     return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     clear(place);
     change(place);
     tell_everybody();
-  } else if (place.state == State::Member && place.handle != kNoHandle) {
+  } else if (place.state == MemberState::Member && place.handle != kNoHandle) {
     return head.node;
   } else {
     ++counters_.strangers;
@@ -165,16 +165,16 @@ void Membership::step(std::uint64_t now_ns) {
 /// A connection on which bits were lost is stuck: its reader waits for the rest of a frame of a wrong length. So a node
 /// that does not answer gets a new connection, and so does one whose address could not be added.
 void Membership::renew_silent(std::uint64_t now_ns) {
-  for (Place& place : places_) {
+  for (MemberSlot& place : places_) {
     if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 4) continue;
     const bool is_to_host = !is_host() && &place == &places_[0];
     FabricHandle& handle = is_to_host ? host_ : place.handle;
     if (handle != kNoHandle && !self_.knows_sources) continue;
     place.asked_ns = 0;
-    if (!is_to_host && place.state != State::Member) continue;
+    if (!is_to_host && place.state != MemberState::Member) continue;
     if (handle != kNoHandle) wires_.remove(handle);
     handle = wires_.add(is_to_host ? std::span<const std::byte>(self_.host) : place.where());
-    if (place.state == State::Member) place.handle = handle;
+    if (place.state == MemberState::Member) place.handle = handle;
     if (handle == kNoHandle) place.asked_ns = now_ns;  // not now: nothing else would try it again
     ++counters_.renewed;
   }
@@ -196,8 +196,8 @@ void Membership::take_join(FabricHandle source, std::span<const std::byte> frame
     return refuse(join, address, reason, now_ns);
   }
   // A node that has a slot at this address already: it asks again, or has started again at the same address.
-  const auto same = std::find_if(places_.begin(), places_.end(), [&](const Place& place) {
-    return place.state != State::Free && std::ranges::equal(place.where(), address);
+  const auto same = std::find_if(places_.begin(), places_.end(), [&](const MemberSlot& place) {
+    return place.state != MemberState::Free && std::ranges::equal(place.where(), address);
   });
   if (same != places_.end()) {
     if (same != places_.begin() && same->incarnation == join.head.incarnation) return offer(*same, now_ns);
@@ -205,7 +205,7 @@ void Membership::take_join(FabricHandle source, std::span<const std::byte> frame
       ++counters_.forged;  // it names the address of another node
       return;
     }
-    const bool was_member = same->state == State::Member;
+    const bool was_member = same->state == MemberState::Member;
     clear(*same);
     if (was_member) {
       ++counters_.expired;
@@ -213,32 +213,32 @@ void Membership::take_join(FabricHandle source, std::span<const std::byte> frame
       tell_everybody();
     }
   }
-  Place* const place = place_for(join);
+  MemberSlot* const place = place_for(join);
   if (place == nullptr) {
     return refuse(join, address, join.wanted == kNoNode ? FabricRefusal::Full : FabricRefusal::Taken, now_ns);
   }
   const FabricHandle handle = wires_.add(address);
   if (handle == kNoHandle) {
-    ++counters_.refused;  // there is no way to tell it
+    ++counters_.refused;  // there is no path for an answer
     return;
   }
-  set_place(*place, State::Offered, join.head.incarnation, address, handle);
+  set_place(*place, MemberState::Offered, join.head.incarnation, address, handle);
   place->ticket = draw();
   place->heard_ns = now_ns;
   place->told = 0;
   offer(*place, now_ns);
 }
 
-Membership::Place* Membership::place_for(const FabricJoin& join) noexcept {
+Membership::MemberSlot* Membership::place_for(const FabricJoin& join) noexcept {
   if (join.wanted != kNoNode) {
     if (join.wanted == 0 || join.wanted >= places_.size()) return nullptr;
-    Place& place = places_[join.wanted];
-    return place.state == State::Free ? &place : nullptr;
+    MemberSlot& place = places_[join.wanted];
+    return place.state == MemberState::Free ? &place : nullptr;
   }
   // The one that has been free for longest, so that a node that comes back finds its own.
-  Place* best = nullptr;
-  for (Place& place : places_) {
-    if (place.state == State::Free && (best == nullptr || place.changed_at < best->changed_at)) best = &place;
+  MemberSlot* best = nullptr;
+  for (MemberSlot& place : places_) {
+    if (place.state == MemberState::Free && (best == nullptr || place.changed_at < best->changed_at)) best = &place;
   }
   return best;
 }
@@ -268,7 +268,7 @@ void Membership::tell(Refusal& refusal) {
       refusal.is_bare ? wires_.send(places_.size(), refusal.handle, frame) : say(places_.size(), refusal.handle, frame);
 }
 
-void Membership::offer(Place& place, std::uint64_t now_ns) {
+void Membership::offer(MemberSlot& place, std::uint64_t now_ns) {
   FabricOffer offer;
   offer.head = head();
   offer.head.kind = FabricKind::Offer;
@@ -279,20 +279,20 @@ void Membership::offer(Place& place, std::uint64_t now_ns) {
   (void)say(number_of(place), place.handle, bytes_of(offer));
 }
 
-void Membership::change(Place& place) noexcept {
+void Membership::change(MemberSlot& place) noexcept {
   place.changed_at = ++stamp_;
 }
 
 void Membership::hear_member(const FabricAlive& alive, std::uint64_t now_ns) {
-  Place& place = places_[alive.head.node];
+  MemberSlot& place = places_[alive.head.node];
   if (place.ticket == 0 || alive.proof != place.ticket || alive.stamp > stamp_) {
     ++counters_.forged;
     return;
   }
   place.heard_ns = now_ns;
   place.told = alive.stamp;
-  if (place.state == State::Offered) {
-    place.state = State::Member;
+  if (place.state == MemberState::Offered) {
+    place.state = MemberState::Member;
     ++counters_.joined;
     change(place);
     tell_everybody();
@@ -308,17 +308,17 @@ void Membership::hear_member(const FabricAlive& alive, std::uint64_t now_ns) {
 }
 
 void Membership::tell_everybody() {
-  for (Place& place : places_) {
-    if (place.state == State::Member && number_of(place) != 0) tell_changes(place);
+  for (MemberSlot& place : places_) {
+    if (place.state == MemberState::Member && number_of(place) != 0) tell_changes(place);
   }
 }
 
 /// The changes it does not know, oldest first, as far as there is room. What gets lost is missing when it says next
 /// what it knows.
-void Membership::tell_changes(Place& place) {
+void Membership::tell_changes(MemberSlot& place) {
   while (place.told < stamp_) {
-    const Place* next = nullptr;
-    for (const Place& other : places_) {
+    const MemberSlot* next = nullptr;
+    for (const MemberSlot& other : places_) {
       if (other.changed_at > place.told && (next == nullptr || other.changed_at < next->changed_at)) next = &other;
     }
     if (next == nullptr) {
@@ -333,7 +333,7 @@ void Membership::tell_changes(Place& place) {
     peer.after = place.told;
     peer.stamp = next->changed_at;
     peer.node = number_of(*next);
-    if (next->state == State::Member) {
+    if (next->state == MemberState::Member) {
       peer.incarnation = next->incarnation;
       peer.address_bytes = next->address_bytes;
     }
@@ -346,9 +346,9 @@ void Membership::tell_changes(Place& place) {
 
 void Membership::step_host(std::uint64_t now_ns) {
   bool has_changed = false;
-  for (Place& place : places_) {
-    if (number_of(place) == 0 || place.state == State::Free) continue;
-    if (place.state == State::Offered) {
+  for (MemberSlot& place : places_) {
+    if (number_of(place) == 0 || place.state == MemberState::Free) continue;
+    if (place.state == MemberState::Offered) {
       if (now_ns - place.heard_ns >= kOfferNs) {
         clear(place);
       } else if (now_ns - place.told_ns >= kAskEveryNs) {
@@ -403,10 +403,10 @@ void Membership::take_offer(const FabricOffer& offer, std::uint64_t now_ns) {
   if (offer.ticket == ticket_) return;
   if (places_[0].incarnation != offer.head.incarnation) stamp_ = 0;  // another table than the one we knew
   node_ = offer.node;
-  if (places_[node_].state == State::Member) clear(places_[node_]);  // clears the previous owner of the slot
+  if (places_[node_].state == MemberState::Member) clear(places_[node_]);  // clears the previous owner of the slot
   ticket_ = offer.ticket;
   taken_ns_ = 0;
-  places_[0].state = State::Member;
+  places_[0].state = MemberState::Member;
   places_[0].handle = host_;
   places_[0].incarnation = offer.head.incarnation;
   heard_ns_ = now_ns;
@@ -433,14 +433,14 @@ void Membership::take_peer(std::span<const std::byte> frame, std::uint64_t now_n
   if (peer.after > stamp_ || peer.stamp <= stamp_) return;
   stamp_ = peer.stamp;
   if (peer.node == 0 || peer.node == node_) return;
-  Place& place = places_[peer.node];
+  MemberSlot& place = places_[peer.node];
   const std::span<const std::byte> address = address_in(frame);
-  const bool is_same = place.state == State::Member && place.incarnation == peer.incarnation &&
+  const bool is_same = place.state == MemberState::Member && place.incarnation == peer.incarnation &&
                        std::ranges::equal(place.where(), address);
   if (is_same) return;
   clear(place);
   if (peer.incarnation == 0) return;
-  set_place(place, State::Member, peer.incarnation, address, wires_.add(address));
+  set_place(place, MemberState::Member, peer.incarnation, address, wires_.add(address));
   // Node 0 does not repeat it, so the address is kept, and tried again. Meanwhile the list goes on.
   if (place.handle == kNoHandle) place.asked_ns = now_ns;
 }

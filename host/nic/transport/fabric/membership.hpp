@@ -71,7 +71,7 @@ class Membership {
   [[nodiscard]] FabricHead head() const noexcept;
   /// kNoHandle: no member.
   [[nodiscard]] FabricHandle handle(NodeId node) const noexcept {
-    return node < places_.size() && places_[node].state == State::Member ? places_[node].handle : kNoHandle;
+    return node < places_.size() && places_[node].state == MemberState::Member ? places_[node].handle : kNoHandle;
   }
   /// The address of a member, from which its frames come: the endpoint says so, and node 0 has asked there. Empty: no
   /// member, or the endpoint does not know.
@@ -80,9 +80,9 @@ class Membership {
   }
 
  private:
-  enum class State : std::uint8_t { Free, Offered, Member };
-  struct Place {
-    State state = State::Free;
+  enum class MemberState : std::uint8_t { Free, Offered, Member };
+  struct MemberSlot {
+    MemberState state = MemberState::Free;
     FabricHandle handle = kNoHandle;
     std::uint64_t incarnation = 0;
     std::uint64_t heard_ns = 0;    ///< Node 0: since when the lease runs, or the offer.
@@ -107,12 +107,12 @@ class Membership {
   // Node 0.
   void take_join(FabricHandle source, std::span<const std::byte> frame, std::uint64_t now_ns);
   [[nodiscard]] FabricRefusal judge(const FabricJoin& join) const noexcept;
-  [[nodiscard]] Place* place_for(const FabricJoin& join) noexcept;
+  [[nodiscard]] MemberSlot* place_for(const FabricJoin& join) noexcept;
   void refuse(const FabricJoin& join, std::span<const std::byte> address, FabricRefusal reason, std::uint64_t now_ns);
-  void offer(Place& place, std::uint64_t now_ns);
+  void offer(MemberSlot& place, std::uint64_t now_ns);
   void hear_member(const FabricAlive& alive, std::uint64_t now_ns);
-  void tell_changes(Place& place);
-  void change(Place& place) noexcept;
+  void tell_changes(MemberSlot& place);
+  void change(MemberSlot& place) noexcept;
   void tell_everybody();
   void step_host(std::uint64_t now_ns);
 
@@ -128,13 +128,13 @@ class Membership {
   void tell(Refusal& refusal);
   /// With its checksum. False: not now.
   [[nodiscard]] bool say(std::size_t share, FabricHandle to, std::span<const std::byte> body);
-  void set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,
+  void set_place(MemberSlot& place, MemberState state, std::uint64_t incarnation, std::span<const std::byte> address,
                  FabricHandle handle) noexcept;
-  void clear(Place& place);
-  [[nodiscard]] NodeId number_of(const Place& place) const noexcept {
+  void clear(MemberSlot& place);
+  [[nodiscard]] NodeId number_of(const MemberSlot& place) const noexcept {
     return static_cast<NodeId>(&place - places_.data());
   }
-  [[nodiscard]] bool is_from(FabricHandle source, const Place& place) const noexcept {
+  [[nodiscard]] bool is_from(FabricHandle source, const MemberSlot& place) const noexcept {
     return !self_.knows_sources || (source != kNoHandle && source == place.handle);
   }
 
@@ -142,7 +142,7 @@ class Membership {
   FabricOptions options_;
   Self self_;
   FabricCounters& counters_;
-  std::vector<Place> places_;
+  std::vector<MemberSlot> places_;
   NodeId node_ = kNoNode;
   bool is_in_ = false;
   bool has_been_in_ = false;  ///< The place is its own from then on: links and rings go by its number.

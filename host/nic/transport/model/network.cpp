@@ -4,9 +4,9 @@
 
 namespace stopbit::nic {
 
-class ModelNetwork::Port final : public Transport {
+class ModelNetwork::ModelTransport final : public Transport {
  public:
-  Port(ModelNetwork& network, NodeId node) : network_(network), node_(node) {}
+  ModelTransport(ModelNetwork& network, NodeId node) : network_(network), node_(node) {}
 
   [[nodiscard]] NodeId node() const noexcept override { return node_; }
   [[nodiscard]] std::size_t nodes() const noexcept override { return network_.options_.nodes; }
@@ -57,7 +57,7 @@ ModelNetwork::ModelNetwork(const ModelOptions& options)
       if (from != to) way.line[0] = options.line;
       ways_.emplace_back(way);
     }
-    ports_.push_back(std::make_unique<Port>(*this, static_cast<NodeId>(from)));
+    ports_.push_back(std::make_unique<ModelTransport>(*this, static_cast<NodeId>(from)));
   }
 }
 

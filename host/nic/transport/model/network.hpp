@@ -38,7 +38,7 @@ class ModelNetwork {
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
 
  private:
-  class Port;
+  class ModelTransport;
 
   [[nodiscard]] impair::Impairer& way(NodeId from, NodeId to) noexcept { return ways_[from * options_.nodes + to]; }
 
@@ -46,7 +46,7 @@ class ModelNetwork {
   std::uint64_t now_ns_ = 0;
   std::uint64_t frames_ = 0;
   std::vector<impair::Impairer> ways_;
-  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<ModelTransport>> ports_;
   std::vector<bool> is_cut_;
   std::vector<std::optional<HostAddress>> addresses_;
 };

@@ -311,7 +311,7 @@ void send(int number, const std::vector<Published>& published, const std::vector
     frame.datagram = &published[i];
     frame.line = number;
     frame.time_ns = published[i].time_ns + flight_ns + jitter_ns;
-    // Late enough to arrive behind its successor, or the one after.
+    // Late enough to arrive after its successor, or the one after.
     if (late && i + 2 < published.size()) frame.time_ns = published[i + 1 + i % 2].time_ns + flight_ns + 9'000;
     frame.bytes = ethernet_frame(line, published[i].payload, static_cast<std::uint16_t>(i + 1));
     if (twice) {

@@ -12,7 +12,7 @@ struct LineCounts {
   std::uint64_t sent = 0;  ///< In the capture, duplicates included.
   std::uint64_t lost = 0;
   std::uint64_t duplicated = 0;
-  std::uint64_t late = 0;  ///< Behind a packet with a higher sequence number.
+  std::uint64_t late = 0;  ///< After a packet with a higher sequence number.
 };
 
 /// A capture and what is in it.

@@ -26,7 +26,7 @@ struct Line {
   std::uint64_t lost;
   std::uint64_t duplicated;
   std::uint64_t late;
-  std::uint64_t behind_ns;  ///< At most so far behind the other line.
+  std::uint64_t behind_ns;  ///< Greatest delay relative to the other line.
 };
 constexpr std::array<Line, 2> kLines = {
     {{record::SourceLine::LineA, 30, 10, 40, 0}, {record::SourceLine::LineB, 60, 10, 60, 20'000}}};

@@ -124,8 +124,8 @@ TEST(EveryPacket, of_the_decode_cases_is_explained) {
 struct CorpusCase {
   const char* folder;
   const char* framing;
-  std::size_t step;    ///< Every so many packets.
-  std::size_t damage;  ///< Every so many bytes and bits.
+  std::size_t step;    ///< Interval in packets.
+  std::size_t damage;  ///< Interval in bytes and bits.
 };
 
 class Corpus : public ::testing::TestWithParam<CorpusCase> {

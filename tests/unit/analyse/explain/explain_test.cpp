@@ -291,7 +291,7 @@ TEST_F(ExplainTest, stays_small_when_elements_take_no_bytes) {
     <template name="Bomb" id="1"><sequence name="S"><uInt32 name="C"><constant value="1"/></uInt32>
       <uInt32 name="D"><constant value="2"/></uInt32></sequence><byteVector name="V"/></template></templates>)");
   const record::Schema schema = record::Schema::make(program).value();
-  // 4,000 elements of nothing, paid for by the bytes behind them, thrice in a datagram.
+  // 4,000 elements of nothing, paid for by the bytes after them, thrice in a datagram.
   ByteVector message = join({bytes({0xC0, 0x81, 0x1F, 0xA0, 0x1F, 0xA0}), ByteVector(4'000)});
   replay::Options options = testing::options_of("none");
   options.limits.empty_elements = 1U << 20;

@@ -54,7 +54,7 @@ inline replay::Options options_of(std::string_view text) {
   return options;
 }
 
-/// All rows but those of messages, a line each: "5 c0 presence map", with what was there of raw, previous, result.
+/// All rows but those of messages, a line each: "5 c0 presence map", with raw, previous and result where present.
 inline std::vector<std::string> lines_of(const Explanation& explanation) {
   std::vector<std::string> lines;
   for (const Row& row : explanation.rows) {
@@ -67,7 +67,7 @@ inline std::vector<std::string> lines_of(const Explanation& explanation) {
   return lines;
 }
 
-/// The number in front of a result, or in parentheses behind an enumeration's element.
+/// The number in front of a result, or in parentheses after an enumeration's element.
 inline std::uint64_t number_of(const std::string& result) {
   const std::size_t parenthesis = result.rfind('(');
   const std::string text =
@@ -92,7 +92,7 @@ inline void expect_sound(const Explanation& explanation) {
   ASSERT_EQ(json["rows"].size(), explanation.rows.size());
 }
 
-/// The values of the rows stand where the rows say, in the records of an engine that nobody watched.
+/// The values of the rows are where the rows say, in the records of an engine without a tracer.
 inline void expect_records(const Program& program, const replay::Options& options, const Explanation& explanation) {
   std::vector<std::vector<record::Slot>> records;
   record::BufferSink sink(program.max_record_slots, [&](std::span<const record::Slot> slots) {

@@ -128,7 +128,7 @@ TEST(StraightLine, ends_behind_63_bits) {
 TEST(StraightLine, never_ends_inside_a_bit_group) {
   std::string fields;
   for (int i = 0; i < 62; ++i) fields += R"(<uInt32 name="a"><copy value="1"/></uInt32>)";
-  // The last field of the bit group takes the bit of the group behind.
+  // The last field of the bit group takes the bit of the next group.
   Program program = compiled(R"(<template name="A" id="1">)" + fields +
                              R"(<bitGroup name="b"><uInt4 name="x"/><copy/></bitGroup>
                                 <group name="g" presence="optional"><uInt32 name="y"/></group></template>)");

@@ -78,14 +78,14 @@ TEST(Opener, opens_files_that_the_settings_name_to_read) {
   EXPECT_FALSE(client->file_of(folder.path("other")));
   // Another file of the name, as a program that replaces one leaves it.
   fs::rename(folder.write("new", "two"), path);
-  const Outcome opened = client->ask({.kind = Kind::Read, .index = 0});
+  const Outcome opened = client->ask({.kind = RequestKind::Read, .index = 0});
   ASSERT_EQ(opened.error, 0);
   std::array<char, 8> text{};
   EXPECT_EQ(::read(opened.file.get(), text.data(), text.size()), 3);
   EXPECT_STREQ(text.data(), "two");
   EXPECT_EQ(::write(opened.file.get(), "x", 1), -1);
   fs::remove(path);
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0}).error, ENOENT);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, ENOENT);
 }
 
 TEST(Opener, appends_to_files_of_a_set_and_deletes_them) {
@@ -94,12 +94,12 @@ TEST(Opener, appends_to_files_of_a_set_and_deletes_them) {
   const auto client = start({.sets = {gaps(logs)}});
   ASSERT_TRUE(client);
   for (const std::uint64_t day : {20190404, 20190405, 20190405}) {
-    const Outcome opened = client->ask({.kind = Kind::Append, .index = 0, .number = day});
+    const Outcome opened = client->ask({.kind = RequestKind::Append, .index = 0, .number = day});
     ASSERT_EQ(opened.error, 0);
     EXPECT_TRUE(write(opened.file, "line\n"));
   }
   EXPECT_EQ(folder.read("state/gaps-20190405.jsonl"), "line\nline\n");
-  EXPECT_EQ(client->ask({.kind = Kind::Remove, .index = 0, .number = 20190404}).error, 0);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Remove, .index = 0, .number = 20190404}).error, 0);
   EXPECT_FALSE(fs::exists(folder.path("state/gaps-20190404.jsonl")));
   EXPECT_TRUE(fs::exists(folder.path("state/gaps-20190405.jsonl")));
 }
@@ -135,14 +135,14 @@ TEST(Opener, makes_keeps_and_removes_files_of_a_set) {
   const auto client = start({.sets = {packets(folder.path())}});
   ASSERT_TRUE(client);
   for (const std::uint64_t number : {1, 2}) {
-    EXPECT_EQ(client->ask({.kind = Kind::Create, .index = 0, .number = number}).error, 0);
+    EXPECT_EQ(client->ask({.kind = RequestKind::Create, .index = 0, .number = number}).error, 0);
   }
-  EXPECT_EQ(client->ask({.kind = Kind::Create, .index = 0, .number = 1}).error, EEXIST);
-  EXPECT_EQ(client->ask({.kind = Kind::Keep, .index = 0, .number = 1}).error, 0);
-  EXPECT_EQ(client->ask({.kind = Kind::Remove, .index = 0, .number = 2}).error, 0);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Create, .index = 0, .number = 1}).error, EEXIST);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Keep, .index = 0, .number = 1}).error, 0);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Remove, .index = 0, .number = 2}).error, 0);
   EXPECT_TRUE(fs::exists(folder.path("frozen-x-a-000001.pcapng")));
   EXPECT_FALSE(fs::exists(folder.path("x-a-000002.pcapng")));
-  EXPECT_EQ(client->ask({.kind = Kind::Remove, .index = 0, .number = 2}).error, ENOENT);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Remove, .index = 0, .number = 2}).error, ENOENT);
 }
 
 TEST(Opener, does_not_follow_links_or_wait_for_what_is_no_file) {
@@ -153,10 +153,10 @@ TEST(Opener, does_not_follow_links_or_wait_for_what_is_no_file) {
   const auto client =
       start({.files = {folder.path(), folder.path("gaps-00000002.jsonl")}, .sets = {gaps(folder.path())}});
   ASSERT_TRUE(client);
-  EXPECT_EQ(client->ask({.kind = Kind::Append, .index = 0, .number = 1}).error, ELOOP);
-  EXPECT_EQ(client->ask({.kind = Kind::Append, .index = 0, .number = 2}).error, EINVAL);
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0}).error, EISDIR);
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 1}).error, EINVAL);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Append, .index = 0, .number = 1}).error, ELOOP);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Append, .index = 0, .number = 2}).error, EINVAL);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, EISDIR);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 1}).error, EINVAL);
 }
 
 TEST(Opener, opens_sockets_of_the_settings_joined) {
@@ -168,7 +168,7 @@ TEST(Opener, opens_sockets_of_the_settings_joined) {
   EXPECT_FALSE(client->socket_of("", group));
   // Again and again: this is what a port that is opened anew needs.
   for (int i = 0; i < 2; ++i) {
-    const Outcome opened = client->ask({.kind = Kind::Socket, .index = 0});
+    const Outcome opened = client->ask({.kind = RequestKind::Socket, .index = 0});
     ASSERT_EQ(opened.error, 0) << opened.notes;
     sockaddr_in address{};
     socklen_t size = sizeof(address);
@@ -188,7 +188,7 @@ TEST(Opener, says_why_a_socket_cannot_be_had) {
   const ingest::Membership group{.group = {0xEF00'0001, 20'018}, .source = std::nullopt};
   const auto client = start({.sockets = {{.options = {.interface = "no-such-card"}, .membership = group}}});
   ASSERT_TRUE(client);
-  const Outcome opened = client->ask({.kind = Kind::Socket, .index = 0});
+  const Outcome opened = client->ask({.kind = RequestKind::Socket, .index = 0});
   EXPECT_NE(opened.error, 0);
   EXPECT_NE(opened.notes.find("no-such-card"), std::string::npos) << opened.notes;
 }
@@ -198,29 +198,30 @@ TEST(Opener, connects_to_addresses_of_the_settings_and_to_no_others) {
   const Listener other;
   const auto client = start({.connections = {listener.endpoint}});
   ASSERT_TRUE(client);
-  const Outcome opened = client->ask({.kind = Kind::Connect, .index = 0});
+  const Outcome opened = client->ask({.kind = RequestKind::Connect, .index = 0});
   ASSERT_EQ(opened.error, 0);
   const OpenFile accepted(::accept(listener.socket.get(), nullptr, nullptr));
   ASSERT_TRUE(accepted.ok());
   EXPECT_TRUE(write(opened.file, "hello"));
   std::array<char, 8> text{};
   EXPECT_EQ(::read(accepted.get(), text.data(), text.size()), 5);
-  EXPECT_EQ(client->ask({.kind = Kind::Connect, .index = 1}).error, EACCES);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Connect, .index = 1}).error, EACCES);
 }
 
 TEST(Opener, refuses_what_the_settings_do_not_name) {
   const testing::Scratch folder;
   const auto client = start({.files = {folder.write("a", "x")}, .sets = {gaps(folder.path()), packets(folder.path())}});
   ASSERT_TRUE(client);
-  for (const Request& request : {Request{.kind = Kind::Socket}, Request{.kind = Kind::Read, .index = 1},
-                                 Request{.kind = Kind::Append, .index = 1}, Request{.kind = Kind::Create, .index = 0},
-                                 Request{.kind = Kind::Remove, .index = 2}, Request{.kind = Kind::Keep, .index = 0},
-                                 Request{.kind = Kind::Connect}}) {
+  for (const Request& request :
+       {Request{.kind = RequestKind::Socket}, Request{.kind = RequestKind::Read, .index = 1},
+        Request{.kind = RequestKind::Append, .index = 1}, Request{.kind = RequestKind::Create, .index = 0},
+        Request{.kind = RequestKind::Remove, .index = 2}, Request{.kind = RequestKind::Keep, .index = 0},
+        Request{.kind = RequestKind::Connect}}) {
     EXPECT_EQ(client->ask(request).error, EACCES) << to_text(request.kind);
   }
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0, .number = 1}).error, EBADMSG);
-  EXPECT_EQ(client->ask({.kind = static_cast<Kind>(99)}).error, EBADMSG);
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0}).error, 0) << "it goes on";
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0, .number = 1}).error, EBADMSG);
+  EXPECT_EQ(client->ask({.kind = static_cast<RequestKind>(99)}).error, EBADMSG);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, 0) << "it goes on";
 }
 
 TEST(Opener, answers_garbage_and_takes_no_descriptors) {
@@ -242,7 +243,7 @@ TEST(Opener, answers_garbage_and_takes_no_descriptors) {
   for (const std::size_t bytes : {1UL, kRequestBytes - 1, kRequestBytes, kRequestBytes + 1, garbage.size()}) {
     EXPECT_EQ(error_of(std::span(garbage).first(bytes)), EBADMSG) << bytes;
   }
-  EXPECT_EQ(error_of(encode({.kind = Kind::Read})), 0);
+  EXPECT_EQ(error_of(encode({.kind = RequestKind::Read})), 0);
   ::close(ends[0]);
   opener.join();  // it ends with its client
 }
@@ -280,7 +281,7 @@ TEST(Opener, that_has_died_is_an_error_of_each_request) {
   ASSERT_EQ(::kill(client->pid(), SIGKILL), 0);
   ASSERT_EQ(::waitpid(client->pid(), nullptr, 0), client->pid());
   EXPECT_TRUE(client->has_ended());
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0}).error, EPIPE);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, EPIPE);
 }
 
 TEST(Opener, is_not_ended_by_what_a_terminal_or_systemd_sends_to_both) {
@@ -288,7 +289,7 @@ TEST(Opener, is_not_ended_by_what_a_terminal_or_systemd_sends_to_both) {
   const auto client = start({.files = {folder.write("a", "x")}});
   ASSERT_TRUE(client);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ASSERT_EQ(::kill(client->pid(), signal), 0);
-  EXPECT_EQ(client->ask({.kind = Kind::Read, .index = 0}).error, 0);
+  EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, 0);
 }
 
 TEST(Opener, ends_with_the_process_that_started_it) {

@@ -8,11 +8,11 @@
 
 namespace stopbit::opener::request_test {
 
-constexpr Request kGap{.kind = Kind::Append, .index = 0, .number = 20190404};
+constexpr Request kGap{.kind = RequestKind::Append, .index = 0, .number = 20190404};
 
 TEST(OpenerRequest, comes_back_as_it_was) {
   for (std::uint16_t kind = 1; kind <= kKinds; ++kind) {
-    const Request request{.kind = static_cast<Kind>(kind), .index = 7};
+    const Request request{.kind = static_cast<RequestKind>(kind), .index = 7};
     EXPECT_EQ(parse_request(encode(request)), request) << to_text(request.kind);
   }
   EXPECT_EQ(parse_request(encode(kGap)), kGap);
@@ -33,17 +33,17 @@ TEST(OpenerRequest, has_one_encoding) {
 }
 
 TEST(OpenerRequest, has_a_number_only_if_it_is_about_one_of_many_files) {
-  for (const Kind kind : {Kind::Socket, Kind::Read, Kind::Connect}) {
+  for (const RequestKind kind : {RequestKind::Socket, RequestKind::Read, RequestKind::Connect}) {
     EXPECT_FALSE(parse_request(encode({.kind = kind, .number = 1}))) << to_text(kind);
   }
-  EXPECT_TRUE(parse_request(encode({.kind = Kind::Create, .number = kMaxNumber})));
-  EXPECT_FALSE(parse_request(encode({.kind = Kind::Create, .number = kMaxNumber + 1})));
+  EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber})));
+  EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber + 1})));
 }
 
 TEST(OpenerGrants, cover_what_they_name_and_nothing_else) {
   Grants grants;
   for (std::uint16_t kind = 1; kind <= kKinds; ++kind) {
-    EXPECT_FALSE(check({.kind = static_cast<Kind>(kind)}, grants)) << kind;
+    EXPECT_FALSE(check({.kind = static_cast<RequestKind>(kind)}, grants)) << kind;
   }
   grants.sockets.resize(1);
   grants.files.resize(1);
@@ -51,13 +51,13 @@ TEST(OpenerGrants, cover_what_they_name_and_nothing_else) {
   grants.sets = {{.folder = "/a", .prefix = "gaps-", .suffix = ".jsonl", .can_append = true, .can_remove = true},
                  {.folder = "/b", .prefix = "x-", .suffix = ".pcapng", .can_create = true, .can_keep = true}};
   struct Row {
-    Kind kind;
+    RequestKind kind;
     std::vector<bool> covered;  ///< By index.
   };
-  for (const Row& row :
-       {Row{Kind::Socket, {true, false}}, Row{Kind::Read, {true, false}}, Row{Kind::Connect, {true, false}},
-        Row{Kind::Append, {true, false, false}}, Row{Kind::Create, {false, true, false}},
-        Row{Kind::Keep, {false, true, false}}, Row{Kind::Remove, {true, false, false}}}) {
+  for (const Row& row : {Row{RequestKind::Socket, {true, false}}, Row{RequestKind::Read, {true, false}},
+                         Row{RequestKind::Connect, {true, false}}, Row{RequestKind::Append, {true, false, false}},
+                         Row{RequestKind::Create, {false, true, false}}, Row{RequestKind::Keep, {false, true, false}},
+                         Row{RequestKind::Remove, {true, false, false}}}) {
     for (std::uint32_t i = 0; i < row.covered.size(); ++i) {
       EXPECT_EQ(check({.kind = row.kind, .index = i}, grants).ok(), row.covered[i]) << to_text(row.kind) << i;
     }

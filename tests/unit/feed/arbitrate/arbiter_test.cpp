@@ -758,8 +758,8 @@ TEST(Downtime, numbers_that_passed_meanwhile_are_a_gap) {
   }
 }
 
-TEST(Downtime, a_run_that_begins_at_or_below_the_last_number_is_delivered) {
-  for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{99}, std::uint64_t{100}, std::uint64_t{101}}) {
+TEST(Downtime, a_run_that_begins_anew_or_just_after_the_last_number_is_delivered) {
+  for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{16}, std::uint64_t{36}, std::uint64_t{101}}) {
     Bench bench(fast_options());
     bench.arbiter.resume_after(0, 100);
     const std::string number = std::to_string(first);
@@ -812,6 +812,95 @@ TEST(Copies, another_one_is_used_if_the_first_does_not_decode) {
     EXPECT_EQ(bench.arbiter.account().numbers.delivered, 2U);
     EXPECT_EQ(bench.offer(A, {102}), "102");
   }
+}
+
+/// 102 of that line, which waits for 101; it begins with the byte.
+Packet waiting(Line line, std::span<const std::byte> bytes) {
+  Packet packet;
+  packet.preamble.sequence = 102;
+  packet.line = line;
+  packet.payload = bytes;
+  return packet;
+}
+
+TEST(Downtime, numbers_that_come_below_the_first_packet_are_not_missing_on_their_line) {
+  Bench bench(ordered_options());
+  bench.arbiter.resume_after(0, 100);
+  bench.offer(B, {205});
+  bench.offer(A, {204, 205});
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.line(A).missing, 0U);
+  EXPECT_EQ(bench.arbiter.line(B).missing, 1U);
+}
+
+TEST(Copies, another_one_that_came_while_the_first_waited_is_used_if_that_does_not_decode) {
+  const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+  const std::array<std::byte, 2> good = {std::byte{1}, std::byte{2}};
+  for (const bool first_is_bad : {true, false}) {
+    Bench bench = started(ordered_options());
+    bench.story.undecodable = bad[0];
+    bench.offer(waiting(A, first_is_bad ? std::span<const std::byte>(bad) : good));
+    bench.offer(waiting(B, first_is_bad ? std::span<const std::byte>(good) : bad));
+    EXPECT_EQ(bench.story.take(), "conflict(102)");
+    EXPECT_EQ(bench.arbiter.account().packets.held, 2U);
+    EXPECT_EQ(bench.offer(A, {101}), first_is_bad ? "101 102 102" : "101 102");
+    EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, good));
+    EXPECT_EQ(bench.story.last_line, first_is_bad ? B : A);
+    EXPECT_EQ(bench.arbiter.account().packets.duplicate, first_is_bad ? 0U : 1U);
+    EXPECT_EQ(bench.arbiter.account().numbers.delivered, 3U);
+    EXPECT_EQ(bench.offer(A, {103}), "103");
+    EXPECT_EQ(bench.finish(), "");
+  }
+}
+
+TEST(Copies, one_that_differs_is_kept_and_equal_ones_are_not) {
+  const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+  const std::array<std::byte, 2> good = {std::byte{1}, std::byte{2}};
+  Bench bench = started(ordered_options());
+  bench.story.undecodable = bad[0];
+  bench.offer(waiting(A, bad));
+  bench.offer(waiting(A, bad));
+  bench.offer(waiting(B, bad));
+  EXPECT_EQ(bench.arbiter.account().packets.held, 1U);
+  bench.offer(waiting(A, good));  // a line's own second copy is as good
+  bench.offer(waiting(B, good));
+  EXPECT_EQ(bench.arbiter.account().packets.held, 2U) << "one is enough";
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 3U);
+  EXPECT_EQ(bench.story.take(), "conflict(102)");
+  EXPECT_EQ(bench.offer(B, {101}), "101 102 102");
+  EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, good));
+}
+
+TEST(Copies, are_kept_in_bounded_room) {
+  Options options = ordered_options();
+  options.window_packets = options.room_packets = 200;
+  Bench bench = started(options);
+  const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+  for (const Line line : {A, B}) {
+    for (std::uint64_t sequence = 102; sequence < 202; ++sequence) {
+      Packet packet = waiting(line, line == A ? std::span<const std::byte>(bad) : std::span<const std::byte>());
+      packet.preamble.sequence = sequence;
+      bench.offer(packet);
+    }
+  }
+  EXPECT_EQ(bench.arbiter.account().packets.held, 100U + Held::kMostCopies);
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 100U - Held::kMostCopies);
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 100U);
+}
+
+TEST(Copies, a_line_s_own_second_one_is_used_if_its_bytes_differ) {
+  const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+  Bench bench = started(ordered_options());
+  bench.story.undecodable = bad[0];
+  Packet packet;
+  packet.preamble.sequence = 101;
+  packet.payload = bad;
+  bench.offer(packet);
+  bench.offer(packet);
+  EXPECT_EQ(bench.story.take(), "101") << "the same bytes do not decode either";
+  EXPECT_EQ(bench.offer(A, {101}), "conflict(101) 101");
+  EXPECT_EQ(bench.offer(B, {101}), "") << "it has decoded";
 }
 
 TEST(Copies, another_one_is_waited_for_as_long_as_the_window) {

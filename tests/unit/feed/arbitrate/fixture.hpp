@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +15,7 @@
 
 namespace stopbit::arbitrate::testing {
 
-/// Writes down what the arbiter says: "start(5) 5 6 gap(7+2) 9 9.2 reset(1) 1", chunks behind a point.
+/// Writes down what the arbiter says: "start(5) 5 6 gap(7+2) 9 9.2 reset(1) 1", chunks after a point.
 class Story final : public Sink {
  public:
   bool deliver(const Packet& packet, std::uint16_t /*epoch*/) noexcept override {
@@ -39,7 +40,7 @@ class Story final : public Sink {
   }
   void late(const Packet& /*packet*/, std::uint64_t late_ns) noexcept override { last_late_ns = late_ns; }
 
-  /// What was said since the last call.
+  /// The output since the last call.
   std::string take() { return std::exchange(text_, {}); }
 
   Gap last_gap;
@@ -56,8 +57,10 @@ class Story final : public Sink {
 
 /// An arbiter, its clock, and the story. The account is checked after every step.
 class Bench {
+  std::unique_ptr<Arbiter> owned_;  // an arbiter stays where it is; a bench may move
+
  public:
-  explicit Bench(const Options& options) : arbiter(options) {}
+  explicit Bench(const Options& options) : owned_(std::make_unique<Arbiter>(options)), arbiter(*owned_) {}
 
   /// Packets of a line, one after the other, without time passing.
   std::string offer(Line line, std::initializer_list<std::uint64_t> sequences) {
@@ -99,7 +102,7 @@ class Bench {
     EXPECT_TRUE(arbiter.total().balanced());
   }
 
-  Arbiter arbiter;
+  Arbiter& arbiter;
   Story story;
   std::uint64_t now_ns = 1'000'000'000'000;
   /// Each packet tells that all before it have come; else only `tick` tells.

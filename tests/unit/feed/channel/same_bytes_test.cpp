@@ -39,7 +39,7 @@ struct Traffic {
   std::vector<Arrived> datagrams;
 };
 
-/// What came of it.
+/// Its outcome.
 struct Decoded {
   std::vector<record::Slot> slots;
   std::map<record::EventKind, std::uint64_t> events;
@@ -86,7 +86,7 @@ Decoded replayed(const Program& program, const Traffic& traffic, EngineKind kind
   return decoded;
 }
 
-/// Gives out one datagram when it is told to.
+/// Returns one datagram when the test says so.
 class ScriptedPort final : public ingest::Port {
  public:
   explicit ScriptedPort(const std::vector<Arrived>& script) : script_(script) {}

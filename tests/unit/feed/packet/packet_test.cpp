@@ -196,7 +196,7 @@ TEST(ParseFrame, survives_any_bytes) {
   }
   for (std::size_t i = 0; i < kVerdicts; ++i) {
     const auto verdict = static_cast<Verdict>(i);
-    if (verdict == Verdict::TooManyVlanTags) continue;  // more than chance puts one behind the other
+    if (verdict == Verdict::TooManyVlanTags) continue;  // more than chance puts one after another
     EXPECT_GT(seen[i], 0) << verdict_text(verdict);
   }
 }

@@ -18,7 +18,7 @@ struct Output {
   }
 };
 
-/// So many packets, 1,000 ns apart, each with its number in its bytes.
+/// `packets` packets, 1,000 ns apart, each with its number in its bytes.
 Output send(const Options& options, std::uint32_t packets) {
   Output output;
   Impairer impairer(options, [&](const Event& event) { output.events.push_back(event); });
@@ -109,7 +109,7 @@ TEST(Impairer, holds_back_behind_as_many_as_it_says) {
     ++held;
     EXPECT_GE(event.detail, 1U);
     EXPECT_LE(event.detail, 8U);
-    // At least so many later ones came before it.
+    // Fewest later ones that came before it.
     std::uint64_t overtaking = 0;
     for (const Copy& copy : output.copies) {
       if (copy.packet == event.packet) break;

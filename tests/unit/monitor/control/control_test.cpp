@@ -33,7 +33,7 @@ TEST(ControlCommand, is_read_word_by_word) {
   EXPECT_EQ(load.value().image, "emdi");
   for (const char* wrong : {"", " ", "status ", "status x", "load", "load ", "load a b", "load \x01", "STOP", "stop\t",
                             "freeze now", "publish mine"}) {
-    if (std::string_view(wrong) == "status ") continue;  // nothing behind the blank
+    if (std::string_view(wrong) == "status ") continue;  // nothing after the blank
     EXPECT_FALSE(parse_command(wrong)) << wrong;
   }
 }

@@ -1,8 +1,8 @@
 // Every execution that the memory model of C++ allows to the writer of a small lossless ring and its two readers.
 //
 // All three load what another stores, so they take turns, each on a stack of its own. Stores happen at once: they only
-// add to what others may load. The writer's load of a cursor takes one of the messages that are there, or waits for one
-// that is not there yet (a branch of its own, given up if none comes). A reader's load of a tag word takes the newest:
+// add to what others may load. The writer's load of a cursor takes one of the messages present, or waits for one
+// that is yet to come (a branch of its own, given up if none comes). A reader's load of a tag word takes the newest:
 // an old one only makes it look again, and one that comes later would be the next lap's, which has to wait for this
 // reader; that it does is what is checked. Words of a record: any message that the reader may see. So each combination
 // of loads and the stores they see is met once, up to looks in vain.
@@ -89,7 +89,7 @@ class Run {
 
  private:
   struct Thread {
-    bool is_waiting = false;  ///< For a message of `word` behind the first `messages`,
+    bool is_waiting = false;  ///< For a message of `word` after the first `messages`,
     bool is_stuck = false;    ///< because there is nothing else to do; else because this branch says so.
     std::size_t word = 0;
     std::size_t messages = 0;
@@ -113,7 +113,7 @@ class Run {
   std::size_t choose(Step step, std::size_t word, std::size_t oldest) {
     const std::size_t self = fibers_.current();
     Thread& me = threads_[self];
-    // Who waited takes one of those that came.
+    // A waiting thread takes one of those that came.
     const bool has_waited = me.word == word && me.messages > oldest;
     const std::size_t first = has_waited ? me.messages : oldest;
     const std::size_t count = machine_.messages(word) - first;
@@ -129,7 +129,7 @@ class Run {
     return Machine::kAgain;
   }
 
-  /// Waits for a newer message than the last one this thread has seen. One that is there could have been taken.
+  /// Waits for a newer message than the last one this thread has seen. A message already present could have been taken.
   void await_newer(const std::uint64_t& address) {
     const std::size_t word = machine_.word_of(address);
     if (machine_.last_seen(word) + 1 < machine_.messages(word)) is_given_up_ = true;

@@ -1,4 +1,4 @@
-// Every behaviour that the memory model of C++ allows to a reader of a small ring whose writer waits for nobody.
+// Every behaviour that the memory model of C++ allows to a reader of a small ring whose writer waits for no reader.
 //
 // The writer loads nothing, so its stores are the same in every run, and are made first; loads then choose among all
 // messages, old and new, which is the same as all interleavings. Readers store nothing (the machine would notice that a
@@ -135,7 +135,7 @@ class Explorer {
           findings_.delivered.insert(index);
           break;
         case Poll::Lost:
-          // Where it goes on, a record begins, and so many were published before it.
+          // Where it goes on, a record begins, and its count of earlier records is right.
           if (reader.next_record() >= truth_.records.size() ||
               truth_.records[reader.next_record()].number < reader.position() ||
               (reader.next_record() > 0 && truth_.records[index].number >= reader.position())) {

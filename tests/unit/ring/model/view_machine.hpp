@@ -124,7 +124,7 @@ class Machine {
   [[nodiscard]] const std::string& violation() const { return violation_; }
 
   /// No reader may be overtaken: a slot must not be written over before who read it has said so, and a reader that
-  /// asks for the claim is told the largest there is (and learns nothing else from it).
+  /// loads the claim gets the largest one (and learns nothing else from it).
   bool is_lossless = false;
 
   static inline Machine* current = nullptr;
@@ -189,12 +189,12 @@ struct Truth {
 
   /// Of a word 1.
   static std::uint64_t value(std::uint64_t number, std::uint64_t slot) { return number << 8 | slot; }
-  /// Word 0 of a slot behind the first: the first word of a record that would begin there a lap later.
+  /// Word 0 of a slot after the first: the first word of a record that would begin there a lap later.
   static std::uint64_t bait(const Geometry& geometry, std::uint64_t number) {
     return std::uint64_t{1} << 16 | (number + geometry.slot_count) << 32;
   }
 
-  /// What is wrong with a record that a reader was given; empty if nothing is.
+  /// The fault of a record that a reader was given; empty if it has none.
   [[nodiscard]] std::string problem_of(const Geometry& geometry, std::uint64_t number, std::uint64_t index,
                                        const record::Slot* copy, std::uint64_t slots) const {
     if (index >= records.size() || records[index].number != number) return "a record has the wrong number";
@@ -211,7 +211,7 @@ struct Truth {
   }
 };
 
-/// Writes a record as an engine does: the slots behind the first in their places, then the commit. `abandoned` slots of
+/// Writes a record as an engine does: the slots after the first in their places, then the commit. `abandoned` slots of
 /// another record were begun there before.
 template <class Gate>
 void write_record(WriterCore<ModelMemory>& writer, Truth& truth, std::uint32_t slots, std::uint32_t abandoned,

@@ -17,7 +17,7 @@ Program hostile(const std::string& name) {
   program.names += name;
   const TextRef ref{offset, static_cast<std::uint32_t>(name.size())};
   for (Template& item : program.templates) item.name = ref;
-  for (Node& node : program.nodes) node.name = node.length_name = node.name_space = node.epoch = ref;
+  for (SchemaNode& node : program.nodes) node.name = node.length_name = node.name_space = node.epoch = ref;
   for (TypeInfo& type : program.type_infos) type.name = ref;
   for (Element& element : program.elements) element.name = element.label = ref;
   for (Source& source : program.sources) source.name = ref;

@@ -38,7 +38,7 @@ class Maker {
 
   template <class T>
   Maker& put(std::string_view name, T value) {
-    const Node& node = enter(name);
+    const SchemaNode& node = enter(name);
     if constexpr (std::is_convertible_v<T, std::string_view>) {
       record_.put(node.word, std::string_view(value));
     } else {
@@ -56,7 +56,7 @@ class Maker {
     record_.open(block_);
     return *this;
   }
-  /// Opens what the field stands in, without a value.
+  /// Opens the groups around the field, without a value.
   Maker& open(std::string_view name) {
     (void)enter(name);
     return *this;
@@ -83,14 +83,14 @@ class Maker {
   std::vector<record::Slot> commit() { return record_.commit(); }
 
  private:
-  const Node& find(std::string_view name) {
+  const SchemaNode& find(std::string_view name) {
     for (std::size_t i = template_->first_node; i < template_->end_node; ++i) {
       if (program_.name(program_.nodes[i].name) == name) return program_.nodes[i];
     }
     throw std::runtime_error("no field " + std::string(name));
   }
-  const Node& enter(std::string_view name) {
-    const Node& node = find(name);
+  const SchemaNode& enter(std::string_view name) {
+    const SchemaNode& node = find(name);
     if (node.block != block_) record_.open(block_ = node.block);
     return node;
   }

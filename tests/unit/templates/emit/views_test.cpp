@@ -339,7 +339,7 @@ TEST(Views, visit_messages_and_events) {
   Maker message(rich_program(), "Constants");
   message.put("Last", 3);
   EXPECT_EQ(feed.read(message.commit(), seen), ReadError::None);
-  Maker other(rich_program(), "Feed");  // nobody wants to see it
+  Maker other(rich_program(), "Feed");  // no output is wanted of it
   other.put("Feed", 3);
   EXPECT_EQ(feed.read(other.commit(), seen), ReadError::None);
   record::test::RecordMaker event(rich_program());
@@ -481,7 +481,7 @@ void expect_agreement(const Program& program, const Feed& feed, const std::vecto
   ASSERT_EQ(feed.check(good), ReadError::None);
   std::size_t accepted = 0;
   for (int i = 0; i < 20'000; ++i) {
-    // Exactly as large as the record, so that AddressSanitizer sees what lies behind.
+    // Exactly as large as the record, so that AddressSanitizer sees a read past the end.
     std::vector<Slot> slots = good;
     for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
       Slot& slot = slots[below(slots.size())];
@@ -500,7 +500,7 @@ void expect_agreement(const Program& program, const Feed& feed, const std::vecto
     ReadError expected = reader.read(slots, record::Visitor());
     // Events have no fields; this reader is not asked to read them.
     if (!slots.empty() && record::HeaderView(slots[0]).is_event()) expected = reader.open(slots);
-    // The generation stands where the schema does not look.
+    // The generation is in a place that the schema does not read.
     if (error == ReadError::ForeignImage) continue;
     ASSERT_EQ(error, expected) << error_text(error) << " / " << error_text(expected);
     accepted += error == ReadError::None ? 1U : 0U;

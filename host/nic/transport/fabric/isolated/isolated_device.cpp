@@ -51,7 +51,8 @@ Result<std::unique_ptr<IsolatedDevice>> IsolatedDevice::open(const FabricOptions
   while (!device->is_open()) {
     device->step(os::monotonic_clock_ns());
     if (device->deaths_.count != 0) return Failure{device->deaths_.why};
-    if (device->state_ == State::Ending) return Failure{device->why_};  // a server that does not obey is not waited for
+    if (device->state_ == ServerState::Ending)
+      return Failure{device->why_};  // a server that does not obey is not waited for
     ::nanosleep(&kPause, nullptr);
   }
   return device;
@@ -73,10 +74,10 @@ void IsolatedDevice::step(std::uint64_t now_ns) {
   // If this process was stopped itself, it cannot judge how long the server did nothing: both may have been stopped.
   if (now_ns - now_ns_ >= options_.hung_ns / 2) beat_ns_ = now_ns;
   now_ns_ = now_ns;
-  if (const std::optional<std::string> how = process_->ended(); how && state_ != State::Ended) end(*how);
-  if (state_ == State::Ended) {
+  if (const std::optional<std::string> how = process_->ended(); how && state_ != ServerState::Ended) end(*how);
+  if (state_ == ServerState::Ended) {
     if (!process_->is_gone() && now_ns_ >= begin_at_ns_ && broken_ == is_there_.size()) begin();
-  } else if (state_ != State::Ending) {
+  } else if (state_ != ServerState::Ending) {
     watch();
   }
   for (std::size_t i = 0; untold_ != 0 && i < lines_.size(); ++i) tell(i);
@@ -108,12 +109,12 @@ void IsolatedDevice::begin() {
   to_server_ = memory_.to_server();
   from_server_ = memory_.from_server();
   untold_ = 0;
-  for (Line& line : lines_) {
-    const bool is_used = line.state == Line::State::Adding || line.state == Line::State::Known;
-    line.state = is_used ? Line::State::Adding : Line::State::Free;
+  for (AddressLine& line : lines_) {
+    const bool is_used = line.state == AddressLine::State::Adding || line.state == AddressLine::State::Known;
+    line.state = is_used ? AddressLine::State::Adding : AddressLine::State::Free;
     untold_ += is_used ? 1 : 0;
   }
-  state_ = State::Opening;
+  state_ = ServerState::Opening;
   why_.clear();
   begun_ns_ = now_ns_;
   beat_ = 0;
@@ -131,13 +132,13 @@ void IsolatedDevice::begin() {
 }
 
 void IsolatedDevice::watch() {
-  if (state_ == State::Opening) {
+  if (state_ == ServerState::Opening) {
     if (memory_.state().load(std::memory_order_acquire) != static_cast<std::uint32_t>(Said::Serves)) {
       if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it cannot open an endpoint");
       return;
     }
     if (const Status learnt = learn_names(); !learnt) return condemn(learnt.message());
-    state_ = State::Serving;
+    state_ = ServerState::Serving;
   }
   const std::uint64_t beat = memory_.beat().load(std::memory_order_relaxed);
   if (beat != beat_) {
@@ -149,7 +150,7 @@ void IsolatedDevice::watch() {
   }
 }
 
-/// The clock alone cannot tell a process that hangs from one that gets no processor on a busy machine: its own time
+/// The clock alone cannot distinguish a process that hangs from one without a processor on a busy machine: its own time
 /// can. The first look is after half of the patience, the second after the other half at the earliest.
 bool IsolatedDevice::is_hung() {
   const std::uint64_t half_ns = options_.hung_ns / 2;
@@ -192,7 +193,7 @@ Status IsolatedDevice::learn_names() {
 /// The process has to go. What it says from now on is not looked at.
 void IsolatedDevice::condemn(const std::string& why) {
   why_ = why;
-  state_ = State::Ending;
+  state_ = ServerState::Ending;
   process_->kill();
 }
 
@@ -203,7 +204,7 @@ void IsolatedDevice::end(const std::string& how) {
   }
   ++deaths_.count;
   deaths_.why = why_.empty() ? how : why_;
-  state_ = State::Ended;
+  state_ = ServerState::Ended;
   broken_ = memory_.slots().receive;
   pause_ns_ = now_ns_ - begun_ns_ >= kLongLifeNs ? kFirstPauseNs : std::min(2 * pause_ns_, kLongestPauseNs);
   begin_at_ns_ = now_ns_ + pause_ns_;
@@ -213,23 +214,23 @@ FabricHandle IsolatedDevice::handle_of(std::size_t index) const noexcept {
   return std::uint64_t{lines_[index].stamp} << kStampAt | index;
 }
 
-IsolatedDevice::Line* IsolatedDevice::line_of(FabricHandle handle) noexcept {
+IsolatedDevice::AddressLine* IsolatedDevice::line_of(FabricHandle handle) noexcept {
   const auto index = static_cast<std::size_t>(handle & 0xFFFF'FFFFU);
   if (index >= lines_.size() || handle != handle_of(index)) return nullptr;
-  Line& line = lines_[index];
-  return line.state == Line::State::Adding || line.state == Line::State::Known ? &line : nullptr;
+  AddressLine& line = lines_[index];
+  return line.state == AddressLine::State::Adding || line.state == AddressLine::State::Known ? &line : nullptr;
 }
 
 FabricHandle IsolatedDevice::add(std::span<const std::byte> address) {
   // The one that has been free for longest: the server may still have to look at the address of the last one.
-  Line* oldest = nullptr;
-  for (Line& line : lines_) {
-    if (line.state == Line::State::Free && (oldest == nullptr || line.freed < oldest->freed)) oldest = &line;
+  AddressLine* oldest = nullptr;
+  for (AddressLine& line : lines_) {
+    if (line.state == AddressLine::State::Free && (oldest == nullptr || line.freed < oldest->freed)) oldest = &line;
   }
   if (oldest == nullptr || address.empty() || address.size() > kFabricAddressBytes) return kNoHandle;
   const auto index = static_cast<std::size_t>(oldest - lines_.data());
   ++oldest->stamp;
-  oldest->state = Line::State::Adding;
+  oldest->state = AddressLine::State::Adding;
   oldest->address.assign(address.begin(), address.end());
   ++untold_;
   tell(index);
@@ -237,10 +238,10 @@ FabricHandle IsolatedDevice::add(std::span<const std::byte> address) {
 }
 
 void IsolatedDevice::remove(FabricHandle handle) {
-  Line* const line = line_of(handle);
+  AddressLine* const line = line_of(handle);
   if (line == nullptr) return;
-  if (line->state == Line::State::Known) {
-    line->state = Line::State::Removing;
+  if (line->state == AddressLine::State::Known) {
+    line->state = AddressLine::State::Removing;
     ++untold_;
     tell(static_cast<std::size_t>(line - lines_.data()));
   } else {
@@ -249,16 +250,16 @@ void IsolatedDevice::remove(FabricHandle handle) {
   }
 }
 
-void IsolatedDevice::free(Line& line) noexcept {
-  line.state = Line::State::Free;
+void IsolatedDevice::free(AddressLine& line) noexcept {
+  line.state = AddressLine::State::Free;
   line.freed = ++freed_;
 }
 
-/// The server of a line, if there is something to tell and room for it.
+/// Updates the server's copy of a line, if it has changed and there is room.
 void IsolatedDevice::tell(std::size_t index) {
-  Line& line = lines_[index];
-  const bool is_serving = state_ == State::Opening || state_ == State::Serving;
-  if (line.state == Line::State::Adding) {
+  AddressLine& line = lines_[index];
+  const bool is_serving = state_ == ServerState::Opening || state_ == ServerState::Serving;
+  if (line.state == AddressLine::State::Adding) {
     if (!is_serving) return;
     IsolatedMemory::Address& shared = memory_.address(index);
     memory_.handle(index).store(0, std::memory_order_seq_cst);
@@ -266,9 +267,9 @@ void IsolatedDevice::tell(std::size_t index) {
     std::copy(line.address.begin(), line.address.end(), shared.address.begin());
     memory_.handle(index).store(handle_of(index), std::memory_order_release);
     if (!to_server_.push({.kind = FabricTask::Kind::Add, .handle = handle_of(index)})) return;
-    line.state = Line::State::Known;
+    line.state = AddressLine::State::Known;
     --untold_;
-  } else if (line.state == Line::State::Removing) {
+  } else if (line.state == AddressLine::State::Removing) {
     // A server that is over has forgotten it.
     if (is_serving && !to_server_.push({.kind = FabricTask::Kind::Remove, .handle = handle_of(index)})) return;
     free(line);
@@ -277,7 +278,7 @@ void IsolatedDevice::tell(std::size_t index) {
 }
 
 bool IsolatedDevice::post(std::uint32_t slot) {
-  if (state_ == State::Opening || state_ == State::Serving) {
+  if (state_ == ServerState::Opening || state_ == ServerState::Serving) {
     if (!to_server_.push({.kind = FabricTask::Kind::Post, .slot = slot})) return false;
   }
   is_there_[slot] = true;  // or given to the next server
@@ -285,8 +286,8 @@ bool IsolatedDevice::post(std::uint32_t slot) {
 }
 
 bool IsolatedDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length) {
-  const Line* const line = line_of(to);
-  if (state_ != State::Serving || line == nullptr || line->state != Line::State::Known) return false;
+  const AddressLine* const line = line_of(to);
+  if (state_ != ServerState::Serving || line == nullptr || line->state != AddressLine::State::Known) return false;
   const FabricTask task{
       .kind = FabricTask::Kind::Submit, .slot = slot, .handle = to, .length = static_cast<std::uint32_t>(length)};
   if (!to_server_.push(task)) return false;
@@ -302,7 +303,7 @@ bool IsolatedDevice::poll(Event& event) {
     event.slot = static_cast<std::uint32_t>(broken_++);
     return true;
   }
-  if (state_ != State::Serving) return false;
+  if (state_ != ServerState::Serving) return false;
   const std::optional<FabricTask> task = from_server_.pop();
   if (task && is_believable(*task)) return take(*task, event);
   if (task || from_server_.is_broken() || to_server_.is_broken())

@@ -36,7 +36,7 @@ class IsolatedDevice final : public FabricDevice {
   /// It has opened its endpoint once.
   [[nodiscard]] bool is_open() const noexcept { return !names_.own.empty(); }
   /// The present process is serving.
-  [[nodiscard]] bool is_serving() const noexcept { return state_ == State::Serving; }
+  [[nodiscard]] bool is_serving() const noexcept { return state_ == ServerState::Serving; }
 
   [[nodiscard]] const FabricNames& names() const noexcept override { return names_; }
   [[nodiscard]] std::byte* memory(std::uint32_t slot) noexcept override { return memory_.slot(slot); }
@@ -49,9 +49,9 @@ class IsolatedDevice final : public FabricDevice {
   [[nodiscard]] std::string problem() const override;
 
  private:
-  enum class State : std::uint8_t { Opening, Serving, Ending, Ended };
+  enum class ServerState : std::uint8_t { Opening, Serving, Ending, Ended };
   /// A line of the table of addresses.
-  struct Line {
+  struct AddressLine {
     enum class State : std::uint8_t { Free, Adding, Known, Removing };  ///< -ing: not yet sent to the server.
     State state = State::Free;
     std::uint32_t stamp = 0;  ///< So that each handle is used once.
@@ -67,9 +67,9 @@ class IsolatedDevice final : public FabricDevice {
   [[nodiscard]] bool is_hung();
   [[nodiscard]] Status learn_names();
   void tell(std::size_t index);
-  void free(Line& line) noexcept;
+  void free(AddressLine& line) noexcept;
   [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;
-  [[nodiscard]] Line* line_of(FabricHandle handle) noexcept;
+  [[nodiscard]] AddressLine* line_of(FabricHandle handle) noexcept;
   [[nodiscard]] bool is_believable(const FabricTask& task) const noexcept;
   [[nodiscard]] bool take(const FabricTask& task, Event& event);
 
@@ -80,10 +80,10 @@ class IsolatedDevice final : public FabricDevice {
   TaskQueue to_server_;
   TaskQueue from_server_;
   FabricNames names_;
-  State state_ = State::Ended;
+  ServerState state_ = ServerState::Ended;
   FabricDeaths deaths_;
   std::string why_;  ///< Why the process has to go.
-  std::vector<Line> lines_;
+  std::vector<AddressLine> lines_;
   std::uint64_t freed_ = 0;        ///< Lines that became free.
   std::size_t untold_ = 0;         ///< Lines whose change the server does not know yet.
   std::vector<bool> is_there_;     ///< Of slots: the server has it.

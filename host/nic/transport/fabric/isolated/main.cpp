@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "host/nic/node/shared_memory.hpp"
-#include "host/nic/transport/fabric/isolated/confine.hpp"
+#include "host/nic/transport/fabric/isolated/confine_server.hpp"
 #include "host/nic/transport/fabric/isolated/server.hpp"
 #include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
@@ -36,7 +36,7 @@ int failed(const char* what) {
   return 1;
 }
 
-/// Memory is what a peer can make libfabric ask for; a dump of what it had would tell others.
+/// Limits the memory that a peer can make libfabric allocate; no core dump, which would disclose its contents.
 void limit() {
 #ifndef STOPBIT_SANITIZED  // a sanitizer has a map of all memory
   const rlimit data{kDataBytes, kDataBytes};

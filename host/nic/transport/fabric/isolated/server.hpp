@@ -11,8 +11,8 @@
 
 namespace stopbit::nic {
 
-/// Serves an endpoint of libfabric to the process with which it shares the memory: does what the one queue says, and
-/// tells in the other what has happened. One thread; nothing but libfabric allocates after `open`.
+/// Serves an endpoint of libfabric to the process with which it shares the memory: carries out the tasks of one queue,
+/// and reports results in the other. One thread; nothing but libfabric allocates after `open`.
 class FabricServer {
  public:
   /// Options that the supervising process wrote to shared memory.

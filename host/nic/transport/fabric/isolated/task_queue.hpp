@@ -12,7 +12,7 @@
 
 namespace stopbit::nic {
 
-/// One word of what two processes tell each other about the slots they share.
+/// One message between two processes about the slots they share.
 struct FabricTask {
   enum class Kind : std::uint32_t {
     // To the server of the endpoint.

@@ -1,0 +1,1 @@
+"""Longest paths of the RTL, and the table that holds them."""

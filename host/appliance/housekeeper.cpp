@@ -1,0 +1,407 @@
+#include "host/appliance/housekeeper.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "decoder/record/text.hpp"
+#include "host/appliance/distribution.hpp"
+#include "host/os/readable.hpp"
+#include "microcode/base/error_code.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using Level = Change::Level;
+
+std::string_view reason_text(std::uint8_t reason) {
+  switch (static_cast<arbitrate::NewRun::Reason>(reason)) {
+    case arbitrate::NewRun::Reason::Start: return "start";
+    case arbitrate::NewRun::Reason::Sender: return "another sender";
+    case arbitrate::NewRun::Reason::Cycle: return "cycle";
+    case arbitrate::NewRun::Reason::SequenceReset: return "sequence reset";
+    case arbitrate::NewRun::Reason::Back: return "the previous run continues";
+  }
+  return "unknown";
+}
+
+/// The appliance's own segment is well-formed.
+counters::Reader open_reader(const Appliance& appliance) {
+  Result<counters::Reader> reader = counters::Reader::over(appliance.segment().bytes());
+  if (!reader) std::abort();
+  return std::move(reader).value();
+}
+
+}  // namespace
+
+std::string_view to_text(Change::Level level) noexcept {
+  switch (level) {
+    case Level::Info: return "info";
+    case Level::Warning: return "warning";
+    case Level::Error: return "error";
+  }
+  return "error";
+}
+
+std::string to_text(const Change& change) {
+  std::string out = "what=";
+  record::append_json_string(out, change.what, false);
+  for (const auto& [key, value] : change.fields) {
+    out += ' ' + key + '=';
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number) {
+      out += value;
+    } else {
+      record::append_json_string(out, value, false);
+    }
+  }
+  return out;
+}
+
+Housekeeper::Housekeeper(Appliance& appliance, Clocks clocks, Report report)
+    : appliance_(appliance),
+      clocks_(std::move(clocks)),
+      report_(std::move(report)),
+      gaps_(appliance.settings().state_folder, appliance.settings().keep_days),
+      reader_(open_reader(appliance)) {}
+
+Status Housekeeper::prepare() {
+  if (Status made = gaps_.prepare(); !made) return made;
+  const std::uint64_t now = clocks_.wall();
+  const GapHistory history =
+      read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
+  recent_.assign(history.gaps.begin(), history.gaps.end());
+  return Done{};
+}
+
+void Housekeeper::step() {
+  const Now both = clocks_.now();
+  const std::uint64_t now = both.monotonic_ns;
+  if (listening_since_ns_ == 0) listening_since_ns_ = now;
+  watch_clock(both);
+  AgentEvent notice;
+  for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_event(notice); ++i) take(notice);
+  appliance_.retire();
+  if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
+    report_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
+  }
+  report_distribution();
+  appliance_.beat();
+  if (now >= next_clean_ns_) {
+    next_clean_ns_ = now + kCleanNs;
+    gaps_.clean(both);
+  }
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + kLookNs;
+  look(both);
+}
+
+/// Watches the wall clock. Nothing here is decided by it, but records and logs have its times.
+void Housekeeper::watch_clock(const Now& now) {
+  const auto offset = static_cast<std::int64_t>(now.wall_ns - now.monotonic_ns);
+  const std::int64_t step = clock_is_known_ ? offset - clock_offset_ns_ : 0;
+  // A clock that is slewed moves by at most half a millisecond a second.
+  const auto slewed = static_cast<std::int64_t>(kClockToleranceNs + (now.monotonic_ns - clock_seen_ns_) / 1'000);
+  clock_is_known_ = true;
+  clock_offset_ns_ = offset;
+  clock_seen_ns_ = now.monotonic_ns;
+  if (step > slewed || -step > slewed) {
+    const std::string by =
+        (step < 0 ? "-" : "+") + os::duration_text(static_cast<std::uint64_t>(step < 0 ? -step : step));
+    report_({Level::Warning, "clock stepped", {{"by", by}}});
+    appliance_.count_clock_step();
+    clock_stepped_ns_ = now.monotonic_ns;
+  }
+  const ClockStatus status = clocks_.status();
+  const bool is_synchronised = status == ClockStatus::Synchronised || status == ClockStatus::LeapSecond;
+  if (is_synchronised != clock_is_synchronised_) {
+    clock_is_synchronised_ = is_synchronised;
+    if (is_synchronised) {
+      report_({Level::Info, "clock synchronised", {}});
+    } else {
+      report_({Level::Warning, "clock not synchronised", {{"times", "less accurate"}}});
+    }
+  }
+  if (status == ClockStatus::LeapSecond && !std::exchange(leap_second_is_reported_, true)) {
+    report_({Level::Warning, "leap second", {{"when", "at the end of the day, UTC"}}});
+  }
+  leap_second_is_reported_ = status == ClockStatus::LeapSecond;
+  const bool has_stepped = clock_stepped_ns_ != 0 && now.monotonic_ns - clock_stepped_ns_ < kStepDistrustNs;
+  appliance_.trust_clock(is_synchronised && !has_stepped);
+}
+
+void Housekeeper::report_distribution() {
+  Distribution* const distribution = appliance_.distribution();
+  std::string line;
+  while (distribution != nullptr && distribution->next_line(line)) {
+    report_({Level::Info, "nic", {{"text", std::exchange(line, {})}}});
+  }
+}
+
+void Housekeeper::take(const AgentEvent& notice) {
+  if (notice.kind == AgentEvent::Kind::Image) {
+    report_({Level::Info,
+             "layout changed",
+             {{"ring", appliance_.outputs().at(notice.channel)->label()},
+              {"image", appliance_.image_of(notice.channel)},
+              {"generation", std::to_string(notice.first)}}});
+    return;
+  }
+  const feed::Channel& channel = appliance_.channel(notice.channel);
+  switch (notice.kind) {
+    case AgentEvent::Kind::Gap: take_gap(notice, channel); break;
+    case AgentEvent::Kind::Late: {
+      const LateEntry late{.time_ns = notice.time_ns,
+                           .channel = channel.name,
+                           .first = notice.first,
+                           .count = notice.count,
+                           .late_by_ns = notice.stall_ns,
+                           .epoch = notice.epoch};
+      gaps_.add(late);
+      std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
+      break;
+    }
+    case AgentEvent::Kind::Run:
+      report_({Level::Info,
+               "run begins",
+               {{"channel", channel.name},
+                {"reason", std::string(reason_text(notice.detail))},
+                {"sequence", std::to_string(notice.first)},
+                {"epoch", std::to_string(notice.epoch)}}});
+      break;
+    case AgentEvent::Kind::Stale:
+      report_({Level::Error,
+               "stale",
+               {{"channel", channel.name},
+                {"datagrams", std::to_string(notice.count)},
+                {"code", std::string(code_text(static_cast<ErrorCode>(notice.detail)))}}});
+      break;
+    case AgentEvent::Kind::Blind:
+      report_({Level::Error,
+               "stale",
+               {{"channel", channel.name},
+                {"why", "packets arrive, but none are delivered"},
+                {"for", os::duration_text(notice.count)}}});
+      break;
+    case AgentEvent::Kind::Conflict:
+      report_({Level::Error,
+               "copies differ",
+               {{"channel", channel.name},
+                {"sequence", std::to_string(notice.first)},
+                {"line", notice.detail == 0 ? "A" : "B"}}});
+      break;
+    case AgentEvent::Kind::Recovered: report_({Level::Info, "recovered", {{"channel", channel.name}}}); break;
+    case AgentEvent::Kind::Image: break;
+  }
+}
+
+/// Certain facts first; then events of this machine; then the lines.
+GapCause Housekeeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept {
+  using arbitrate::GapReason;
+  const auto reason = static_cast<GapReason>(notice.detail);
+  if (reason == GapReason::Down) return GapCause::ApplianceDown;
+  if (reason == GapReason::Switch) return GapCause::Switched;
+  if (notice.dropped_here) return GapCause::LocalDrop;
+  if (reason == GapReason::Room) return notice.stall_ns != 0 ? GapCause::LocalStall : GapCause::NoRoom;
+  return is_line_down ? GapCause::LineDown : GapCause::LostOnBoth;
+}
+
+GapEntry Housekeeper::entry_of(const AgentEvent& notice, const feed::Channel& channel, std::uint64_t silence_ns) {
+  GapEntry gap{.time_ns = notice.time_ns,
+               .channel = channel.name,
+               .feed = {},
+               .first = notice.first,
+               .count = notice.count,
+               .epoch = notice.epoch,
+               .lines = {},
+               .stall_ns = notice.stall_ns};
+  bool is_down = false;
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) {
+    const arbitrate::Gap::Had& had = notice.lines[i];
+    GapEntry::Had& to = gap.lines[i];
+    to.exists = channel.lines[i].has_value();
+    to.heard = had.heard;
+    to.passed = had.passed;
+    to.last_sequence = had.last_sequence;
+    to.silent_ns = had.last_t_ns != 0 && notice.after_t_ns > had.last_t_ns ? notice.after_t_ns - had.last_t_ns : 0;
+    // A line that has kept step up to the gap is not down, however long nothing was sent.
+    const std::uint64_t until = notice.before_t_ns != 0 ? notice.before_t_ns : notice.after_t_ns;
+    const bool is_silent = had.last_t_ns == 0 || (until > had.last_t_ns && until - had.last_t_ns > silence_ns);
+    if (to.exists && !had.passed && is_silent) is_down = true;
+  }
+  gap.cause = cause_of(notice, is_down);
+  return gap;
+}
+
+void Housekeeper::take_gap(const AgentEvent& notice, const feed::Channel& channel) {
+  GapEntry gap = entry_of(notice, channel, appliance_.settings().silence_ns);
+  if (gap.time_ns == 0) gap.time_ns = clocks_.wall();
+  gap.feed = appliance_.feed_of(notice.channel);
+  gaps_.add(gap);
+  recent_.push_back(gap);
+  if (recent_.size() > kRecentGaps) recent_.pop_front();
+  report_({Level::Warning,
+           "gap",
+           {{"channel", gap.channel},
+            {"first", std::to_string(gap.first)},
+            {"count", std::to_string(gap.count)},
+            {"cause", std::string(to_text(gap.cause))},
+            {"lines", lines_text(gap)}}});
+}
+
+void Housekeeper::report_line(const std::string& channel, char line, bool is_silent, const LineStatus& status) {
+  const std::string name(1, line);
+  if (is_silent) {
+    const std::string since = status.last_arrival_ns == 0 ? "ever" : os::duration_text(status.age_ns);
+    report_({Level::Warning,
+             "line silent",
+             {{"channel", channel}, {"line", name}, {"for", since}, {"group", status.address}}});
+  } else {
+    report_({Level::Info, "line speaks", {{"channel", channel}, {"line", name}, {"group", status.address}}});
+  }
+}
+
+void Housekeeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
+                        Level level, std::uint64_t now) {
+  Watched& watched = watched_[{what, name}];
+  if (value < watched.reported) watched.reported = value;
+  if (value == watched.reported || now < watched.next_ns) return;
+  report_(
+      {level, what, {{key, name}, {"more", std::to_string(value - watched.reported)}, {"all", std::to_string(value)}}});
+  watched = {.reported = value, .next_ns = now + kRepeatNs};
+}
+
+void Housekeeper::look_at_gap_log() {
+  appliance_.housekeeper_counter_set().gaps_not_written.set(gaps_.lost());
+  if (gaps_.is_failing() == gap_log_fails_) return;
+  gap_log_fails_ = gaps_.is_failing();
+  if (gap_log_fails_) {
+    report_({Level::Error, "gaps not written", {{"why", gaps_.problem()}}});
+  } else {
+    report_({Level::Info, "gaps written again", {{"not_written", std::to_string(gaps_.lost())}}});
+  }
+}
+
+/// An agent that hangs is not ended: the other ones go on, and its rings keep what they have. A lossless ring whose
+/// reader takes nothing makes its agent wait, too.
+void Housekeeper::look_at_agents(const StatusReport& status, std::uint64_t now) {
+  stalled_.resize(status.agents.size());
+  std::size_t stalled = 0;
+  for (std::size_t i = 0; i < status.agents.size(); ++i) {
+    const AgentStatus& agent = status.agents[i];
+    const std::uint64_t last = std::max(agent.last_alive_ns, listening_since_ns_);
+    const bool is_stalled = !appliance_.has_ended(i) && now > last && now - last > kStalledNs;
+    if (is_stalled) ++stalled;
+    if (is_stalled == stalled_[i]) continue;
+    stalled_[i] = is_stalled;
+    if (is_stalled) {
+      report_({Level::Error, "agent stalled", {{"agent", agent.name}, {"for", os::duration_text(now - last)}}});
+    } else {
+      report_({Level::Info, "agent goes on", {{"agent", agent.name}}});
+    }
+  }
+  appliance_.housekeeper_counter_set().agents_stalled.set(stalled);
+  const auto live = std::count_if(status.channels.begin(), status.channels.end(),
+                                  [](const ChannelStatus& channel) { return channel.state == ChannelState::Live; });
+  summary_ = std::to_string(live) + " of " + std::to_string(status.channels.size()) + " channels live";
+  if (stalled != 0) summary_ += ", " + std::to_string(stalled) + " agents stalled";
+  if (gap_log_fails_) summary_ += ", gaps not written";
+  if (recorder_fails_) summary_ += ", recording stopped";
+}
+
+void Housekeeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t now) {
+  const bool fails = recorder.failing_lines != 0;
+  if (fails != recorder_fails_) {
+    if (fails) {
+      report_({Level::Error,
+               "recording stops",
+               {{"lines", std::to_string(recorder.failing_lines)}, {"why", recorder.problem}}});
+    } else {
+      report_({Level::Info, "recording goes on", {{"not_recorded", std::to_string(recorder.failed)}}});
+    }
+    recorder_fails_ = fails;
+  }
+  watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning, now);
+  watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning, now);
+}
+
+void Housekeeper::look_at_readers(const StatusReport& status, std::uint64_t now) {
+  const auto report = [&](Level level, const char* what, const auto& key) {
+    const auto& [ring, name, process] = key;
+    report_({level, what, {{"reader", name}, {"ring", ring}, {"process", std::to_string(process)}}});
+  };
+  decltype(readers_) seen_now;
+  for (const RingStatus& ring : status.rings) {
+    for (const ring::SeenReader& seen : ring.readers) {
+      const auto key = std::tuple(ring.name, seen.name, seen.pid);
+      seen_now[key] = seen.is_running;
+      const auto before = readers_.find(key);
+      if (before == readers_.end() && seen.is_running) report(Level::Info, "reader comes", key);
+      if (before != readers_.end() && before->second && !seen.is_running) report(Level::Warning, "reader gone", key);
+      watch("overrun", "reader", seen.name + " at " + ring.name, seen.lost_records, Level::Warning, now);
+    }
+  }
+  for (const auto& [key, was_running] : readers_) {
+    if (was_running && !seen_now.contains(key)) report(Level::Info, "reader leaves", key);
+  }
+  readers_ = std::move(seen_now);
+}
+
+/// Files in shared memory that this user or root has made shorter. The appliance goes on without them.
+void Housekeeper::look_at_files() {
+  std::set<std::string> truncated;
+  if (watch_ != nullptr) {
+    for (std::string& ring : watch_->truncated()) truncated.insert(std::move(ring));
+  }
+  if (appliance_.segment().is_broken()) truncated.insert(appliance_.segment().path());
+  for (const std::string& file : truncated) {
+    if (truncated_.contains(file)) continue;
+    report_({Level::Error,
+             "file truncated",
+             {{"file", file}, {"effect", "readers see no new data until the appliance is restarted"}}});
+  }
+  truncated_ = std::move(truncated);
+}
+
+void Housekeeper::look(const Now& both) {
+  const std::uint64_t now = both.monotonic_ns;
+  const StatusReport status = read_status(reader_, both, watch_);
+  for (const ChannelStatus& channel : status.channels) {
+    const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
+    // Agents report stale and recovered themselves, with details.
+    const bool is_reported_by_agent = state->second == ChannelState::Stale || channel.state == ChannelState::Stale;
+    if (state->second != channel.state) {
+      if (!is_reported_by_agent)
+        report_({channel.state == ChannelState::Silent ? Level::Error : Level::Info,
+                 "channel state",
+                 {{"channel", channel.name},
+                  {"before", std::string(to_text(state->second))},
+                  {"now", std::string(to_text(channel.state))}}});
+      state->second = channel.state;
+    }
+    for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+      const LineStatus& line = channel.lines[i];
+      if (!line.exists) continue;
+      const char letter = i == 0 ? 'A' : 'B';
+      // A line that has not begun is no news before its time is over. Ports may have taken long to open.
+      if (line.last_arrival_ns == 0 && now - listening_since_ns_ <= appliance_.settings().silence_ns) continue;
+      const auto [silent, is_first] = silent_.try_emplace({channel.name, letter}, false);
+      if (silent->second != line.is_silent) report_line(channel.name, letter, line.is_silent, line);
+      silent->second = line.is_silent;
+    }
+  }
+  for (const PortStatus& port : status.ports) {
+    watch("dropped by the card", "port", port.name, port.nic, Level::Warning, now);
+    watch("dropped by the kernel", "port", port.name, port.kernel, Level::Warning, now);
+    watch("port fails", "port", port.name, port.failures, Level::Error, now);
+  }
+  for (const AgentStatus& agent : status.agents) {
+    watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);
+  }
+  look_at_readers(status, now);
+  look_at_files();
+  if (status.recorder.exists) look_at_recorder(status.recorder, now);
+  look_at_gap_log();
+  look_at_agents(status, now);
+}
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,284 @@
+#include "host/appliance/live_channel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/replay/error_text.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+ChannelState state_of(feed::Quality quality) noexcept {
+  switch (quality) {
+    case feed::Quality::Unknown: return ChannelState::Waiting;
+    case feed::Quality::Good: return ChannelState::Live;
+    case feed::Quality::Stale: return ChannelState::Stale;
+  }
+  return ChannelState::Waiting;
+}
+
+}  // namespace
+
+LiveChannel::LiveChannel(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+                         const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run)
+    : description_(description),
+      index_(index),
+      output_(output),
+      counter_set_(counter_set),
+      shared_(shared),
+      decoder_(description, shared.channel_options, output.target(feed::engine_rule(description.framing)), counts_,
+               *this),
+      run_(run) {}
+
+void LiveChannel::remember() noexcept {
+  if (run_ == nullptr) return;
+  const auto next = decoder_.arbiter().next_sequence();
+  if (!next || *next == remembered_ || counts_.last_delivery_ns == 0) return;
+  remembered_ = *next;
+  run_->store({.sender = decoder_.arbiter().sender(), .day = day_of_ns(counts_.last_delivery_ns)}, *next - 1);
+}
+
+void LiveChannel::decode_error(const Outcome& outcome, const PacketInfo& info,
+                               std::span<const std::byte> datagram) noexcept {
+  (outcome.error == ErrorCode::D9 ? counter_set_.unknown_template : counter_set_.decode_errors).add();
+  note_error(outcome, info, datagram);
+}
+
+void LiveChannel::malformed(const Outcome& outcome, const PacketInfo& info,
+                            std::span<const std::byte> datagram) noexcept {
+  note_error(outcome, info, datagram);
+}
+
+void LiveChannel::note_error(const Outcome& outcome, const PacketInfo& info,
+                             std::span<const std::byte> datagram) noexcept {
+  const replay::Excerpt bytes = replay::excerpt(datagram, outcome.offset_bytes);
+  const counters::ErrorFact fact{.time_ns = info.arrival_ns,
+                                 .channel = info.channel,
+                                 .template_index = outcome.template_index,
+                                 .block = outcome.block,
+                                 .word = outcome.word,
+                                 .code = static_cast<std::uint8_t>(outcome.error),
+                                 .sequence = info.sequence,
+                                 .template_id = outcome.template_id,
+                                 .offset = outcome.offset_bytes,
+                                 .sample_begin = bytes.begin,
+                                 .sample = std::span(bytes.bytes).first(bytes.size)};
+  if (shared_.counter_set.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
+}
+
+/// Another thread explains it. Keeps one copy for each kind of error, up to the number of slots for kinds.
+void LiveChannel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                                std::span<const std::byte> datagram) noexcept {
+  ErrorSample evidence;
+  evidence.channel = index_;
+  evidence.generation = output_.generation();
+  evidence.template_index = fact.template_index;
+  evidence.block = fact.block;
+  evidence.word = fact.word;
+  evidence.code = static_cast<ErrorCode>(fact.code);
+  evidence.is_joined = description_.framing.kind == net::FramingKind::B3 && data_offset != 0;
+  evidence.time_ns = fact.time_ns;
+  evidence.data_offset = data_offset;
+  evidence.size = static_cast<std::uint32_t>(datagram.size());
+  const auto kept = datagram.first(std::min(datagram.size(), ErrorSample::kMaxBytes));
+  std::copy(kept.begin(), kept.end(), evidence.bytes.begin());
+  shared_.evidence.push(evidence);
+}
+
+void LiveChannel::stale(ErrorCode code, std::uint32_t datagrams, const PacketInfo& info) noexcept {
+  counter_set_.stale_events.add();
+  shared_.notices.push({.kind = AgentEvent::Kind::Stale,
+                        .channel = index_,
+                        .time_ns = info.arrival_ns,
+                        .count = datagrams,
+                        .detail = static_cast<std::uint8_t>(code)});
+}
+
+void LiveChannel::recovered(const PacketInfo& info) noexcept {
+  shared_.notices.push({.kind = AgentEvent::Kind::Recovered, .channel = index_, .time_ns = info.arrival_ns});
+}
+
+/// How long the thread did not run while the numbers of the gap passed. Packets without a stamp have the time at which
+/// they were read, at most two windows after a stall.
+std::uint64_t LiveChannel::stall_of(const arbitrate::Gap& gap) const noexcept {
+  const std::uint64_t begin = gap.before_t_ns != 0 ? gap.before_t_ns : gap.after_t_ns;
+  const std::uint64_t end = gap.after_t_ns + description_.window.time_ns;
+  std::uint64_t longest = 0;
+  for (const Shared::Stall& stall : shared_.stalls) {
+    if (stall.end_ns + 2 * description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
+    longest = std::max(longest, stall.end_ns - stall.begin_ns);
+  }
+  return longest;
+}
+
+void LiveChannel::gap(const arbitrate::Gap& gap) noexcept {
+  RememberedGap& place = gaps_[next_gap_++ % kRememberedGaps];
+  tell_late(place);
+  place = {.first = gap.first, .count = gap.count, .epoch = gap.epoch};
+  const std::uint64_t dropped_ns = shared_.dropped_here_ns;
+  shared_.notices.push({.kind = AgentEvent::Kind::Gap,
+                        .channel = index_,
+                        .time_ns = shared_.is_live ? gap.wall_ns : 0,
+                        .first = gap.first,
+                        .count = gap.count,
+                        .epoch = gap.epoch,
+                        .detail = static_cast<std::uint8_t>(gap.reason),
+                        .lines = gap.lines,
+                        .before_t_ns = gap.before_t_ns,
+                        .after_t_ns = gap.after_t_ns,
+                        .stall_ns = stall_of(gap),
+                        .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs});
+  freeze();
+}
+
+/// Keeps the packets around the present one on disk.
+void LiveChannel::freeze() noexcept {
+  if (shared_.recorder == nullptr) return;
+  // In the time of the packets, which need not be that of the clock.
+  for (const std::uint32_t line : record_as) {
+    if (line != kNotRecorded) shared_.recorder->freeze(shared_.newest_ns, line);
+  }
+}
+
+void LiveChannel::conflict(const arbitrate::Conflict& conflict) noexcept {
+  if (std::exchange(has_told_conflict_, true)) return;
+  shared_.notices.push({.kind = AgentEvent::Kind::Conflict,
+                        .channel = index_,
+                        .time_ns = conflict.wall_ns,
+                        .first = conflict.sequence,
+                        .detail = static_cast<std::uint8_t>(conflict.line)});
+  freeze();
+}
+
+void LiveChannel::run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept {
+  if (is_reset || run.reason == arbitrate::NewRun::Reason::Cycle) {
+    for (RememberedGap& gap : gaps_) tell_late(gap);
+    gaps_ = {};  // their numbers come again
+  }
+  // A carousel begins a cycle every second or so: not worth a notice.
+  if (run.reason == arbitrate::NewRun::Reason::Cycle) return;
+  has_told_conflict_ = false;
+  shared_.notices.push({.kind = AgentEvent::Kind::Run,
+                        .channel = index_,
+                        .time_ns = run.wall_ns,
+                        .first = run.sequence,
+                        .epoch = run.epoch,
+                        .detail = static_cast<std::uint8_t>(run.reason)});
+}
+
+/// Whether a late packet brings, or completes, the number at this place of the gap for the first time. Lines bring what
+/// was given up twice, and other senders bring it again.
+bool LiveChannel::RememberedGap::is_new(std::uint64_t at, const net::Preamble& preamble) noexcept {
+  if (at < came.size() ? came[at] : at < beyond) return false;
+  if (preamble.chunks > 1) {
+    if (chunked != preamble.sequence) chunks = 0;
+    chunked = preamble.sequence;
+    chunks |= std::uint64_t{1} << (preamble.chunk - 1);
+    if (chunks != ~std::uint64_t{0} >> (64 - preamble.chunks)) return false;
+  }
+  if (at < came.size()) {
+    came.set(at);
+  } else {
+    beyond = at + 1;
+  }
+  return true;
+}
+
+void LiveChannel::late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept {
+  for (RememberedGap& gap : gaps_) {
+    if (packet.preamble.sequence - gap.first >= gap.count) continue;
+    if (!gap.is_new(packet.preamble.sequence - gap.first, packet.preamble)) return;
+    ++gap.late;
+    gap.late_by_ns = std::max(gap.late_by_ns, late_ns);
+    // A notice for the first one, then for twice as many each time: a line that is late for good must not fill the log.
+    if (gap.late >= 2 * gap.told_late) tell_late(gap);
+    return;
+  }
+}
+
+void LiveChannel::tell_late(RememberedGap& gap) noexcept {
+  if (gap.late == gap.told_late) return;
+  gap.told_late = gap.late;
+  shared_.notices.push({.kind = AgentEvent::Kind::Late,
+                        .channel = index_,
+                        .time_ns = shared_.newest_ns,
+                        .first = gap.first,
+                        .count = gap.late,
+                        .epoch = gap.epoch,
+                        .stall_ns = gap.late_by_ns});
+}
+
+/// Packets that come although nothing is delivered, for longer than two windows: a channel that looks alive and is not.
+void LiveChannel::watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept {
+  const arbitrate::Packets& packets = account.packets;
+  const std::uint64_t in_vain = packets.late + packets.malformed + packets.incomplete + packets.held;
+  if (packets.delivered != last_delivered_) {
+    last_delivered_ = packets.delivered;
+    last_in_vain_ = in_vain;
+    in_vain_since_ns_ = 0;
+    if (!std::exchange(is_blind_, false)) return;
+    shared_.notices.push({.kind = AgentEvent::Kind::Recovered, .channel = index_, .time_ns = shared_.newest_ns});
+  } else if (in_vain != last_in_vain_) {
+    last_in_vain_ = in_vain;
+    if (in_vain_since_ns_ == 0) in_vain_since_ns_ = now_ns;
+    if (is_blind_ || now_ns - in_vain_since_ns_ <= 2 * description_.window.time_ns) return;
+    is_blind_ = true;
+    counter_set_.stale_events.add();
+    shared_.notices.push({.kind = AgentEvent::Kind::Blind,
+                          .channel = index_,
+                          .time_ns = shared_.newest_ns,
+                          .count = now_ns - in_vain_since_ns_});
+  }
+}
+
+void LiveChannel::finish() noexcept {
+  decoder_.finish();
+  remember();
+  for (RememberedGap& gap : gaps_) tell_late(gap);
+  publish(shared_.now_ns);
+}
+
+void LiveChannel::publish(std::uint64_t now_ns) noexcept {
+  const arbitrate::Arbiter& arbiter = decoder_.arbiter();
+  const arbitrate::Account account = arbiter.total();
+  watch_for_silence(account, now_ns);
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!description_.lines[i]) continue;
+    const LineCounterSet& to = counter_set_.lines[i];
+    const arbitrate::LineStats& from = arbiter.line(static_cast<arbitrate::Line>(i));
+    to.packets.set(account.packets.received[i]);
+    to.missing.set(from.missing);
+    to.saved.set(from.saved);
+    to.first.set(from.first_copies);
+    to.last_sequence.set(from.last_sequence);
+    to.last_arrival_ns.set(from.last_arrival_ns);
+    to.last_heard_ns.set(heard_ns_[i]);
+    for (std::size_t b = 0; b < from.behind.buckets.size(); ++b) {
+      if (from.behind.buckets[b] == 0) continue;
+      to.skew.set_bucket(b == 0 ? 0 : b < 64 ? (std::uint64_t{1} << b) - 1 : ~std::uint64_t{0}, from.behind.buckets[b]);
+    }
+  }
+  counter_set_.delivered.set(account.packets.delivered);
+  counter_set_.duplicate.set(account.packets.duplicate);
+  counter_set_.late.set(account.packets.late);
+  counter_set_.held.set(account.packets.held);
+  counter_set_.malformed.set(account.packets.malformed);
+  counter_set_.incomplete.set(account.packets.incomplete);
+  counter_set_.numbers.set(account.numbers.expected);
+  counter_set_.numbers_delivered.set(account.numbers.delivered);
+  counter_set_.numbers_recovered.set(account.numbers.recovered);
+  counter_set_.numbers_lost.set(account.numbers.lost);
+  counter_set_.numbers_held.set(account.numbers.held);
+  counter_set_.gaps.set(arbiter.gaps());
+  counter_set_.conflicts.set(arbiter.conflicts());
+  counter_set_.epoch.set(arbiter.epoch());
+  counter_set_.next_sequence.set(arbiter.next_sequence().value_or(0));
+  counter_set_.state_code.set(
+      static_cast<std::uint64_t>(is_blind_ ? ChannelState::Stale : state_of(decoder_.decoder().quality())));
+  counter_set_.last_delivery_ns.set(counts_.last_delivery_ns);
+  counter_set_.datagrams.set(counts_.datagrams);
+  counter_set_.messages.set(counts_.messages);
+  counter_set_.waiting_for_reset.set(counts_.dropped);
+}
+
+}  // namespace stopbit::appliance

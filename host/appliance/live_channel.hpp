@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+
+#include "host/appliance/agent_event.hpp"
+#include "host/appliance/counter_set.hpp"
+#include "host/appliance/error_sample.hpp"
+#include "host/appliance/known_runs.hpp"
+#include "host/appliance/record_output.hpp"
+#include "host/appliance/recording.hpp"
+#include "host/feed/channel/channel_decoder.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/os/spsc_queue.hpp"
+
+namespace stopbit::appliance {
+
+/// What a channel shares with the others of its thread.
+struct Shared {
+  os::SpscQueue<AgentEvent>& notices;
+  os::SpscQueue<ErrorSample>& evidence;
+  const AgentCounterSet& counter_set;
+  feed::ChannelOptions channel_options;
+  std::uint64_t datagrams = 0;        ///< Of all channels: numbers the packets.
+  std::uint64_t now_ns = 0;           ///< Monotonic: when the present batch was taken.
+  std::uint64_t dropped_here_ns = 0;  ///< The same of the last drop by card or kernel on the ports of the thread.
+  /// When the thread did not run, the latest ones.
+  struct Stall {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+  };
+  std::array<Stall, 16> stalls{};
+  std::size_t stall_count = 0;
+  bool is_live = true;                     ///< Arrivals are of this time; else those of a capture.
+  std::uint64_t newest_ns = 0;             ///< Arrival of the datagram that came last.
+  recorder::Recorder* recorder = nullptr;  ///< Null: nothing is recorded.
+};
+
+/// One channel of a live feed: the decoder that replays use too, and what people learn of it: counters, notices,
+/// evidence of errors, and packets on disk that stay because of a gap. One thread; allocates when it is made, never
+/// later.
+class LiveChannel final : private feed::Watcher {
+ public:
+  /// `index` names it in notices. The output, the counter set and what is shared must outlive it.
+  LiveChannel(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+              const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run);
+
+  [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
+  /// The end has come: the counters are final.
+  void finish() noexcept;
+  /// A datagram of the line was taken, in the present batch.
+  void note_arrival(arbitrate::Line line) noexcept { heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns; }
+  /// Keeps the number that was delivered last, for the time after this process.
+  void remember() noexcept;
+  /// Brings the counters up to date. What needs no packet to change is in them, too.
+  void publish(std::uint64_t now_ns) noexcept;
+
+  // For the thread.
+  RecordLines record_as = {kNotRecorded, kNotRecorded};
+  bool is_dirty = false;  ///< Its counters are out of date.
+
+ private:
+  void decode_error(const Outcome& outcome, const PacketInfo& info,
+                    std::span<const std::byte> datagram) noexcept override;
+  void malformed(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept override;
+  void stale(ErrorCode code, std::uint32_t datagrams, const PacketInfo& info) noexcept override;
+  void recovered(const PacketInfo& info) noexcept override;
+  void gap(const arbitrate::Gap& gap) noexcept override;
+  void run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept override;
+  void late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept override;
+  void conflict(const arbitrate::Conflict& conflict) noexcept override;
+
+  void note_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
+  void keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                     std::span<const std::byte> datagram) noexcept;
+
+  /// A gap of which numbers may still come, and what has come.
+  struct RememberedGap {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    std::uint16_t epoch = 0;
+    std::uint64_t late = 0;       ///< Numbers that came too late.
+    std::uint64_t told_late = 0;  ///< Of these, in notices.
+    std::uint64_t late_by_ns = 0;
+    // What came, so that no number is counted twice: one bit each for the first, then the next one beyond them.
+    std::bitset<512> came = {};
+    std::uint64_t beyond = 0;
+    // Of the number in several chunks that is coming.
+    std::uint64_t chunked = 0;
+    std::uint64_t chunks = 0;  ///< A bit per chunk.
+    [[nodiscard]] bool is_new(std::uint64_t at, const net::Preamble& preamble) noexcept;
+  };
+  void tell_late(RememberedGap& gap) noexcept;
+  void freeze() noexcept;
+  [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
+  void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
+  static constexpr std::size_t kRememberedGaps = 16;
+  /// Cards report drops a little later, and windows report the gap.
+  static constexpr std::uint64_t kDropsExplainNs = 1'000'000'000;
+
+  const feed::Channel& description_;
+  std::uint32_t index_;
+  RecordOutput& output_;
+  const ChannelCounterSet& counter_set_;
+  Shared& shared_;
+  feed::Counts counts_;
+  feed::ChannelDecoder decoder_;
+  std::array<RememberedGap, kRememberedGaps> gaps_{};
+  std::size_t next_gap_ = 0;
+  KnownRun* run_;  ///< Null: not kept.
+  std::uint64_t remembered_ = ~std::uint64_t{0};
+  std::array<std::uint64_t, 3> heard_ns_{};  ///< Monotonic, by line.
+  bool has_told_conflict_ = false;           ///< Of the present run.
+  // Packets come, and nothing is delivered.
+  std::uint64_t last_delivered_ = 0;  ///< Packets.
+  std::uint64_t last_in_vain_ = 0;    ///< Packets that were neither delivered nor copies.
+  std::uint64_t in_vain_since_ns_ = 0;
+  bool is_blind_ = false;
+};
+
+}  // namespace stopbit::appliance

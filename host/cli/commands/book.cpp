@@ -1,0 +1,358 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/market_source.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/text.hpp"
+#include "host/market/event/print.hpp"
+#include "host/market/stage/book_text.hpp"
+#include "microcode/base/hash.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using market::Event;
+using market::Side;
+
+struct BookArguments {
+  MarketArguments market;
+  std::string instrument;
+  std::string at;
+  std::optional<std::uint64_t> levels;
+  std::optional<std::uint64_t> every;
+  std::string format = "text";
+  bool check = false;
+  bool digest = false;
+};
+
+/// Where --at stops: after this sequence number, or at this time.
+struct Stop {
+  std::optional<std::uint64_t> sequence;
+  std::optional<std::uint64_t> time_ns;
+  bool is_of_day = false;  ///< The time counts from midnight UTC.
+
+  [[nodiscard]] bool is_before(const record::HeaderView& record) const {
+    constexpr std::uint64_t kDayNs = 86'400'000'000'000;
+    if (sequence) return record.sequence() > *sequence;
+    if (!time_ns) return false;
+    return (is_of_day ? record.arrival_ns() % kDayNs : record.arrival_ns()) > *time_ns;
+  }
+};
+
+/// A number, HH:MM:SS[.fraction], or ns since 1970 with "ns" after it.
+Stop stop_from(const std::string& text) {
+  Stop stop;
+  if (text.empty()) return stop;
+  const auto refuse = [] {
+    throw ToolError(kExitUsage,
+                    "--at: must be a sequence number, a time of day as 09:30:00.5, or 1333459710000000000ns");
+  };
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc()) refuse();
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (unit.empty()) {
+    stop.sequence = number;
+    return stop;
+  }
+  if (unit == "ns") {
+    stop.time_ns = number;
+    return stop;
+  }
+  // HH:MM:SS, then up to nine digits.
+  const auto digits = [&](std::size_t at) {
+    if (at + 2 > text.size() || text[at] < '0' || text[at] > '9' || text[at + 1] < '0' || text[at + 1] > '9') refuse();
+    return static_cast<std::uint64_t>((text[at] - '0') * 10 + text[at + 1] - '0');
+  };
+  if (text.size() < 8 || text[2] != ':' || text[5] != ':' || text.size() > 18) refuse();
+  const std::uint64_t seconds = (digits(0) * 60 + digits(3)) * 60 + digits(6);
+  if (digits(0) > 23 || digits(3) > 59 || digits(6) > 59) refuse();
+  std::string fraction;
+  if (text.size() > 8) {
+    if (text[8] != '.' || text.size() == 9) refuse();
+    fraction = text.substr(9);
+  }
+  if (fraction.find_first_not_of("0123456789") != std::string::npos) refuse();
+  fraction.resize(9, '0');
+  stop.time_ns = seconds * 1'000'000'000 + std::stoull(fraction);
+  stop.is_of_day = true;
+  return stop;
+}
+
+/// What the books contradicted, and how often. Returns whether anything did.
+bool print_check(const MarketRun& run, Output& out) {
+  const market::MarketCounts& counts = run.market().translator().counts();
+  std::uint64_t faults = counts.unknown_actions;
+  out.buffer() += fmt::format("{{\"entries\":{},\"events\":{},\"gaps\":{},\"repeats\":{},\"unknown_actions\":{}",
+                              counts.entries, counts.events, counts.gaps, counts.repeats, counts.unknown_actions);
+#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what)                                    \
+  if (market::Fault::enumerator != market::Fault::None) {                                    \
+    const std::uint64_t count = run.market().books().faults(market::Fault::enumerator);      \
+    out.buffer() += fmt::format(",\"{}\":{}", name, count);                                  \
+    if (market::cause_of(market::Fault::enumerator) != market::Cause::None) faults += count; \
+  }
+#include "host/market/book/faults.def"
+#undef STOPBIT_BOOK_FAULT
+  out.buffer() += "}\n";
+  return faults != 0;
+}
+
+/// Follows the events of a run and prints books.
+class Books {
+ public:
+  Books(const BookArguments& arguments, Output out)
+      : arguments_(arguments),
+        out_(std::move(out)),
+        stop_(stop_from(arguments.at)),
+        levels_(static_cast<std::size_t>(arguments.levels.value_or(10))),
+        every_(arguments.check || arguments.digest || !arguments.at.empty()
+                   ? 0
+                   : arguments.every.value_or(arguments.format == "jsonl" ? 1 : 0)) {
+    rows_.resize(2 * levels_);
+  }
+
+  void begin(MarketRun& run) {
+    run_ = &run;
+    marks_.resize(run.market().instruments().view().capacity() + 1);
+    if (!arguments_.at.empty()) {
+      run.set_before_record([this](const record::HeaderView& record) { stop_before(record); });
+    }
+  }
+
+  void take(const Event& event) {
+    if (is_stopped_) return;
+    if (arguments_.format == "events") {
+      if (!wants(event.instrument())) return;
+      run_->market().append_event(event, out_.buffer());
+      out_.flush_if_full();
+      return;
+    }
+    const std::uint32_t row = event.instrument();
+    if (event.kind() == market::Kind::Stale && event.cause() == market::Cause::Gap) ++marks_[row].gaps;
+    if (event.kind() <= market::Kind::DeleteSide && row != market::kAllInstruments && every_ != 0 &&
+        !marks_[row].is_touched) {
+      marks_[row].is_touched = true;
+      touched_.push_back(row);
+    }
+    if (!event.last_of_event()) return;
+    for (const std::uint32_t touched : touched_) {
+      marks_[touched].is_touched = false;
+      if (wants(touched) && ++printed_ % every_ == 0) print(touched, event.sequence());
+    }
+    touched_.clear();
+    last_sequence_ = event.sequence();
+  }
+
+  /// The first record after the moment that --at asks for: the books are as they were then.
+  void stop_before(const record::HeaderView& record) {
+    if (is_stopped_ || !stop_.is_before(record)) return;
+    run_->market().translator().finish();
+    if (arguments_.format != "events" && !arguments_.digest && !arguments_.check) print_all();
+    if (arguments_.digest) print_digest();
+    is_stopped_ = true;
+  }
+
+  /// Returns whether --check found a contradiction.
+  bool finish() {
+    const bool prints_books = arguments_.format != "events" && !arguments_.digest && !arguments_.check;
+    if (prints_books && !is_stopped_ && every_ == 0) print_all();
+    if (arguments_.digest && !is_stopped_) print_digest();
+    const bool has_contradiction = arguments_.check && print_check(*run_, out_);
+    out_.close();
+    return has_contradiction;
+  }
+
+  [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
+
+ private:
+  struct Mark {
+    std::uint32_t gaps = 0;
+    bool is_touched = false;
+  };
+
+  [[nodiscard]] bool wants(std::uint32_t row) const {
+    if (arguments_.instrument.empty()) return true;
+    if (row == market::kAllInstruments) return false;
+    const market::InstrumentRow& known = run_->market().instruments().row(row);
+    return market::key_of(known) == arguments_.instrument || market::instrument_name(known) == arguments_.instrument;
+  }
+
+  void print_all() {
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (wants(row) && run_->market().books().find(row)->kind() != market::BookKind::None) print(row, last_sequence_);
+    }
+  }
+
+  void print(std::uint32_t row, std::uint32_t sequence) {
+    if (arguments_.format == "jsonl") {
+      print_json(row, sequence);
+    } else {
+      print_text(row, sequence);
+    }
+    out_.flush_if_full();
+  }
+
+  void print_json(std::uint32_t row, std::uint32_t sequence) {
+    const Market& market = run_->market();
+    market::append_book_json(
+        market::read_book(market.books(), row, rows_), sequence, json(market::key_of(market.instruments().row(row))),
+        marks_[row].gaps + marks_[market::kAllInstruments].gaps, run_->map().source.quantity_decimals, out_.buffer());
+  }
+
+  void print_text(std::uint32_t row, std::uint32_t sequence) {
+    const market::BookView book = market::read_book(run_->market().books(), row, rows_);
+    const market::InstrumentRow& known = run_->market().instruments().row(row);
+    std::string& out = out_.buffer();
+    const std::string name = plain(market::instrument_name(known));
+    out +=
+        fmt::format("{}{}{}  seq {}  {}  {}\n", plain(market::key_of(known)), name.empty() ? "" : "  ", name, sequence,
+                    market::name_of(run_->market().books().status(row).state), book.is_known ? "known" : "partial");
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < levels_; ++i) {
+      if (book.bids[i].is_known != 0 || book.asks[i].is_known != 0) last = i + 1;
+    }
+    for (std::size_t i = 0; i < last; ++i) {
+      out += fmt::format("{:>5}  {:>12} {:>14}  {:<14} {:<12}\n", i + 1, quantity_text(book.bids[i]),
+                         price_text(book.bids[i]), price_text(book.asks[i]), quantity_text(book.asks[i]));
+      while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
+    }
+    out += '\n';
+  }
+
+  [[nodiscard]] static std::string price_text(const market::Row& row) {
+    std::string text;
+    if (row.is_known == 0) return "?";
+    if (row.price == market::kNoPrice) return "market";
+    market::append_price(row.price, text);
+    return text;
+  }
+  [[nodiscard]] std::string quantity_text(const market::Row& row) const {
+    std::string text;
+    if (row.is_known == 0) return "?";
+    if (row.quantity != market::kNoQuantity)
+      market::append_fixed(row.quantity, run_->map().source.quantity_decimals, text);
+    return text;
+  }
+
+  /// One number for all books: those with the same keys and rows give the same, whatever the order of the instruments.
+  void print_digest() {
+    std::uint64_t sum = 0;
+    std::size_t count = 0;
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (!wants(row)) continue;
+      std::string text(market::key_of(run_->market().instruments().row(row)));
+      const market::BookView book = market::read_book(run_->market().books(), row, rows_);
+      text += book.is_known ? '+' : '-';
+      for (const auto& side : {book.bids, book.asks}) {
+        text += '|';
+        for (const market::Row& one : side) {
+          market::append_row_json(one, run_->map().source.quantity_decimals, text);
+        }
+      }
+      sum += fnv1a(text);
+      ++count;
+    }
+    out_.buffer() += fmt::format("{:016x}  {} instruments, {} levels\n", sum, count, levels_);
+  }
+
+  const BookArguments& arguments_;
+  Output out_;
+  Stop stop_;
+  std::size_t levels_;
+  std::uint64_t every_;
+  MarketRun* run_ = nullptr;
+  std::vector<Mark> marks_;  ///< By row; 0: all.
+  std::vector<std::uint32_t> touched_;
+  std::vector<market::Row> rows_;  ///< Room for those of both sides.
+  std::uint64_t printed_ = 0;
+  std::uint32_t last_sequence_ = 0;
+  bool is_stopped_ = false;
+};
+
+int run_book(const BookArguments& arguments) {
+  if (arguments.levels && (*arguments.levels == 0 || *arguments.levels > 1'000)) {
+    throw ToolError(kExitUsage, "--levels: from 1 to 1000");
+  }
+  if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
+  std::optional<Books> books;
+  MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
+  books.emplace(arguments, Output::open(arguments.market.output, run.inputs()));
+  books->begin(run);
+  int status = run.run(books->is_terminal());
+  if (books->finish() && status == kExitDone) status = kExitRejected;
+  if (!arguments.instrument.empty() && run.market().instruments().view().find(arguments.instrument) == 0 &&
+      run.market().instruments().view().find_name(arguments.instrument) == 0) {
+    throw ToolError(kExitRejected,
+                    "--instrument: the captures have no instrument '" + plain(arguments.instrument) + "'");
+  }
+  return status;
+}
+
+}  // namespace
+
+Command book_command() {
+  const auto arguments = std::make_shared<BookArguments>();
+  std::vector<Option> options = market_options(arguments->market);
+  const std::vector<Option> more = {
+      {.names = "--instrument",
+       .value = "KEY",
+       .help = "Only this instrument: its key, as 27069 or SBER/TQBR, or its name.",
+       .target = &arguments->instrument},
+      {.names = "--at",
+       .value = "WHEN",
+       .help =
+           "The books after the packet with this sequence number, or at this time of day (UTC): 3574500, 13:28:30.5, "
+           "1333459710000000000ns.",
+       .target = &arguments->at},
+      {.names = "--levels", .value = "N", .help = "Rows of each side. Default 10.", .target = &arguments->levels},
+      {.names = "--every",
+       .value = "N",
+       .help = "A book after every N-th change of an instrument's book, instead of all books at the end. Default of "
+               "jsonl: 1.",
+       .target = &arguments->every},
+      {.names = "--check",
+       .value = "",
+       .help = "Prints no book, but how often a book contradicted the feed; the exit status is 1 if one did.",
+       .target = &arguments->check},
+      {.names = "--digest",
+       .value = "",
+       .help = "Prints one number for all books at the end: equal books give the same.",
+       .target = &arguments->digest},
+      {.names = "--format",
+       .value = "FORMAT",
+       .help = "text (default), jsonl: one object a book, events: one object a market event.",
+       .target = &arguments->format,
+       .hint = choice_hint({"text", "jsonl", "events"})},
+  };
+  options.insert(options.begin() + 2, more.begin(), more.end());
+  return {
+      .name = "book",
+      .summary = "Builds order books from captures",
+      .description =
+          "Decodes captures, turns their messages into market events with the help of a feed map, and "
+          "builds the book of each instrument.\n"
+          "\n"
+          "A row that is not known is null, or ?: after a loss, and at the start. A book is 'known' when no "
+          "row is missing.\n"
+          "\n" +
+          market_text() + "\n\n" + framing_text(),
+      .options = std::move(options),
+      .examples = {{"stopbit book day.pcap --templates templates.xml --framing cme --map cme-mdp2",
+                    "all books at the end of the capture"},
+                   {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --instrument 27069 --at 13:28:30 --levels 5",
+                    "one book at a time of day"},
+                   {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --format jsonl > books.jsonl",
+                    "every state of every book"}},
+      .run = [arguments] { return run_book(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,278 @@
+#include "host/cli/common/market_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "host/cli/common/feed_source.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/progress_bar.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/cli/common/text.hpp"
+#include "host/feed/packet/flow_table.hpp"
+#include "host/market/event/print.hpp"
+#include "host/market/map/find.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::size_t kMaxMapBytes = 1U << 20;
+constexpr std::uint16_t kMaxGroups = 256;
+
+market::BookRoom room_for(const market::Map& map, std::uint32_t instruments, std::uint64_t salt) {
+  market::BookRoom room{.instruments = instruments, .rows = 1U << 16, .salt = salt};
+  for (const market::CompiledBook& book : map.books) {
+    if (book.of == market::BookOf::Implied) room.implied = instruments;
+    switch (book.kind) {
+      case market::BookKind::None: break;
+      case market::BookKind::Level:
+      case market::BookKind::Price: room.rows = std::max<std::uint32_t>(room.rows, instruments * 64); break;
+      case market::BookKind::Order:
+        room.orders = room.levels = 1U << 20;
+        room.listed = 1U << 19;
+        room.ladders = 256;
+        break;
+      case market::BookKind::Position:
+        room.placed = 1U << 20;
+        room.positions = 1U << 21;
+        break;
+    }
+  }
+  return room;
+}
+
+/// The multicast groups of the captures, each as a channel with one line.
+feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
+  net::FlowTable flows(kMaxGroups);
+  for (const std::string& path : captures) {
+    if (path == "-") {
+      throw ToolError(kExitUsage, "stdin can be read only once, and the channels have to be known first; use --feed");
+    }
+    const std::unique_ptr<ingest::PacketSource> source = open_capture(path);
+    ingest::Packet packet;
+    while (source->next(packet) == ingest::Next::Packet) {
+      net::Datagram datagram;
+      if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) == net::Verdict::Accepted) {
+        (void)flows.channel(datagram.destination);
+      }
+    }
+  }
+  feed::Description description{.name = "captures", .images = {{}}, .channels = {}};
+  for (std::size_t i = 0; i < flows.groups().size(); ++i) {
+    feed::Channel channel;
+    channel.number = static_cast<std::uint16_t>(i);
+    channel.name = net::to_text(flows.groups()[i]);
+    channel.window = feed::default_window(channel.role);
+    channel.framing = framing;
+    channel.lines[0] = feed::Line{.group = flows.groups()[i], .source = std::nullopt};
+    description.channels.push_back(std::move(channel));
+  }
+  return description;
+}
+
+/// Sees each record before its events are made.
+class Gate final : public RecordOutput {
+ public:
+  Gate(Market& market, const MarketRun::BeforeRecord& before_record) : market_(market), before_(before_record) {}
+
+  void take(std::span<const record::Slot> record, std::size_t /*schema*/) noexcept override {
+    if (before_) market_.guarded([&] { before_(record::HeaderView(record[0])); });
+  }
+  [[nodiscard]] bool failed() const noexcept override { return market_.failed(); }
+
+ private:
+  Market& market_;
+  const MarketRun::BeforeRecord& before_;
+};
+
+}  // namespace
+
+market::Map load_map(const std::string& name, const Program& program) {
+  const Result<std::string> path = market::find_map(name);
+  if (!path) throw ToolError(kExitUsage, "--map: " + path.message());
+  const std::string text = read_file(path.value(), kMaxMapBytes);
+  Diagnostics diagnostics;
+  auto source = market::read_map(path.value(), text, diagnostics);
+  std::optional<market::Map> map;
+  if (source) map = market::compile_map(std::move(*source), program, diagnostics);
+  write_stderr(diagnostics.format());
+  if (!map) throw ToolError(kExitRejected, "");
+  return std::move(*map);
+}
+
+Option map_option(std::string& target) {
+  return {.names = "--map",
+          .value = "MAP",
+          .help = "What the feed's messages mean for books: the name of an installed map, or a file.",
+          .target = &target,
+          .hint = file_hint({".toml"}),
+          .required = true};
+}
+
+Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
+    : on_event_(std::move(on_event)), sink_(1, Take{this}), quantity_decimals_(map.source.quantity_decimals) {
+  const std::uint64_t salt = std::random_device()();
+  Result<market::InstrumentTable> table =
+      market::InstrumentTable::make({.capacity = instruments, .map_name = map.source.name});
+  if (!table) throw ToolError(kExitEnvironment, table.message());
+  instruments_.emplace(std::move(table).value());
+  books_ = std::make_unique<market::BookSet>(room_for(map, instruments, salt));
+  publisher_.emplace(*books_, &sink_, nullptr);
+  translator_ = std::make_unique<market::Translator>(map, program, *instruments_, *books_, *publisher_, salt);
+}
+
+void Market::check() const {
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Market::append_event(const market::Event& event, std::string& out) const {
+  const std::uint32_t row = event.instrument();
+  const std::string name = row == market::kAllInstruments || row > instruments_->count()
+                               ? std::string()
+                               : json(market::key_of(instruments_->row(row)));
+  market::append_json(event, out, {.instrument = name, .quantity_decimals = quantity_decimals_});
+}
+
+std::string Market::summary() const {
+  std::string text;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count != 0) text += fmt::format("{:>14}  {}\n", count, what);
+  };
+  add(instruments_->count(), "instruments");
+#define STOPBIT_MARKET_COUNT(member, name, what) add(translator_->counts().member, what);
+#include "host/market/stage/counts.def"
+#undef STOPBIT_MARKET_COUNT
+#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what)                                      \
+  if (market::Fault::enumerator != market::Fault::None) {                                      \
+    add(books_->faults(market::Fault::enumerator), std::string("faults of books: ") + (what)); \
+  }
+#include "host/market/book/faults.def"
+#undef STOPBIT_BOOK_FAULT
+  return text;
+}
+
+std::vector<Option> market_options(MarketArguments& target) {
+  std::vector<Option> options = {captures_option(target.captures), map_option(target.map)};
+  for (Option& option : program_options(target.program)) {
+    if (option.names == "--firmware") option.or_next = true;
+    options.push_back(std::move(option));
+    if (options.back().names != "--firmware") continue;
+    options.push_back({.names = "--feed",
+                       .value = "FEED.toml",
+                       .help = "Description of the feed: channels, their lines A and B, framing and one image. "
+                               "Replaces --templates, --firmware and --framing.",
+                       .target = &target.feed,
+                       .hint = file_hint({".toml"})});
+  }
+  options.push_back(framing_option(target.framing));
+  options.back().required = false;
+  options.push_back(reset_option(target.reset));
+  const std::vector<Option> more = {
+      {.names = "--merge",
+       .value = "",
+       .help = "Reads the captures at once, in the order of their time stamps, instead of one after the other.",
+       .target = &target.merge},
+      {.names = "--instruments",
+       .value = "N",
+       .help = "Room for this number of instruments; what finds no room is counted. Default 16384.",
+       .target = &target.instruments},
+      {.names = "--limit", .value = "N", .help = "Stops after N datagrams.", .target = &target.limit},
+      {.names = "-o,--output",
+       .value = "FILE",
+       .help = "Output file; - is stdout, the default.",
+       .target = &target.output,
+       .hint = file_hint()},
+      {.names = "-q,--quiet",
+       .value = "",
+       .help = "Prints only problems on stderr, no progress and no summary.",
+       .target = &target.quiet},
+      engine_option(target.engine),
+  };
+  options.insert(options.end(), more.begin(), more.end());
+  for (Option& option : engine_options(target.engine_arguments)) options.push_back(std::move(option));
+  return options;
+}
+
+std::string market_text() {
+  std::string text =
+      "The captures are treated as in live reception: each sequence number once and in order. Without --feed each "
+      "multicast group is a channel with one line.\n"
+      "\n"
+      "Installed maps:";
+  for (const std::string& name : market::installed_maps()) text += " " + name;
+  return text;
+}
+
+MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event) : arguments_(arguments) {
+  if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
+  if (arguments.instruments && (*arguments.instruments == 0 || *arguments.instruments > market::kMaxInstruments)) {
+    throw ToolError(kExitUsage, fmt::format("--instruments: from 1 to {}", market::kMaxInstruments));
+  }
+  if (arguments.feed.empty()) {
+    if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
+    net::Framing framing = framing_from(arguments.framing);
+    set_reset_rule(arguments.reset, framing);
+    program_.emplace(load_program(arguments.program));
+    map_.emplace(load_map(arguments.map, *program_));
+    description_.emplace(channels_of(arguments.captures, framing));
+  } else {
+    if (!arguments.framing.empty() || !arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
+      throw ToolError(kExitUsage, "--feed sets --framing, --templates and --firmware");
+    }
+    description_.emplace(load_feed(arguments.feed));
+    if (description_->images.size() != 1) {
+      throw ToolError(kExitUsage, "--feed: books are made of the records of one image, and the feed has several");
+    }
+    const feed::Image& image = description_->images.front();
+    program_.emplace(
+        load_program({.templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile}));
+    map_.emplace(load_map(arguments.map, *program_));
+  }
+  for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
+  if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
+    throw ToolError(kExitRejected, arguments.feed + ": its channels have different reset rules");
+  }
+  options_.merge = arguments.merge;
+  options_.limit = arguments.limit.value_or(0);
+  apply(arguments.engine_arguments, options_);
+  const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(kDefaultInstruments));
+  market_ = std::make_unique<Market>(*map_, *program_, instruments, std::move(on_event));
+}
+
+std::vector<std::string> MarketRun::inputs() const {
+  std::vector<std::string> inputs = arguments_.captures;
+  if (!arguments_.feed.empty()) inputs.push_back(arguments_.feed);
+  inputs.insert(inputs.end(), arguments_.program.templates.begin(), arguments_.program.templates.end());
+  if (!arguments_.program.firmware.empty()) inputs.push_back(arguments_.program.firmware);
+  return inputs;
+}
+
+int MarketRun::run(bool prints_to_terminal) {
+  const Sources sources = open_captures(arguments_.captures);
+  // Captures without a single group: there is nothing to decode, and an engine would have no channel.
+  if (options_.feed.empty()) {
+    print_stderr("the captures hold no UDP datagram\n");
+    return kExitRejected;
+  }
+  catch_stop_signals();
+  ProgressBar bar(!arguments_.quiet && !prints_to_terminal);
+  options_.on_progress = [&](const replay::Progress& progress) { bar.draw(progress); };
+  const std::unique_ptr<Engine> engine = engine_for(arguments_.engine, *program_, options_, !arguments_.quiet);
+  Gate gate(*market_, before_record_);
+  const Pipeline pipeline{
+      .program = *program_, .engine = *engine, .options = options_, .output = &gate, .market = &market_->translator()};
+  const replay::Summary summary = run_pipeline(pipeline, sources);
+  market_->translator().finish();
+  market_->check();
+  if (arguments_.quiet) {
+    print_problems(summary);
+  } else {
+    write_stderr(replay::to_text(summary, *program_));
+    write_stderr("\nMarket\n" + market_->summary());
+  }
+  return summary.error_count() == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace stopbit::tools

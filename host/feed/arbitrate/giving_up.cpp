@@ -1,0 +1,85 @@
+// Windows close, and missing numbers become gaps.
+
+#include "host/feed/arbitrate/arbiter.hpp"
+
+namespace stopbit::arbitrate {
+
+void Arbiter::end_gathering(Sink& sink) noexcept {
+  gathering_ = false;
+  if (undecided_ != next_) {
+    const std::uint64_t first = undecided_;
+    const std::uint64_t oldest = table_.oldest();
+    for (std::uint64_t number = before(first, oldest) ? oldest : first; before(number, next_); ++number) lose(number);
+    undecided_ = next_;
+    evidence_.reason = skipped_as_;
+    declare(first, next_ - first, sink);
+  }
+  drain(sink);
+}
+
+void Arbiter::give_up_to(std::uint64_t limit, Sink& sink) noexcept {
+  if (options_.ordered && undecodable_.is_awaited) return settle_undecodable(sink);
+  const std::uint64_t first = next_;
+  while (!before(limit, next_) && !(held_.has(next_) && table_.is_whole(next_))) lose(next_++);
+  undecided_ = next_;
+  if (next_ != first) declare(first, next_ - first, sink);
+  drain(sink);
+}
+
+void Arbiter::lose(std::uint64_t number) noexcept {
+  Entry& known = table_[number];
+  while (known.held != 0) {
+    slots_.free(held_.take_first(number));
+    ++run_.packets.incomplete;
+  }
+  known.state = Entry::State::Lost;
+  known.t_ns = latest_t_ns_;
+}
+
+void Arbiter::declare(std::uint64_t first, std::uint64_t count, Sink& sink) noexcept {
+  run_.numbers.lost += count;
+  ++gaps_;
+  Gap gap{.first = wire(first),
+          .count = count,
+          .epoch = epoch_,
+          .reason = evidence_.reason,
+          .wall_ns = evidence_.wall_ns + (evidence_.reason == GapReason::Window ? options_.window_ns : 0),
+          .after_t_ns = evidence_.t_ns,
+          .lines = {}};
+  if (before(first_, first) && table_.remembers(first) && table_[first - 1].state == Entry::State::Delivered) {
+    gap.before_t_ns = table_[first - 1].t_ns;
+  }
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) gap.lines[i] = book_.had(i, first + count);
+  sink.gap(gap);
+}
+
+void Arbiter::close_oldest(GapReason reason, Sink& sink) noexcept {
+  const Slot& oldest = held_.oldest();
+  evidence_ = {reason, oldest.packet.arrival_ns, oldest.packet.t_ns};
+  if (gathering_) {
+    end_gathering(sink);
+  } else {
+    give_up_to(oldest.number, sink);
+  }
+}
+
+void Arbiter::close_windows(bool everything, Sink& sink) noexcept {
+  while (!held_.empty() || undecodable_.is_awaited) {
+    if (undecodable_.is_awaited && (everything || undecodable_.t_ns + options_.window_ns <= until_t_ns_)) {
+      settle_undecodable(sink);
+    } else if (held_.empty()) {
+      break;
+    } else if (everything) {
+      close_oldest(GapReason::End, sink);
+    } else if (held_.oldest().packet.t_ns + options_.window_ns <= until_t_ns_) {
+      close_oldest(GapReason::Window, sink);
+    } else if (held_.count() >= options_.window_packets && held_.newest().packet.t_ns < until_t_ns_) {
+      close_oldest(GapReason::Count, sink);
+    } else {
+      break;
+    }
+  }
+  if (everything && gathering_) end_gathering(sink);
+}
+
+}  // namespace stopbit::arbitrate

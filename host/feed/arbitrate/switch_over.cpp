@@ -1,0 +1,287 @@
+// A stranger becomes the run, or part of it: when, as what, and what is missing then.
+
+#include "host/feed/arbitrate/arbiter.hpp"
+
+#include <algorithm>
+
+#include "host/feed/arbitrate/rules.hpp"
+
+namespace stopbit::arbitrate {
+namespace {
+
+/// A sender that takes over with some numbers missing does so when the one before has been silent for this long.
+constexpr std::uint64_t kTakeOverWindows = 2;
+
+}  // namespace
+
+/// The run has gone on for a while, and the stranger has not, as far as every port has been read. Lines may be apart by
+/// the window.
+bool Arbiter::is_refuted(const Stranger& stranger) const noexcept {
+  const std::uint64_t while_ns = std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
+  return since(std::min(progress_t_ns_, until_t_ns_), stranger.last_t_ns) > while_ns;
+}
+
+/// When the present run has been silent for long enough, if it stays so.
+std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept {
+  std::uint64_t silence = options_.switch_silence_ns;
+  if (stranger.fit == Fit::Ahead) {
+    const std::int64_t skipped = distance(strangers_.begin_of(stranger), table_.top() + 1) - leap();
+    if (is_foreign(stranger)) {  // a sender that takes over may have lost a few numbers, not many
+      return alive_t_ns_ + (skipped > 0 ? silence : std::min(silence, kTakeOverWindows * options_.window_ns));
+    }
+    const std::uint64_t most = silence / kNsPerSkippedNumber;
+    const std::uint64_t numbers = skipped > 0 ? static_cast<std::uint64_t>(skipped) : 0;
+    silence = numbers < most ? numbers * kNsPerSkippedNumber : silence;
+  }
+  return alive_t_ns_ + silence;
+}
+
+std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
+  // A packet that the run outlives is late, or a copy.
+  if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
+  // One number that was given up has come very late.
+  if (stranger.is_given_up && stranger.packets == 1) return kNever;
+  // Numbers that were given up are late ones, but if they go on when the run does not.
+  if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
+  // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
+  const bool is_leap = stranger.fit == Fit::Ahead && stranger.packets < options_.window_packets;
+  const std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  const std::uint64_t at = std::max(silent_enough_at(stranger), shown_ns);
+  return stranger.is_confirmed ? at : std::max(at, stranger.begin_t_ns + options_.switch_silence_ns);
+}
+
+void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
+  while (!strangers_.empty()) {
+    Stranger* const best = best_stranger(everything, sink);
+    if (best == nullptr) break;
+    accept(*best, GapReason::Leap, nullptr, sink);
+  }
+  if (!everything) return;
+  for (Stranger& stranger : strangers_) drop(stranger, sink);
+}
+
+/// Whether a confirmed one that leaves out less is about to be believed: then what is far ahead was wild, or is reached
+/// from there.
+bool Arbiter::waits_for_nearer(const Stranger& stranger) const noexcept {
+  if (stranger.fit != Fit::Ahead) return false;
+  return std::ranges::any_of(strangers_, [&](const Stranger& other) {
+    return other.fit == Fit::Ahead && other.is_confirmed && !is_refuted(other) &&
+           strangers_.is_before(other, stranger) &&
+           acceptable_at(other) <= acceptable_at(stranger) + options_.window_ns;
+  });
+}
+
+/// The first that could be accepted: it does not depend on how far apart the ticks are. Drops those that are refuted.
+Stranger* Arbiter::best_stranger(bool everything, Sink& sink) noexcept {
+  Stranger* best = nullptr;
+  for (Stranger& stranger : strangers_) {
+    if (stranger.fit == Fit::InRun) continue;
+    if (is_refuted(stranger)) {
+      drop(stranger, sink);
+      continue;
+    }
+    // At the end there is no more time to wait for: the silence must have been seen. Only the window, in which
+    // another line might have filled a leap, is over.
+    const std::uint64_t confirmed_at = stranger.is_confirmed ? 0 : stranger.begin_t_ns + options_.switch_silence_ns;
+    const bool is_late_leap = everything && stranger.fit == Fit::Ahead && stranger.last_t_ns >= progress_t_ns_ &&
+                              std::max(silent_enough_at(stranger), confirmed_at) <= latest_t_ns_;
+    if (!is_late_leap && acceptable_at(stranger) > (everything ? stranger.last_t_ns : until_t_ns_)) continue;
+    if (!everything && waits_for_nearer(stranger)) continue;
+    if (best == nullptr || acceptable_at(stranger) < acceptable_at(*best)) best = &stranger;
+  }
+  return best;
+}
+
+/// Gives the channel to the stranger.
+void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept {
+  drop_copies(stranger);
+  refit(stranger);  // without its dropped packets it may be over half of all numbers ahead, which means below
+  const Entrance entrance{
+      .first = strangers_.first(stranger), .begin = strangers_.begin_of(stranger), .in_hand = in_hand};
+  const Packet& first = entrance.first;
+  const std::uint64_t last_t_ns = stranger.last_t_ns;
+  const Sources sources = stranger.sources;
+  const OldRun* const old = continued_by(stranger, entrance);
+  bool has_dropped = false;
+  if (!options_.carousel && (old != nullptr || stranger.is_late)) {
+    has_dropped = go_back(stranger, old, entrance, sink);
+  } else if (stranger.fit == Fit::Ahead) {
+    evidence_ = {leap_as, first.arrival_ns, first.t_ns};
+    jump(next_ + static_cast<std::uint64_t>(distance(entrance.begin, next_)), sink);
+    has_dropped = entrance.begin != entrance.sequence();
+  } else {
+    begin_anew(stranger, entrance, sink);
+  }
+  if (!gathering_ && undecided_ != next_) {
+    evidence_ = {skipped_as_, first.arrival_ns, first.t_ns};
+    end_gathering(sink);
+  }
+  if (has_dropped) lose_dropped(entrance.sequence(), first, sink);
+  alive_t_ns_ = last_t_ns;
+  own_.add(sources);
+  place_all(stranger, sink);
+  for (Stranger& other : strangers_) refit(other);
+  place_strangers(sink);
+}
+
+/// How far after the place where the old run stopped the stranger begins. Packets dropped below that place are not
+/// missing there: they were another stranger's.
+std::int64_t Arbiter::from_old(const OldRun& old, const Entrance& entrance) const noexcept {
+  const std::int64_t from_begin = distance(entrance.begin, old.next);
+  return from_begin < 0 && distance(entrance.sequence(), old.next) >= 0 ? 0 : from_begin;
+}
+
+/// Whether the stranger is what the old run goes on with.
+bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entrance& entrance) const noexcept {
+  // Numbers ahead are an old run's if no sender can have sent all those between since this run was heard: soon after
+  // the switch; or if it is far to them, and they begin just where the old run stopped.
+  const std::int64_t skipped = std::max<std::int64_t>(distance(entrance.begin, table_.top() + 1) - leap(), 0);
+  const bool is_leap = since(until_t_ns_, alive_t_ns_) / kNsPerSkippedNumber >= static_cast<std::uint64_t>(skipped);
+  // Copies of its last numbers may come first, but not the numbers that a sender begins anew with.
+  const std::int64_t most_copies = entrance.begin > kRestartNumbers ? kRestartNumbers : 0;
+  const std::int64_t from = from_old(old, entrance);
+  if (stranger.sender != old.sender || from < -most_copies || from > reach()) return false;
+  if (distance(strangers_.last(stranger).preamble.sequence, old.next) < 0) return false;
+  const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
+  const bool is_there = from <= leap();
+  // Another run's address is not this one's; a new one may be.
+  const bool is_known = own_.meets(stranger.sources) || old_runs_.meet(stranger.sources);
+  // Where packets say which sender they are from, its address may change.
+  const bool names_sender = stranger.fit == Fit::OtherSender;
+  if (!names_sender && old.sources.excludes(stranger.sources) && (is_known || !is_there)) return false;
+  if (stranger.fit == Fit::Ahead && !(is_foreign(stranger) && old.sources.meets(stranger.sources)) &&
+      ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
+    return false;
+  }
+  return is_there || entrance.begin > kRestartNumbers;
+}
+
+/// Of two old runs that may go on at `begin`. A stranger's are short; numbers go on after their place, not below it;
+/// and near it the later one counts, because what came before has been left for it.
+bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept {
+  if (left.is_long() != right.is_long()) return left.is_long();
+  const std::int64_t from_left = distance(begin, left.next);
+  const std::int64_t from_right = distance(begin, right.next);
+  if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
+  const std::uint64_t near = magnitude(leap());
+  if (magnitude(from_left) <= near && magnitude(from_right) <= near) return left.left_t_ns > right.left_t_ns;
+  return magnitude(from_left) < magnitude(from_right);
+}
+
+/// The old run that the stranger goes on with; null: none.
+const OldRun* Arbiter::continued_by(const Stranger& stranger, const Entrance& entrance) const noexcept {
+  const OldRun* found = nullptr;
+  for (const OldRun& old : old_runs_.all()) {
+    if (!continues(old, stranger, entrance)) continue;
+    if (found == nullptr || fits_better(entrance.begin, old, *found)) found = &old;
+  }
+  return found;
+}
+
+/// The old run goes on with the stranger; null: what was leapt over does. @returns whether numbers that the stranger
+/// had no room for are missing.
+bool Arbiter::go_back(const Stranger& stranger, const OldRun* old, const Entrance& entrance, Sink& sink) noexcept {
+  // Numbers that passed meanwhile; the numbers of a leap were declared with it.
+  const bool is_told = stranger.is_late || old->is_leap;
+  // What it dropped came after all that passed, or is another stranger's.
+  const bool has_dropped =
+      !is_told && entrance.begin != entrance.sequence() && distance(entrance.begin, old->next) >= 0;
+  const std::uint64_t came = has_dropped ? entrance.begin : entrance.sequence();
+  const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(came, old->next), 0);
+  const std::uint64_t next = is_told || passed > 0 ? came : old->next;
+  begin_run(NewRun::Reason::Back, entrance.first, entrance.in_hand, next, sink, old);
+  first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
+  skipped_as_ = GapReason::Switch;
+  return has_dropped;
+}
+
+void Arbiter::begin_anew(const Stranger& stranger, const Entrance& entrance, Sink& sink) noexcept {
+  const NewRun::Reason reason =
+      stranger.fit == Fit::OtherSender ? NewRun::Reason::Sender : NewRun::Reason::SequenceReset;
+  const std::uint64_t sequence = entrance.sequence();
+  begin_run(reason, entrance.first, entrance.in_hand, sequence, sink);
+  if (entrance.begin == sequence) return;
+  first_ = undecided_ = sequence - static_cast<std::uint64_t>(distance(sequence, entrance.begin));
+  skipped_as_ = GapReason::Room;
+  has_floor_ = true;
+}
+
+/// After a leap: what the stranger had no room for, up to the first that it holds.
+void Arbiter::lose_dropped(std::uint64_t sequence, const Packet& shown_by, Sink& sink) noexcept {
+  if (gathering_) end_gathering(sink);
+  const std::int64_t ahead = distance(sequence, next_);
+  if (ahead <= 0) return;
+  const std::uint64_t last = next_ + static_cast<std::uint64_t>(ahead) - 1;
+  if (before(table_.top(), last)) advance(last);
+  evidence_ = {GapReason::Room, shown_by.arrival_ns, shown_by.t_ns};
+  give_up_to(last, sink);
+}
+
+/// The run has changed or moved: a stranger that was ahead of it may now be late.
+void Arbiter::refit(Stranger& stranger) noexcept {
+  if (stranger.fit == Fit::InRun) return;
+  const std::int64_t ahead = distance(strangers_.first(stranger).preamble.sequence, next_);
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(ahead);
+  const bool was_behind = stranger.fit == Fit::Behind;
+  stranger.fit = stranger.sender != sender_ ? Fit::OtherSender : ahead < 0 ? Fit::Behind : Fit::Ahead;
+  const bool was_leapt = leapt_.has(number);
+  const bool was_lost = -ahead <= reach() && table_[number].state == Entry::State::Lost;
+  stranger.is_early = stranger.fit == Fit::Behind && is_before_run(number);
+  stranger.is_given_up = was_given_up(strangers_.first(stranger));
+  if (stranger.fit != Fit::Behind) {
+    stranger.is_late = false;
+  } else if (!was_behind) {
+    stranger.is_late = was_leapt || was_lost;
+  }
+}
+
+/// Those that continue the run by now.
+void Arbiter::place_strangers(Sink& sink) noexcept {
+  for (Stranger& stranger : strangers_) {
+    if (stranger.fit == Fit::InRun || stranger.sender != sender_ || stranger.is_late) continue;
+    const std::uint64_t first = strangers_.first(stranger).preamble.sequence;
+    // A single one may be wild: the run has to reach it.
+    const std::int64_t most = stranger.is_confirmed ? leap() : 0;
+    const std::int64_t least = stranger.fit == Fit::Ahead ? -reach() : 0;
+    if (distance(first, next_) < least || distance(first, table_.top() + 1) > most) continue;
+    if (is_foreign(stranger)) {
+      place_foreign(stranger, sink);
+    } else {
+      place_all(stranger, sink);
+    }
+  }
+}
+
+/// What goes on, one after the other, until its address is the run's own.
+void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
+  while (stranger.packets != 0 && is_foreign(stranger)) {
+    const Packet packet = strangers_.first(stranger);
+    const bool is_own = own_.has(packet.source);
+    if (!is_own && fit_of_foreign(packet) != Fit::InRun) return refit(stranger);  // the run may have passed it
+    if (!is_own) learn_source(packet, true);
+    const std::uint32_t slot = strangers_.unlink_first(stranger);
+    place(packet, number_of(packet), sink);
+    slots_.free(slot);
+  }
+  if (stranger.packets != 0) return place_all(stranger, sink);
+  strangers_.release_if_empty(stranger);
+}
+
+void Arbiter::place_all(Stranger& stranger, Sink& sink) noexcept {
+  std::uint32_t slot = strangers_.unlink_all(stranger);
+  while (slot != kNone) {
+    const Packet packet = slots_[slot].packet;
+    const std::uint32_t above = slots_[slot].newer;
+    const std::uint64_t number = number_of(packet);
+    if (distance(packet.preamble.sequence, next_) > reach()) {
+      evidence_ = {GapReason::Leap, packet.arrival_ns, packet.t_ns};
+      jump(number, sink);
+    }
+    cycles_.reach(packet);
+    place(packet, number, sink);
+    slots_.free(slot);
+    slot = above;
+  }
+}
+
+}  // namespace stopbit::arbitrate

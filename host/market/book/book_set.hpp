@@ -1,0 +1,444 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "host/market/book/any_book.hpp"
+#include "host/market/book/fault.hpp"
+#include "host/market/book/row.hpp"
+#include "host/market/event/event.hpp"
+
+namespace stopbit::market {
+
+/// How far an instrument's book may be trusted.
+enum class Standing : std::uint8_t {
+  Stale = 0,    ///< It may be wrong or lack something; `cause` says why.
+  Suspect = 1,  ///< It was right before a loss that may or may not concern it.
+  Latest = 2,   ///< It is right.
+};
+
+/// What an instrument's books are.
+struct InstrumentShape {
+  BookShape direct;
+  BookShape implied;          ///< BookKind::None: no such book.
+  std::uint16_t channel = 0;  ///< Whose events for all instruments concern it.
+};
+
+struct InstrumentStatus {
+  Standing standing = Standing::Stale;
+  Cause cause = Cause::Join;
+  TradingState state = TradingState::Unknown;
+  std::uint8_t scale = 0;           ///< Of `exchange_code`.
+  std::uint32_t exchange_code = 0;  ///< The exchange's state.
+};
+
+/// What became of an event.
+struct Applied {
+  bool best_changed = false;
+  Fault fault = Fault::None;
+};
+
+/// The books of all instruments of an outlet, built from events. The appliance and its readers use the same code, so
+/// that their books cannot differ: a reader that applies the events from any clear or snapshot_begin of an instrument
+/// has its book at every last-of-event.
+///
+/// An event that a book rules out is a fault: it is counted, the instrument becomes stale, and nothing of its book is
+/// known any more. A book is never knowingly wrong. One thread. Allocates when constructed only.
+class BookSet {
+ public:
+  explicit BookSet(const BookRoom& room)
+      : count_(std::min(room.instruments, kMaxInstrument)),
+        implied_count_(room.implied),
+        instruments_(std::make_unique<Instrument[]>(std::size_t{count_} + 1)),
+        implied_(std::make_unique<Implied[]>(room.implied)),
+        details_(std::make_unique<Detail[]>(std::size_t{count_} + 1)),
+        pools_(room) {}
+
+  [[nodiscard]] std::uint32_t instruments() const noexcept { return count_; }
+
+  /// Says what books an instrument has. Another shape than before discards them; the same one changes nothing. Takes no
+  /// memory before the first entry. Room if the row is beyond the table or no implied book is left.
+  [[nodiscard]] Fault define(std::uint32_t row, const InstrumentShape& shape) noexcept {
+    if (row == kAllInstruments || row > count_) return Fault::Room;
+    Instrument& item = instruments_[row];
+    Detail& detail = details_[row];
+    item.channel = shape.channel;
+    if (detail.is_defined && detail.direct == shape.direct && detail.implied == shape.implied) return Fault::None;
+    if (shape.implied.kind != BookKind::None && item.implied == kNoHandle) {
+      item.implied = take_implied();
+      if (item.implied == kNoHandle) return Fault::Room;
+    }
+    item.direct.release(pools_);
+    item.direct.begin(shape.direct, row, pools_);
+    if (item.implied != kNoHandle) {
+      AnyBook& implied = implied_[item.implied].book;
+      implied.release(pools_);
+      implied.begin(shape.implied, row | kImpliedInstrument, pools_);
+    }
+    if (detail.is_defined) mark_stale(item, Cause::Join);
+    detail.is_defined = true;
+    detail.direct = shape.direct;
+    detail.implied = shape.implied;
+    return Fault::None;
+  }
+
+  /// Applies an event; those without meaning for books change nothing. Instruments that a fault makes stale are in the
+  /// list of take_stale(): that of the event, and at last-of-event those whose books are crossed.
+  Applied apply(const Event& event) noexcept {
+    const std::uint32_t row = event.instrument();
+    Applied applied;
+    if (row == kAllInstruments) {
+      applied = apply_to_all(event);
+    } else if (row > count_) {
+      applied.fault = Fault::NoBook;
+      ++faults_[static_cast<std::size_t>(Fault::NoBook)];
+    } else if (is_entry(event.kind())) {
+      applied = apply_entry(event, instruments_[row], row);
+    } else if (event.kind() != Kind::Trade && event.kind() != Kind::Statistic) {
+      applied.best_changed = apply_other(event, row);
+    }
+    if (event.last_of_event() && crossed_ != kNoHandle) check_crossed(event.channel());
+    return applied;
+  }
+
+  /// Takes an instrument that a fault has made stale since it was last taken; row 0 if there is none.
+  struct BecameStale {
+    std::uint32_t row = 0;
+    Fault fault = Fault::None;
+  };
+  [[nodiscard]] BecameStale take_stale() noexcept {
+    if (stale_ == kNoHandle) return {};
+    const std::uint32_t row = stale_;
+    Detail& detail = details_[row];
+    stale_ = detail.next_stale;
+    return {row, std::exchange(detail.fault, Fault::None)};
+  }
+
+  /// Loads what apply() will need, for callers that know events some steps ahead; only for speed. Each step takes what
+  /// the one before it has loaded, so they are for events at decreasing distances.
+  void prefetch(const Event& event) const noexcept {
+    __builtin_prefetch(&instruments_[std::min(event.instrument(), count_)], 1);
+  }
+  void prefetch_rows(const Event& event) const noexcept {
+    instruments_[std::min(event.instrument(), count_)].direct.prefetch(event, pools_);
+  }
+  void prefetch_order(const Event& event) const noexcept {
+    instruments_[std::min(event.instrument(), count_)].direct.prefetch_order(event, pools_);
+  }
+
+  // What the books hold. `row` must be 1 to instruments().
+
+  [[nodiscard]] InstrumentStatus status(std::uint32_t row) const noexcept {
+    const Instrument& item = instruments_[row];
+    return {item.standing, item.cause, item.state, details_[row].scale, details_[row].exchange_code};
+  }
+  [[nodiscard]] Standing standing(std::uint32_t row) const noexcept { return instruments_[row].standing; }
+  [[nodiscard]] Cause cause(std::uint32_t row) const noexcept { return instruments_[row].cause; }
+  [[nodiscard]] TradingState trading_state(std::uint32_t row) const noexcept { return instruments_[row].state; }
+  /// The best row of a side; `is_known` 0: the side is empty, or its best is not known (extent()).
+  [[nodiscard]] Row best(std::uint32_t row, Side side, BookOf of = BookOf::Direct) const noexcept {
+    const AnyBook* const book = find(row, of);
+    return book == nullptr ? Row() : book->best(side, pools_);
+  }
+  /// The first rows of a side, best first; returns how many.
+  std::size_t rows(std::uint32_t row, Side side, std::span<Row> out, BookOf of = BookOf::Direct) const noexcept {
+    const AnyBook* const book = find(row, of);
+    return book == nullptr ? 0 : book->rows(side, out, pools_);
+  }
+  /// Nothing is known of how many rows there are while a snapshot is under way.
+  [[nodiscard]] Extent extent(std::uint32_t row, Side side, BookOf of = BookOf::Direct) const noexcept {
+    const AnyBook* const book = find(row, of);
+    return book == nullptr || instruments_[row].is_building ? Extent() : book->extent(side, pools_);
+  }
+  /// Direct and implied book as one: quantities at the same price are added; the number of orders is the direct one's.
+  /// Ends before the first row that an unknown one of either book could change.
+  std::size_t merged_rows(std::uint32_t row, Side side, std::span<Row> out) const noexcept;
+
+  [[nodiscard]] const AnyBook* find(std::uint32_t row, BookOf of = BookOf::Direct) const noexcept {
+    const Instrument& item = instruments_[row];
+    if (of == BookOf::Direct) return &item.direct;
+    return item.implied == kNoHandle ? nullptr : &implied_[item.implied].book;
+  }
+  /// Whether events for all instruments of the channel concern this one.
+  [[nodiscard]] bool is_of_channel(std::uint32_t row, std::uint16_t channel) const noexcept {
+    return details_[row].is_defined && instruments_[row].channel == channel;
+  }
+  [[nodiscard]] const BookPools& pools() const noexcept { return pools_; }
+
+  [[nodiscard]] std::uint64_t faults(Fault fault) const noexcept { return faults_[static_cast<std::size_t>(fault)]; }
+  /// Memory taken at the start.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return (std::size_t{count_} + 1) * (sizeof(Instrument) + sizeof(Detail)) + implied_count_ * sizeof(Implied) +
+           pools_.bytes();
+  }
+
+ private:
+  static constexpr std::uint32_t kImpliedInstrument = 1U << 31;  ///< Tells the orders of both books.
+
+  /// In books by level all that an entry touches is the first cache line.
+  struct alignas(64) Instrument {
+    std::uint32_t implied = kNoHandle;
+    std::uint32_t next_crossed = kNoHandle;  ///< In the list of books to look at when their event ends.
+    std::uint16_t channel = 0;
+    Standing standing = Standing::Stale;
+    Cause cause = Cause::Join;
+    TradingState state = TradingState::Unknown;
+    bool is_building = false;  ///< Between snapshot_begin and snapshot_end.
+    bool is_listed = false;    ///< In the list of crossed books.
+    AnyBook direct;
+  };
+  static_assert(sizeof(Instrument) == 128);
+  struct Implied {
+    AnyBook book;
+  };
+  struct Detail {
+    BookShape direct;
+    BookShape implied;
+    std::uint32_t exchange_code = 0;
+    std::uint32_t next_stale = kNoHandle;
+    Fault fault = Fault::None;  ///< In the list of take_stale().
+    std::uint8_t scale = 0;
+    bool is_defined = false;
+  };
+
+  [[nodiscard]] std::uint32_t take_implied() noexcept {
+    return implied_next_ < implied_count_ ? implied_next_++ : kNoHandle;
+  }
+
+  static void mark_stale(Instrument& item, Cause cause) noexcept {
+    item.standing = Standing::Stale;
+    item.cause = cause;
+    item.is_building = false;
+  }
+  void lose(Instrument& item, Cause cause) noexcept {
+    mark_stale(item, cause);
+    item.direct.lose(pools_);
+    if (item.implied != kNoHandle) implied_[item.implied].book.lose(pools_);
+  }
+  void fail(std::uint32_t row, Fault fault) noexcept {
+    ++faults_[static_cast<std::size_t>(fault)];
+    if (cause_of(fault) == Cause::None) return;
+    lose(instruments_[row], cause_of(fault));
+    Detail& detail = details_[row];
+    if (detail.fault == Fault::None) {
+      detail.next_stale = stale_;
+      stale_ = row;
+    }
+    detail.fault = fault;
+  }
+  void clear(Instrument& item) noexcept {
+    item.direct.clear(pools_);
+    if (item.implied != kNoHandle) implied_[item.implied].book.clear(pools_);
+  }
+
+  Applied apply_entry(const Event& event, Instrument& item, std::uint32_t row) noexcept {
+    AnyBook* book = &item.direct;
+    if (event.book() == BookOf::Implied) {
+      if (item.implied == kNoHandle) {
+        ++faults_[static_cast<std::size_t>(Fault::NoBook)];
+        return {false, Fault::NoBook};
+      }
+      book = &implied_[item.implied].book;
+    }
+    // A row without the price or quantity that it has would be wrong.
+    if (event.has(kFlagWide) && tells_row(event.kind()) &&
+        (event.price() == kNoPrice || event.quantity() == kNoQuantity)) [[unlikely]] {
+      fail(row, Fault::Wide);
+      return {true, Fault::Wide};
+    }
+    // A snapshot says what each position holds, in any order; nothing is inserted.
+    const bool sets = item.is_building && event.has(record::kFlagSnapshot) &&
+                      (event.kind() == Kind::New || event.kind() == Kind::Change);
+    if (book->may_be_best(event)) return apply_to_best(event, item, row, *book, sets);
+    const Fault fault = book->apply(event, sets, pools_);
+    if (fault != Fault::None) [[unlikely]] {
+      fail(row, fault);
+      return {cause_of(fault) != Cause::None, fault};
+    }
+    return {};
+  }
+
+  /// Applies an entry that may change the best row.
+  Applied apply_to_best(const Event& event, Instrument& item, std::uint32_t row, AnyBook& book, bool sets) noexcept {
+    // An entry with a side changes no other; one without may be about an order of either.
+    const Side side = event.side() == Side::Ask ? Side::Ask : Side::Bid;
+    const bool is_of_both = event.side() != side;
+    const Row before = book.best(side, pools_);
+    const Row other_before = is_of_both ? book.best(Side::Ask, pools_) : before;
+    const Fault fault = book.apply(event, sets, pools_);
+    if (fault != Fault::None) [[unlikely]] {
+      fail(row, fault);
+      return {cause_of(fault) != Cause::None, fault};
+    }
+    if (same_best(book.best(side, pools_), before) &&
+        (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
+      return {};
+    }
+    if (!item.is_listed && event.book() == BookOf::Direct &&
+        is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) [[unlikely]] {
+      item.is_listed = true;
+      item.next_crossed = crossed_;
+      crossed_ = row;
+    }
+    return {true, Fault::None};
+  }
+
+  /// Kinds from clear on, for one instrument. Returns whether the best changed.
+  bool apply_other(const Event& event, std::uint32_t row) noexcept {
+    Instrument& item = instruments_[row];
+    switch (event.kind()) {
+      case Kind::Clear: {
+        const bool had = has_best(item);
+        switch (event.cause()) {
+          case Cause::Exchange:
+          case Cause::Reset:
+          case Cause::Session: clear(item); break;
+          default: lose(item, event.cause()); break;
+        }
+        item.is_building = false;
+        return had;
+      }
+      case Kind::Removed: {
+        const bool had = has_best(item);
+        clear(item);
+        item.is_building = false;
+        item.state = TradingState::Ended;
+        return had;
+      }
+      case Kind::SnapshotBegin: {
+        const bool had = has_best(item);
+        clear(item);
+        item.is_building = true;
+        return had;
+      }
+      case Kind::SnapshotEnd: item.is_building = false; return false;
+      case Kind::Stale: {
+        const bool had = has_best(item);
+        lose(item, event.cause());
+        return had;
+      }
+      case Kind::Suspect:
+        // A stale book does not become better by a loss.
+        if (item.standing == Standing::Latest) {
+          item.standing = Standing::Suspect;
+          item.cause = event.cause();
+        }
+        return false;
+      case Kind::Latest:
+        item.standing = Standing::Latest;
+        item.cause = Cause::None;
+        return false;
+      case Kind::State: {
+        const StateCode code = event.state();
+        item.state = code.state;
+        details_[row].exchange_code = code.exchange_code;
+        details_[row].scale = code.scale;
+        return false;
+      }
+      default: return false;
+    }
+  }
+
+  /// For every instrument of the event's channel.
+  Applied apply_to_all(const Event& event) noexcept {
+    if (is_entry(event.kind())) {
+      ++faults_[static_cast<std::size_t>(Fault::NoBook)];
+      return {false, Fault::NoBook};
+    }
+    if (event.kind() == Kind::Trade || event.kind() == Kind::Statistic || event.kind() > Kind::SnapshotEnd) return {};
+    Applied applied;
+    for (std::uint32_t row = 1; row <= count_; ++row) {
+      if (is_of_channel(row, event.channel())) {
+        applied.best_changed |= apply_other(event, row);
+      }
+    }
+    return applied;
+  }
+
+  [[nodiscard]] bool has_best(const Instrument& item) const noexcept {
+    return item.direct.best(Side::Bid, pools_).is_known != 0 || item.direct.best(Side::Ask, pools_).is_known != 0;
+  }
+
+  [[nodiscard]] static bool tells_row(Kind kind) noexcept {
+    return kind == Kind::New || kind == Kind::Change || kind == Kind::Overlay;
+  }
+  [[nodiscard]] static bool is_crossed(const Row& bid, const Row& ask) noexcept {
+    return bid.is_known != 0 && ask.is_known != 0 && bid.price != kNoPrice && ask.price != kNoPrice &&
+           bid.price > ask.price;
+  }
+
+  /// Looks at the books that were crossed within the event that ends, those of its channel.
+  void check_crossed(std::uint16_t channel) noexcept {
+    std::uint32_t* link = &crossed_;
+    while (*link != kNoHandle) {
+      const std::uint32_t row = *link;
+      Instrument& item = instruments_[row];
+      if (item.channel != channel) {
+        link = &item.next_crossed;
+        continue;
+      }
+      *link = item.next_crossed;
+      item.is_listed = false;
+      if (may_cross(item.state) ||
+          !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) {
+        continue;
+      }
+      fail(row, Fault::Crossed);
+    }
+  }
+
+  std::uint32_t count_;
+  std::uint32_t implied_count_;
+  std::uint32_t implied_next_ = 0;
+  std::uint32_t crossed_ = kNoHandle;  ///< First in the list.
+  std::uint32_t stale_ = kNoHandle;    ///< First in the list of take_stale().
+  std::unique_ptr<Instrument[]> instruments_;
+  std::unique_ptr<Implied[]> implied_;
+  std::unique_ptr<Detail[]> details_;
+  std::array<std::uint64_t, kFaults> faults_{};
+  BookPools pools_;
+};
+
+inline std::size_t BookSet::merged_rows(std::uint32_t row, Side side, std::span<Row> out) const noexcept {
+  // Of a side that is not whole nothing is known after its last known row.
+  const auto limit_of = [&](BookOf of, std::span<Row> rows_of) {
+    const Extent known = extent(row, side, of);
+    const std::size_t count = std::min<std::size_t>(rows(row, side, rows_of, of), known.known_to);
+    const bool is_all = known.is_whole && count < rows_of.size();
+    const std::uint64_t lowest = is_all ? 0 : count == 0 ? ~std::uint64_t{0} : rank_of(side, rows_of[count - 1].price);
+    return std::pair(count, lowest);
+  };
+  if (out.empty()) return 0;
+  auto [count, lowest] = limit_of(BookOf::Direct, out);
+  const AnyBook* const other = find(row, BookOf::Implied);
+  if (other == nullptr || other->kind() == BookKind::None) return count;
+  std::array<Row, LevelBook::kMaxDepth> implied{};
+  const auto [implied_count, implied_lowest] = limit_of(BookOf::Implied, implied);
+  if ((count == 0 && lowest != 0) || (implied_count == 0 && implied_lowest != 0)) return 0;
+  std::size_t at = 0;
+  for (const Row& add : std::span(implied).first(implied_count)) {
+    const std::uint64_t rank = rank_of(side, add.price);
+    if (rank < lowest) break;
+    while (at < count && rank_of(side, out[at].price) > rank) ++at;
+    if (at == out.size()) break;
+    if (at < count && out[at].price == add.price) {
+      out[at].quantity = summand(out[at].quantity) + summand(add.quantity);
+      continue;
+    }
+    const std::size_t kept = std::min(count, out.size() - 1);
+    std::copy_backward(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(kept),
+                       out.begin() + static_cast<std::ptrdiff_t>(kept + 1));
+    out[at] = add;
+    out[at].orders = kOrdersUnknown;
+    count = kept + 1;
+  }
+  while (count != 0 && rank_of(side, out[count - 1].price) < implied_lowest) --count;
+  return count;
+}
+
+}  // namespace stopbit::market

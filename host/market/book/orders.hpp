@@ -1,0 +1,122 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace stopbit::market {
+
+/// A number without meaning: no order, no level.
+inline constexpr std::uint32_t kNoHandle = 0xFFFF'FFFF;
+
+struct Order {
+  std::uint64_t id;
+  std::int64_t quantity;
+  std::uint32_t next;      ///< In its level, towards the later ones; in the list of free orders.
+  std::uint32_t previous;  ///< In its level.
+  union {
+    std::int64_t price;  ///< In books by position.
+    struct {
+      std::uint32_t level;
+      std::uint32_t side;  ///< Side.
+    } at;                  ///< In books by id.
+  };
+};
+static_assert(sizeof(Order) == 32);
+
+/// Items of one size with a list of free ones, from one array that is allocated at the start. `Item::next` links it.
+template <class Item>
+class ItemPool {
+ public:
+  explicit ItemPool(std::uint32_t items) : items_(std::make_unique<Item[]>(items)), count_(items) {}
+  [[nodiscard]] Item& operator[](std::uint32_t handle) noexcept { return items_[handle]; }
+  [[nodiscard]] const Item& operator[](std::uint32_t handle) const noexcept { return items_[handle]; }
+  [[nodiscard]] bool has_room() const noexcept { return free_ != kNoHandle || next_ < count_; }
+  /// kNoHandle if there is no room.
+  [[nodiscard]] std::uint32_t take() noexcept {
+    if (free_ != kNoHandle) {
+      const std::uint32_t handle = free_;
+      free_ = items_[handle].next;
+      return handle;
+    }
+    return next_ < count_ ? next_++ : kNoHandle;
+  }
+  void give(std::uint32_t handle) noexcept {
+    items_[handle].next = free_;
+    free_ = handle;
+  }
+  void prefetch(std::uint32_t handle) const noexcept { __builtin_prefetch(&items_[handle], 1); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return std::size_t{count_} * sizeof(Item); }
+
+ private:
+  std::unique_ptr<Item[]> items_;
+  std::uint32_t count_;
+  std::uint32_t next_ = 0;  ///< Items from here on were never taken.
+  std::uint32_t free_ = kNoHandle;
+};
+
+/// Finds orders by (instrument, id): open addressing, at most half full, without marks for deleted ones. The salt keeps
+/// a sender from choosing ids that collide; what a book holds does not depend on it.
+class OrderIndex {
+ public:
+  OrderIndex(std::uint32_t orders, std::uint64_t salt)
+      : mask_(std::bit_ceil(std::uint64_t{orders} * 2 + 2) - 1),
+        salt_(salt | 1),
+        places_(std::make_unique<Place[]>(mask_ + 1)) {
+    for (std::uint64_t i = 0; i <= mask_; ++i) places_[i].order = kNoHandle;
+  }
+
+  [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    return places_[place_of(instrument, id)].order;
+  }
+  /// The order must not be there, and at most `orders` be in it.
+  void insert(std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
+    places_[place_of(instrument, id)] = {id, order, instrument};
+  }
+  void erase(std::uint32_t instrument, std::uint64_t id) noexcept {
+    std::uint64_t hole = place_of(instrument, id);
+    if (places_[hole].order == kNoHandle) return;
+    // Entries after the hole that could be in it move there, or they would no longer be found.
+    for (std::uint64_t at = (hole + 1) & mask_; places_[at].order != kNoHandle; at = (at + 1) & mask_) {
+      const std::uint64_t home = home_of(places_[at].instrument, places_[at].id);
+      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;
+      places_[hole] = places_[at];
+      hole = at;
+    }
+    places_[hole].order = kNoHandle;
+  }
+  void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    __builtin_prefetch(&places_[home_of(instrument, id)], 1);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return (mask_ + 1) * sizeof(Place); }
+
+ private:
+  struct Place {
+    std::uint64_t id;
+    std::uint32_t order;  ///< kNoHandle: free.
+    std::uint32_t instrument;
+  };
+  static_assert(sizeof(Place) == 16);
+
+  [[nodiscard]] std::uint64_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    std::uint64_t x = (id ^ std::uint64_t{instrument} << 40) + salt_;
+    x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
+    x = (x ^ x >> 32 ^ salt_) * 0xD6E8'FEB8'6659'FD93U;
+    return (x ^ x >> 32) & mask_;
+  }
+  /// Of the order, or the free place where it belongs.
+  [[nodiscard]] std::uint64_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    std::uint64_t at = home_of(instrument, id);
+    while (places_[at].order != kNoHandle && (places_[at].id != id || places_[at].instrument != instrument)) {
+      at = (at + 1) & mask_;
+    }
+    return at;
+  }
+
+  std::uint64_t mask_;
+  std::uint64_t salt_;
+  std::unique_ptr<Place[]> places_;
+};
+
+}  // namespace stopbit::market

@@ -1,0 +1,264 @@
+#include "host/market/instrument/table.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/os/shm/publish.hpp"
+#include "microcode/base/hash.hpp"
+
+namespace stopbit::market {
+namespace {
+
+constexpr std::string_view kSuffix = ".instruments";
+constexpr int kTries = 1'000;  ///< To copy a row while its writer changes it.
+constexpr std::size_t kRowWords = sizeof(InstrumentRow) / sizeof(std::uint64_t);
+
+template <class T>
+T load(const T& from, int order = __ATOMIC_RELAXED) noexcept {
+  return __atomic_load_n(&from, order);
+}
+template <class T>
+void store(T& to, T value, int order = __ATOMIC_RELAXED) noexcept {
+  __atomic_store_n(&to, value, order);
+}
+
+std::uint64_t mixed(std::string_view text) noexcept {
+  std::uint64_t hash = fnv1a(text);
+  hash ^= hash >> 32;  // the low bits choose the place
+  return hash;
+}
+
+std::string file_name(std::string_view name) {
+  return std::string(name) + (name.find('/') == std::string_view::npos ? std::string(kSuffix) : std::string());
+}
+
+std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
+  const std::size_t size = std::min(room, text.size());
+  std::memset(to, 0, room);
+  std::memcpy(to, text.data(), size);
+  return static_cast<std::uint8_t>(size);
+}
+
+}  // namespace
+
+Result<InstrumentView> InstrumentView::open(std::string_view name) {
+  const bool is_path = name.find('/') != std::string_view::npos;
+  Result<os::FoundFile> found = os::open_accepted(name, is_path ? std::string_view() : kSuffix, "instrument table");
+  if (!found) return Failure{found.message()};
+  os::FoundFile file = std::move(found).value();
+  struct stat info {};
+  if (::fstat(file.file.get(), &info) != 0) return Failure{os::system_error("read", file.path)};
+  const auto bytes = static_cast<std::size_t>(std::max<off_t>(info.st_size, 0));
+  if (bytes < kInstrumentHeaderBytes) return Failure{file.path + " is not an instrument table: it is too short"};
+  os::Mapping mapping;
+  if (!mapping.map(file.file, bytes, os::Mapping::Use::Read)) return Failure{os::system_error("map", file.path)};
+  const auto& header = *reinterpret_cast<const InstrumentHeader*>(mapping.data());
+  if (load(header.magic) != kInstrumentMagic) return Failure{file.path + " is not an instrument table"};
+  if (load(header.schema_version) != kInstrumentSchemaVersion || load(header.row_bytes) != sizeof(InstrumentRow)) {
+    return Failure{file.path + " has version " + std::to_string(load(header.schema_version)) +
+                   " of the instrument table, and this program reads version " +
+                   std::to_string(kInstrumentSchemaVersion)};
+  }
+  const std::uint32_t capacity = load(header.capacity);
+  const std::uint32_t slots = load(header.index_slots);
+  if (capacity == 0 || capacity > kMaxInstruments || slots != instrument_index_slots(capacity) ||
+      instrument_table_bytes(capacity) > bytes) {
+    return Failure{file.path + " is damaged: its sizes do not fit each other"};
+  }
+  InstrumentView view(mapping.data(), capacity, slots);
+  view.mapping_ = std::move(mapping);
+  view.file_ = std::move(file.file);
+  return view;
+}
+
+std::uint32_t InstrumentView::count() const noexcept {
+  return std::min(load(header().count, __ATOMIC_ACQUIRE), capacity_);
+}
+std::uint64_t InstrumentView::generation() const noexcept {
+  return load(header().generation);
+}
+std::uint64_t InstrumentView::refused() const noexcept {
+  return load(header().refused);
+}
+std::uint64_t InstrumentView::changes() const noexcept {
+  return load(header().changes);
+}
+std::string InstrumentView::map_name() const {
+  const char* const text = header().map_name;
+  return {text, ::strnlen(text, sizeof(InstrumentHeader::map_name))};
+}
+bool InstrumentView::writer_has_ended() const noexcept {
+  return file_.ok() && !os::is_locked(file_);
+}
+
+bool InstrumentView::read(std::uint32_t number, InstrumentRow& to) const noexcept {
+  if (number == 0 || number > count()) return false;
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(&row(number));
+  std::uint64_t copy[kRowWords];
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t version = load(words[0], __ATOMIC_ACQUIRE);
+    if ((version & 1) != 0) continue;
+    for (std::size_t word = 0; word < kRowWords; ++word) copy[word] = load(words[word]);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (load(words[0]) != version) continue;
+    std::memcpy(static_cast<void*>(&to), copy, sizeof(to));
+    return true;
+  }
+  return false;
+}
+
+template <class Fits>
+std::uint32_t InstrumentView::search(unsigned which, std::uint64_t hash, Fits fits) const noexcept {
+  const std::uint32_t* const slots = index(which);
+  const std::uint32_t mask = index_slots_ - 1;
+  for (std::uint32_t i = 0; i < index_slots_; ++i) {
+    const std::uint32_t number = load(slots[(hash + i) & mask], __ATOMIC_ACQUIRE);
+    if (number == 0) return 0;
+    if (number <= capacity_ && fits(number)) return number;
+  }
+  return 0;
+}
+
+std::uint32_t InstrumentView::find(std::string_view key) const noexcept {
+  const std::uint64_t hash = mixed(key);
+  return search(0, hash, [&](std::uint32_t number) {
+    // Key and hash never change after the row is visible.
+    const InstrumentRow& one = row(number);
+    return one.key_hash == hash && key_of(one) == key;
+  });
+}
+
+std::uint32_t InstrumentView::find_name(std::string_view name) const noexcept {
+  return search(1, mixed(name), [&](std::uint32_t number) {
+    InstrumentRow copy;
+    return read(number, copy) && instrument_name(copy) == name;
+  });
+}
+
+void InstrumentTable::Free::operator()(std::byte* data) const noexcept {
+  std::free(data);
+}
+
+Result<InstrumentTable> InstrumentTable::make(const Options& options) {
+  if (options.capacity == 0 || options.capacity > kMaxInstruments) {
+    return Failure{"an instrument table has 1 to " + std::to_string(kMaxInstruments) + " rows"};
+  }
+  const std::size_t bytes = instrument_table_bytes(options.capacity);
+  auto* const data = static_cast<std::byte*>(std::aligned_alloc(4'096, (bytes + 4'095) / 4'096 * 4'096));
+  if (data == nullptr) return Failure{"no memory for " + std::to_string(options.capacity) + " instruments"};
+  std::memset(data, 0, bytes);
+  InstrumentTable table(
+      InstrumentView(data, options.capacity, static_cast<std::uint32_t>(instrument_index_slots(options.capacity))));
+  table.memory_.reset(data);
+  table.begin(options);
+  return table;
+}
+
+Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Options& options) {
+  if (options.capacity == 0 || options.capacity > kMaxInstruments) {
+    return Failure{"an instrument table has 1 to " + std::to_string(kMaxInstruments) + " rows"};
+  }
+  const Result<std::string> path = os::path_of(file_name(name));
+  if (!path) return Failure{path.message()};
+  os::TemporaryFile made(path.value());
+  os::Descriptor file = made.create();
+  if (!file.ok()) return Failure{made.problem()};
+  if (!os::lock(file)) return Failure{os::system_error("lock", path.value())};
+  const std::size_t bytes = instrument_table_bytes(options.capacity);
+  os::Mapping mapping;
+  if (!mapping.create(file, bytes)) return Failure{os::no_memory(file, path.value(), bytes)};
+  InstrumentTable table(InstrumentView(mapping.data(), options.capacity,
+                                       static_cast<std::uint32_t>(instrument_index_slots(options.capacity))));
+  table.begin(options);
+  table.view_.mapping_ = std::move(mapping);
+  const Status published =
+      os::publish(made, file, path.value(), {.magic = kInstrumentMagic, .noun = "instrument table"});
+  if (!published) return Failure{published.message()};
+  table.view_.file_ = std::move(file);
+  return table;
+}
+
+void InstrumentTable::begin(const Options& options) noexcept {
+  InstrumentHeader& to = header();
+  to.schema_version = kInstrumentSchemaVersion;
+  to.row_bytes = sizeof(InstrumentRow);
+  to.capacity = view_.capacity_;
+  to.index_slots = view_.index_slots_;
+  to.generation = options.generation;
+  (void)put(to.map_name, sizeof(to.map_name) - 1, options.map_name);
+  store(to.magic, kInstrumentMagic, __ATOMIC_RELEASE);
+}
+
+std::uint32_t InstrumentTable::add_row(std::string_view key, InstrumentRow& row) noexcept {
+  const std::uint32_t number = header().count + 1;
+  row.version = 0;
+  row.key_bytes = put(row.key, kInstrumentKeyBytes, key);
+  row.key_hash = mixed(key_of(row));
+  InstrumentRow& to = own_row(number);
+  std::memcpy(static_cast<void*>(&to), &row, sizeof(row));
+  auto* const slots = const_cast<std::uint32_t*>(view_.index(0));
+  const std::uint32_t mask = view_.index_slots_ - 1;
+  std::uint64_t at = row.key_hash;
+  while (slots[at & mask] != 0) ++at;
+  // A reader that finds the number before the count has grown does not use the row.
+  store(header().count, number, __ATOMIC_RELEASE);
+  store(slots[at & mask], number, __ATOMIC_RELEASE);
+  if (row.name_bytes != 0) index_name(number, instrument_name(row));
+  store(header().changes, header().changes + 1);
+  return number;
+}
+
+void InstrumentTable::replace(std::uint32_t number, InstrumentRow& row) noexcept {
+  InstrumentRow& to = own_row(number);
+  const bool is_renamed = instrument_name(row) != instrument_name(to);
+  const std::uint64_t version = to.version;
+  row.version = version + 2;
+  auto* const words = reinterpret_cast<std::uint64_t*>(&to);
+  std::uint64_t from[kRowWords];
+  std::memcpy(from, &row, sizeof(row));
+  store(words[0], version + 1);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  for (std::size_t word = 1; word < kRowWords; ++word) store(words[word], from[word], __ATOMIC_RELEASE);
+  store(words[0], version + 2, __ATOMIC_RELEASE);
+  if (is_renamed) index_name(number, instrument_name(row));
+  store(header().changes, header().changes + 1);
+}
+
+void InstrumentTable::refuse() noexcept {
+  store(header().refused, header().refused + 1);
+}
+
+void InstrumentTable::set_channel_state(std::uint32_t state) noexcept {
+  store(header().channel_state, state);
+  store(header().changes, header().changes + 1);
+}
+
+/// The old name stays in the index: a reader that finds a row by it sees that the row has another name. The index never
+/// fills, however often names change.
+void InstrumentTable::index_name(std::uint32_t number, std::string_view name) noexcept {
+  if (name.empty() || names_ >= view_.index_slots_ / 4 * 3) return;
+  auto* const slots = const_cast<std::uint32_t*>(view_.index(1));
+  const std::uint32_t mask = view_.index_slots_ - 1;
+  std::uint64_t at = mixed(name);
+  while (slots[at & mask] != 0 && slots[at & mask] != number) ++at;
+  if (slots[at & mask] == 0) ++names_;
+  store(slots[at & mask], number, __ATOMIC_RELEASE);
+}
+
+void InstrumentTable::set_name(InstrumentRow& row, std::string_view name) const noexcept {
+  row.name_bytes = put(row.name, kInstrumentNameBytes, name);
+  if (name.size() > kInstrumentNameBytes) row.flags |= kRowNameCut;
+}
+
+void InstrumentTable::set_product(InstrumentRow& row, std::string_view product) noexcept {
+  row.product_bytes = put(row.product, kInstrumentProductBytes, product);
+  if (product.size() > kInstrumentProductBytes) row.flags |= kRowNameCut;
+}
+
+}  // namespace stopbit::market

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "host/market/instrument/layout.hpp"
+#include "host/os/shm/segment.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::market {
+
+/// Reads an instrument table: of this process, or one that another process writes meanwhile. Safe with any content of
+/// the memory: a number is checked before it is used.
+class InstrumentView {
+ public:
+  /// The table that a process has created as NAME, or by a path. Fails with the reason.
+  [[nodiscard]] static Result<InstrumentView> open(std::string_view name);
+
+  /// Rows are 1 to count().
+  [[nodiscard]] std::uint32_t count() const noexcept;
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] std::uint64_t generation() const noexcept;
+  [[nodiscard]] std::uint64_t refused() const noexcept;
+  [[nodiscard]] std::uint64_t changes() const noexcept;
+  [[nodiscard]] std::string map_name() const;
+  /// Whether the writer has ended. False for a table of this process.
+  [[nodiscard]] bool writer_has_ended() const noexcept;
+
+  /// A consistent copy. False if there is no such row, or its writer changes it all the time.
+  [[nodiscard]] bool read(std::uint32_t row, InstrumentRow& to) const noexcept;
+
+  /// Row with this key or, else, this name; 0: none.
+  [[nodiscard]] std::uint32_t find(std::string_view key) const noexcept;
+  [[nodiscard]] std::uint32_t find_name(std::string_view name) const noexcept;
+
+ private:
+  friend class InstrumentTable;
+  InstrumentView(const std::byte* data, std::uint32_t capacity, std::uint32_t index_slots) noexcept
+      : data_(data), capacity_(capacity), index_slots_(index_slots) {}
+
+  [[nodiscard]] const InstrumentHeader& header() const noexcept {
+    return *reinterpret_cast<const InstrumentHeader*>(data_);
+  }
+  [[nodiscard]] const InstrumentRow& row(std::uint32_t number) const noexcept {
+    return reinterpret_cast<const InstrumentRow*>(data_ + kInstrumentHeaderBytes)[number];
+  }
+  /// 0: by key, 1: by name.
+  [[nodiscard]] const std::uint32_t* index(unsigned which) const noexcept {
+    return reinterpret_cast<const std::uint32_t*>(data_ + kInstrumentHeaderBytes +
+                                                  (std::size_t{capacity_} + 1) * sizeof(InstrumentRow)) +
+           which * std::size_t{index_slots_};
+  }
+  template <class Fits>
+  [[nodiscard]] std::uint32_t search(unsigned which, std::uint64_t hash, Fits fits) const noexcept;
+
+  const std::byte* data_;
+  std::uint32_t capacity_;
+  std::uint32_t index_slots_;
+  os::Mapping mapping_;  ///< Of another process's table.
+  os::Descriptor file_;
+};
+
+/// The text of a row's field.
+[[nodiscard]] inline std::string_view key_of(const InstrumentRow& row) noexcept {
+  return {row.key, std::min<std::size_t>(row.key_bytes, kInstrumentKeyBytes)};
+}
+[[nodiscard]] inline std::string_view instrument_name(const InstrumentRow& row) noexcept {
+  return {row.name, std::min<std::size_t>(row.name_bytes, kInstrumentNameBytes)};
+}
+[[nodiscard]] inline std::string_view product_of(const InstrumentRow& row) noexcept {
+  return {row.product, std::min<std::size_t>(row.product_bytes, kInstrumentProductBytes)};
+}
+
+/// The table's writer. Its size is fixed when it is made; what finds no room is refused and counted. Allocates only
+/// when it is made. One thread.
+class InstrumentTable {
+ public:
+  struct Options {
+    std::uint32_t capacity = 65'536;
+    std::uint64_t generation = 1;
+    std::string map_name = {};
+  };
+
+  /// In private memory.
+  [[nodiscard]] static Result<InstrumentTable> make(const Options& options);
+  /// In shared memory: a segment NAME in the folder of this user, or at a path. The memory is reserved on return.
+  [[nodiscard]] static Result<InstrumentTable> create(std::string_view name, const Options& options);
+
+  [[nodiscard]] const InstrumentView& view() const noexcept { return view_; }
+  [[nodiscard]] const InstrumentRow& row(std::uint32_t number) const noexcept { return view_.row(number); }
+  [[nodiscard]] std::uint32_t count() const noexcept { return header().count; }
+
+  /// A new row; 0 if there is no room. The key must not be in the table yet. `fill` sets further fields.
+  template <class Fill>
+  std::uint32_t add(std::string_view key, Fill fill) noexcept {
+    if (header().count == view_.capacity_) {
+      refuse();
+      return 0;
+    }
+    InstrumentRow row{};
+    fill(row);
+    return add_row(key, row);
+  }
+  /// Changes fields of a row, but not its key; readers see all or none of it.
+  template <class Change>
+  void change(std::uint32_t number, Change change) noexcept {
+    InstrumentRow row = view_.row(number);
+    change(row);
+    replace(number, row);
+  }
+  /// The exchange's product complex and name are looked up by readers; the others are only shown.
+  void set_name(InstrumentRow& row, std::string_view name) const noexcept;
+  static void set_product(InstrumentRow& row, std::string_view product) noexcept;
+  void set_channel_state(std::uint32_t state) noexcept;
+
+ private:
+  explicit InstrumentTable(InstrumentView view) noexcept : view_(std::move(view)) {}
+  void begin(const Options& options) noexcept;
+  std::uint32_t add_row(std::string_view key, InstrumentRow& row) noexcept;
+  void replace(std::uint32_t number, InstrumentRow& row) noexcept;
+  void refuse() noexcept;
+  void index_name(std::uint32_t number, std::string_view name) noexcept;
+  [[nodiscard]] InstrumentHeader& header() const noexcept { return const_cast<InstrumentHeader&>(view_.header()); }
+  [[nodiscard]] InstrumentRow& own_row(std::uint32_t number) const noexcept {
+    return const_cast<InstrumentRow&>(view_.row(number));
+  }
+
+  InstrumentView view_;
+  struct Free {
+    void operator()(std::byte* data) const noexcept;
+  };
+  std::unique_ptr<std::byte, Free> memory_;  ///< Of a private table.
+  std::uint32_t names_ = 0;                  ///< In the index by name.
+};
+
+}  // namespace stopbit::market

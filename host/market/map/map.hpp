@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decoder/record/word_place.hpp"
+#include "host/market/map/source.hpp"
+#include "microcode/program.hpp"
+
+/// A feed map compiled for the records of one program: flat tables of numbers.
+///
+/// Each name of the map has a **slot**, the same for all templates. A template's **plan** is the list of steps that
+/// fill slots from a record, in the order in which the record has them; it passes over everything that no rule asks
+/// for.
+namespace stopbit::market {
+
+inline constexpr std::uint8_t kNoSlot = 0xFF;
+inline constexpr std::uint16_t kNoIndex = 0xFFFF;
+
+/// Bits that stand for a text of more than 8 bytes: its hash, marked by a byte 7 that no word of a record has.
+[[nodiscard]] std::uint64_t hashed_text(std::string_view text) noexcept;
+constexpr std::uint8_t kHashedText = 0x7E;
+
+struct Step {
+  enum class Op : std::uint8_t {
+    Touch,     ///< Opens its block.
+    Load,      ///< Fills a slot, or leaves it empty.
+    Constant,  ///< Fills a slot with a constant of the template.
+    Group,     ///< Continues at `end` if the optional group is absent.
+    Sequence,  ///< Runs the steps up to `end` for each element.
+    Skip,      ///< A sequence with elements of `stride` slots that nothing asks for.
+  };
+  enum class Loop : std::uint8_t { Outer, Entries, Depth };
+
+  Op op = Op::Touch;
+  Loop loop = Loop::Outer;
+  FieldType type = FieldType::UInt32;
+  std::uint8_t slot = kNoSlot;
+  record::WordPlace place = {};  ///< Of the value, the witness word, or the length.
+  record::WordPlace mantissa = {};
+  std::uint16_t block = kNoBlock;          ///< In which the place is.
+  std::uint16_t element_block = kNoBlock;  ///< Sequence.
+  std::uint16_t stride = 0;
+  std::uint16_t constant = 0;  ///< Index of Map::constants.
+  std::uint32_t end = 0;
+  std::uint64_t clears = 0;  ///< Sequence: slots that each element fills anew.
+};
+
+/// A row of a table that translates a value.
+struct Translation {
+  std::uint64_t bits = 0;
+  std::uint16_t to = 0;
+};
+/// A run of Map::translations.
+struct Span {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+struct CompiledTest {
+  enum class How : std::uint8_t { Is, AnyOf, NoneOf, Above, Absent };
+  How how = How::Is;
+  std::uint8_t slot = kNoSlot;
+  bool absent = false;       ///< Also true without a value.
+  Span is = {};              ///< Of Map::values.
+  std::uint64_t number = 0;  ///< Bits, or the bound.
+};
+/// A run of Map::tests. `never`: a template has no value with which it could hold.
+struct CompiledCondition {
+  Span tests;
+  bool never = false;
+};
+
+struct CompiledEntry {
+  CompiledCondition when;
+  EntryRole role = EntryRole::Other;
+  std::uint8_t book = 0;
+  Side side = Side::None;
+  Side also_side = Side::None;
+  bool also_book = false;
+  Statistic statistic = Statistic::Other;
+  std::uint8_t side_slot = kNoSlot;
+  std::uint8_t statistic_slot = kNoSlot;
+  std::uint8_t price = kNoSlot;
+  std::uint8_t quantity = kNoSlot;
+  std::uint8_t id = kNoSlot;
+  Span sides;
+  Span statistics;
+};
+
+struct CompiledBook {
+  BookKind kind = BookKind::Level;
+  BookOf of = BookOf::Direct;
+  std::uint32_t depth = 0;
+  std::uint8_t action = kNoSlot;
+  std::uint8_t position = kNoSlot;
+  std::uint8_t price = kNoSlot;
+  std::uint8_t quantity = kNoSlot;
+  std::uint8_t count = kNoSlot;
+  std::uint8_t id = kNoSlot;
+};
+
+/// What depends on the types of a template's fields. Templates with the same rule and types share one.
+struct TypedRules {
+  std::vector<std::uint16_t> type_infos;  ///< By slot: of enumerations and sets, else kNoTypeInfo.
+  std::vector<CompiledEntry> entries;
+  std::array<Span, kMaxBooks> actions;
+  CompiledCondition first, last, refresh, removed, statistics_reset, end_of_event;
+  Span depth_books;
+  std::array<Span, kMaxStates> states;
+  std::array<Span, kMaxStates> entry_states;
+  /// The decision list by the field that most rules test: bit i of a mask: rule i may fit. By the value's low byte; the
+  /// last one: no value.
+  std::uint8_t decisive = kNoSlot;
+  std::array<std::uint64_t, 257> candidates{};
+};
+
+/// Slots of a message rule.
+struct MessageSlots {
+  std::array<std::uint8_t, kMaxKeyFields> key{};
+  std::uint8_t key_count = 0;
+  std::uint8_t group = kNoSlot, within = kNoSlot, number = kNoSlot, processed = kNoSlot, name = kNoSlot,
+               product = kNoSlot, step = kNoSlot, session = kNoSlot, depth = kNoSlot, depth_type = kNoSlot;
+  std::array<std::uint8_t, kMaxStates> states{};
+  std::array<std::uint8_t, kMaxStates> entry_states{};
+};
+
+struct TemplatePlan {
+  MessageKind kind = MessageKind::None;
+  bool has_entries = false;
+  bool numbered = false;
+  bool two_passes = false;        ///< Values of the message come after its entries.
+  std::uint16_t rule = kNoIndex;  ///< Of MapSource::messages.
+  std::uint16_t typed = 0;
+  std::uint64_t entry_slots = 0;  ///< Those that sequences fill.
+  std::uint32_t first_step = 0;
+  std::uint32_t end_step = 0;
+};
+
+/// Immutable. The program must outlive it.
+struct Map {
+  MapSource source;
+  std::vector<std::string> slot_names;
+  std::vector<TemplatePlan> plans;  ///< By template index.
+  std::vector<Step> steps;
+  std::vector<MessageSlots> messages;
+  std::vector<CompiledBook> books;
+  std::vector<TypedRules> typed;
+  std::vector<std::uint64_t> values;
+  std::vector<Translation> translations;
+  std::vector<CompiledTest> tests;
+  struct ConstantValue {
+    std::uint64_t bits = 0;
+    std::int32_t exponent = 0;
+    std::string text;
+  };
+  std::vector<ConstantValue> constants;
+  std::uint8_t message_number = kNoSlot;
+  std::uint8_t entry_number = kNoSlot;
+  std::uint8_t time = kNoSlot;
+  std::uint8_t product = kNoSlot;
+  std::uint8_t complex = kNoSlot;
+
+  [[nodiscard]] std::optional<std::uint16_t> translate(Span span, std::uint64_t bits) const noexcept {
+    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) {
+      if (translations[i].bits == bits) return translations[i].to;
+    }
+    return std::nullopt;
+  }
+};
+
+/// Errors: a field that no template has, a value that an enumeration does not have, a template with a message number
+/// that has no rule, a key or number that is missing in a template. Nothing after an error.
+[[nodiscard]] std::optional<Map> compile_map(MapSource source, const Program& program, Diagnostics& diagnostics);
+
+/// Whether `name` fits: * is any run of characters. Takes time in proportion to both lengths multiplied.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view name) noexcept;
+
+}  // namespace stopbit::market

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace stopbit::market {
+
+/// Looks at the numbers of entries, where a map has them: which entry is a repetition, and before which one something
+/// of its instrument is missing. It neither waits nor asks for anything. The synchroniser, which does, goes in its
+/// place: after the translator, before the books.
+class Continuity {
+ public:
+  enum class Verdict : std::uint8_t {
+    Next,     ///< In order.
+    Repeat,   ///< Was there before.
+    Gap,      ///< Entries between the last one and this one are missing.
+    Restart,  ///< The exchange begins its numbers again.
+  };
+
+  Continuity(std::uint32_t instruments, bool restarts_at_one)
+      : restarts_at_one_(restarts_at_one), last_(std::make_unique<std::uint64_t[]>(std::size_t{instruments} + 1)) {}
+
+  /// An entry of an instrument. The first one is in order, whatever its number.
+  [[nodiscard]] Verdict entry(std::uint32_t row, std::uint64_t number) noexcept {
+    const std::uint64_t last = last_[row];
+    if (number == last + 1 || last == 0) {
+      last_[row] = number;
+      return Verdict::Next;
+    }
+    if (number == 1 && restarts_at_one_) {
+      last_[row] = number;
+      return Verdict::Restart;
+    }
+    if (number <= last) return Verdict::Repeat;
+    last_[row] = number;
+    return Verdict::Gap;
+  }
+  [[nodiscard]] std::uint64_t last(std::uint32_t row) const noexcept { return last_[row]; }
+  /// The next number of each instrument up to a row may be any.
+  void forget_all(std::uint32_t rows) noexcept { std::fill_n(last_.get(), std::size_t{rows} + 1, 0); }
+  /// A snapshot has brought the instrument to this number.
+  void set(std::uint32_t row, std::uint64_t number) noexcept { last_[row] = number; }
+
+ private:
+  bool restarts_at_one_;
+  std::unique_ptr<std::uint64_t[]> last_;  ///< By row; 0: none seen.
+};
+
+}  // namespace stopbit::market

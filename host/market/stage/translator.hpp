@@ -1,0 +1,154 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "decoder/record/views.hpp"
+#include "host/market/book/book_set.hpp"
+#include "host/market/event/event.hpp"
+#include "host/market/event/fixed.hpp"
+#include "host/market/instrument/table.hpp"
+#include "host/market/map/map.hpp"
+#include "host/market/stage/continuity.hpp"
+#include "host/market/stage/exchange_time.hpp"
+#include "host/market/stage/extractor.hpp"
+#include "host/market/stage/groups.hpp"
+#include "host/market/stage/key_index.hpp"
+#include "host/market/state/publisher.hpp"
+
+namespace stopbit::market {
+
+struct MarketCounts {
+#define STOPBIT_MARKET_COUNT(member, name, what) std::uint64_t member = 0;
+#include "host/market/stage/counts.def"
+#undef STOPBIT_MARKET_COUNT
+};
+
+/// Turns records into events, in one straight line:
+///
+///     record -> plan of its template -> entries -> rule -> instrument -> continuity -> publisher: books, ring, states
+///
+/// One thread. Allocates when it is made only. Map, program, table, books and publisher must outlive it.
+class Translator {
+ public:
+  /// `publisher` is that of the books. `salt`: any number that senders do not know.
+  Translator(const Map& map, const Program& program, InstrumentTable& instruments, BookSet& books, Publisher& publisher,
+             std::uint64_t salt);
+
+  /// A record, message or event, that is complete in its place.
+  void take(std::span<const record::Slot> slots) noexcept;
+  /// At the end of the feed: an event that waits for its packet's end is written.
+  void finish() noexcept;
+
+  [[nodiscard]] const MarketCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const Map& map() const noexcept { return map_; }
+
+  /// For explanations: the rule of the last entry, or -1. Each entry calls it if there is a tracer.
+  struct Tracer {
+    virtual ~Tracer() = default;
+    virtual void entry(const Values& values, const TemplatePlan& plan, int rule, std::uint32_t row) = 0;
+  };
+  void trace(Tracer* tracer) noexcept { tracer_ = tracer; }
+
+ private:
+  struct RowState {
+    std::uint64_t number = 0;    ///< Of the snapshot that is being taken.
+    std::uint64_t message = 0;   ///< Number of the last message with increments.
+    std::uint32_t sequence = 0;  ///< Of the snapshot's last part.
+    bool is_building = false;
+    bool is_shaped = false;               ///< Its books have been defined.
+    std::uint16_t channel = 0;            ///< Of its increments, once there are any.
+    std::uint32_t losses = 0;             ///< Value of losses_ when a snapshot brought it into step; 0: it is not.
+    std::uint16_t depth[kMaxBooks] = {};  ///< Of the definition; 0: none.
+    std::int64_t tick = 0;
+  };
+  struct Key {
+    bool exists = false;
+    std::uint32_t row = 0;
+  };
+  struct OnMessage;  ///< Calls back for the entries of the message that is read.
+
+  void read_message(const TemplatePlan& plan, std::span<const record::Slot> slots) noexcept;
+  void feed_event(const record::Slot& slot) noexcept;
+
+  // Of the message kinds: before its entries, one entry, after them.
+  void begin_snapshot() noexcept;
+  void end_snapshot() noexcept;
+  void begin() noexcept;
+  void entry() noexcept;
+  void market_entry() noexcept;
+  void book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept;
+  void plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept;
+  void empty_entry(const Key& key) noexcept;
+  void lose_all(Cause cause, std::uint64_t number) noexcept;
+  void definition() noexcept;
+  void depth_element() noexcept;
+  void states(std::span<const std::uint8_t> slots, std::span<const Span> scales, std::span<const StateField> fields,
+              bool only_if_new) noexcept;
+  void other() noexcept;
+
+  [[nodiscard]] bool is_in_step(std::uint32_t row) const noexcept;
+  [[nodiscard]] bool holds(const CompiledCondition& condition) const noexcept;
+  [[nodiscard]] int rule_for() const noexcept;
+  /// The row of the key in the slots; adds one at first sight.
+  [[nodiscard]] Key instrument() noexcept;
+  [[nodiscard]] std::uint32_t add_instrument(const KeyBits& key) noexcept;
+  [[nodiscard]] std::string_view key_text(std::array<char, 256>& room, bool& is_cut) const noexcept;
+  void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
+  void shape(std::uint32_t row) noexcept;
+  void change_session(std::uint32_t row) noexcept;
+
+  [[nodiscard]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::int64_t number(std::uint8_t slot, std::int32_t unit, std::int32_t of_integers, std::int64_t none,
+                                    bool& is_wide) const noexcept;
+  [[nodiscard]] std::int64_t quantity(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::uint64_t identifier(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::uint64_t integer(std::uint8_t slot) const noexcept;
+
+  [[nodiscard]] Content content(Kind kind, std::uint32_t row) const noexcept;
+  void state_event(std::uint32_t row, TradingState state, std::uint64_t code, std::uint8_t scale) noexcept;
+  void stale_event(std::uint32_t row, Cause cause, std::uint64_t number) noexcept;
+  /// The event waits for the next one, which may say that it was not the last.
+  void emit(const Content& content) noexcept;
+  void flush(bool is_last) noexcept;
+
+  const Map& map_;
+  const Program& program_;
+  InstrumentTable& instruments_;
+  BookSet& books_;
+  Publisher& publisher_;
+  Extractor extractor_;
+  const Values& values_;
+  KeyIndex keys_;
+  Continuity continuity_;
+  Groups groups_;
+  std::unique_ptr<RowState[]> rows_;
+  MarketCounts counts_;
+  Tracer* tracer_ = nullptr;
+
+  // Of the message that is read.
+  const TemplatePlan* plan_ = nullptr;
+  const MessageRule* rule_ = nullptr;
+  const MessageSlots* slots_ = nullptr;
+  const TypedRules* typed_ = nullptr;
+  std::uint64_t arrival_ns_ = 0;
+  std::uint32_t sequence_ = 0;
+  std::uint16_t channel_ = 0;
+  std::uint8_t flags_ = 0;
+  std::int64_t delay_ns_ = kNoDelay;
+  bool has_begun_ = false;          ///< What goes before the entries is done.
+  std::uint32_t snapshot_row_ = 0;  ///< Whose picture the message is; 0: nobody's, or an old one.
+  std::uint16_t depth_[kMaxBooks] = {};
+
+  KeyBits last_key_{};  ///< Most messages name one instrument only.
+  std::uint32_t last_row_ = 0;
+  std::uint32_t losses_ = 1;                               ///< Counts what puts every instrument out of step.
+  std::unique_ptr<std::uint64_t[]> incremental_channels_;  ///< A bit each.
+  Event pending_{};
+  bool has_pending_ = false;
+};
+
+}  // namespace stopbit::market

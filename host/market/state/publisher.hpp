@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "decoder/record/sink.hpp"
+#include "host/market/book/book_set.hpp"
+#include "host/market/event/event.hpp"
+#include "host/market/state/table.hpp"
+
+namespace stopbit::market {
+
+/// Events into books, and from there into a ring and a state table. One thread; no allocation after the start.
+///
+/// An event goes to the ring as it came, with the flag `best changed` where the books say so. If a fault makes
+/// instruments stale, a stale event for each follows, and the end of the event moves to the last of them: a reader has
+/// the appliance's books at every last-of-event, even if it has more room or joined later.
+class Publisher {
+ public:
+  /// All must outlive it; ring and table may be null. A table has at least as many rows as the books.
+  Publisher(BookSet& books, record::RecordSink* ring, state::Table* table)
+      : books_(books),
+        ring_(ring),
+        table_(table),
+        touched_(table != nullptr && table->levels() != 0
+                     ? std::make_unique<std::uint32_t[]>(std::size_t{books.instruments()} + 1)
+                     : nullptr) {}
+
+  Applied take(Event event) noexcept {
+    const Applied applied = books_.apply(event);
+    if (applied.best_changed) event.add_flags(kFlagBestChanged);
+    BookSet::BecameStale stale = books_.take_stale();
+    const bool ends = event.last_of_event();
+    if (stale.row != 0) [[unlikely]]
+      event.remove_flags(kFlagLastOfEvent);
+    write(event);
+    if (table_ != nullptr) show(event);
+    while (stale.row != 0) {
+      const BookSet::BecameStale next = books_.take_stale();
+      write_stale(event, stale, ends && next.row == 0);
+      stale = next;
+    }
+    if (ends && touched_ != nullptr) show_levels();
+    return applied;
+  }
+
+ private:
+  static constexpr std::uint32_t kEnd = 0xFFFF'FFFF;  ///< Ends the list; 0 is not in it.
+
+  void write(const Event& event) noexcept {
+    if (ring_ == nullptr) return;
+    const record::RecordSink::Place place = ring_->open();
+    ring_->commit(event.slot(place.stamp, place.phase), 1);
+  }
+
+  void write_stale(const Event& event, const BookSet::BecameStale& stale, bool is_last) noexcept {
+    Content content;
+    content.arrival_ns = event.arrival_ns();
+    content.sequence = event.sequence();
+    content.channel = event.channel();
+    content.flags = static_cast<std::uint8_t>(kFlagBestChanged | (is_last ? kFlagLastOfEvent : 0U));
+    content.instrument = stale.row;
+    content.kind = Kind::Stale;
+    content.level = static_cast<std::uint16_t>(cause_of(stale.fault));
+    content.id = static_cast<std::uint64_t>(stale.fault);
+    const Event made = Event::of(content);
+    write(made);
+    if (table_ != nullptr) show_row(stale.row, made);
+  }
+
+  void show(const Event& event) noexcept {
+    const std::uint32_t row = event.instrument();
+    if (row == kAllInstruments) {
+      for (std::uint32_t each = 1; each <= books_.instruments(); ++each) {
+        if (books_.is_of_channel(each, event.channel())) show_row(each, event);
+      }
+      return;
+    }
+    if (row <= books_.instruments()) show_row(row, event);
+  }
+  void show_row(std::uint32_t row, const Event& event) noexcept {
+    if (event.kind() >= Kind::Trade && event.kind() <= Kind::State) table_->put_day(row, event);
+    table_->put_book(row, books_, event);
+    if (touched_ == nullptr || touched_[row] != 0) return;
+    touched_[row] = first_touched_;
+    first_touched_ = row;
+  }
+  void show_levels() noexcept {
+    while (first_touched_ != kEnd) {
+      const std::uint32_t row = first_touched_;
+      first_touched_ = touched_[row];
+      touched_[row] = 0;
+      table_->put_levels(row, books_);
+    }
+  }
+
+  BookSet& books_;
+  record::RecordSink* ring_;
+  state::Table* table_;
+  std::unique_ptr<std::uint32_t[]> touched_;  ///< List of rows whose levels are to be published.
+  std::uint32_t first_touched_ = kEnd;
+};
+
+}  // namespace stopbit::market

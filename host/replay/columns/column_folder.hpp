@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "microcode/base/result.hpp"
+
+/// A folder of .npy files with an index.
+namespace stopbit::replay {
+
+class ColumnFile;
+
+/// The folder, and what went wrong in it first. One thread.
+class ColumnFolder {
+ public:
+  static constexpr std::string_view kIndexName = "index.json";
+  /// How an index of ours begins; by it the columns of an earlier run are known.
+  static constexpr std::string_view kIndexBegin = R"({"format":"stopbit columns")";
+
+  /// Makes the folder, or takes an empty one. With `force` also one that holds columns: their files are removed, the
+  /// index first. Anything else in it is left alone.
+  [[nodiscard]] static Result<std::unique_ptr<ColumnFolder>> open(const std::string& path, bool force);
+  ColumnFolder(const ColumnFolder&) = delete;
+  ColumnFolder& operator=(const ColumnFolder&) = delete;
+  ~ColumnFolder();
+
+  /// A file of numbers of `item_bytes`, 1 to 8. `dtype` as numpy writes it: "<u4". `label` makes its name readable; any
+  /// text will do. The folder owns it.
+  [[nodiscard]] ColumnFile& add(std::string_view label, std::string_view dtype, std::uint8_t item_bytes);
+
+  /// Writes what is buffered, then the head of each file, and last the index. After that nothing can be added.
+  [[nodiscard]] Status finish(std::string_view index);
+  /// Whether a file could not be written; finish() says why.
+  [[nodiscard]] bool has_failed() const noexcept { return !failure_.empty(); }
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+  /// Of all files, so far.
+  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return bytes_written_; }
+
+ private:
+  friend class ColumnFile;
+  /// Of all buffers. A feed with thousands of fields writes smaller pieces rather than take more.
+  static constexpr std::size_t kBufferBudget = 128U << 20;
+
+  ColumnFolder(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  [[nodiscard]] bool has_our_index() const;
+  [[nodiscard]] Status remove_columns(bool force);
+  void account_for_buffer();
+  void write(const ColumnFile& file, const void* bytes, std::size_t size, std::uint64_t offset, bool is_new);
+  void fail(const std::string& file, int error);
+
+  std::string path_;
+  int descriptor_;
+  std::vector<std::unique_ptr<ColumnFile>> files_;
+  std::size_t buffered_ = 0;
+  std::uint64_t bytes_written_ = 0;
+  std::string failure_;
+};
+
+/// One of its files. Until finish() its head is zeros, so that no reader takes it for whole.
+class ColumnFile {
+ public:
+  ColumnFile(ColumnFolder& folder, std::string name, std::string_view dtype, std::uint8_t item_bytes)
+      : folder_(folder), name_(std::move(name)), dtype_(dtype), item_bytes_(item_bytes) {}
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& dtype() const noexcept { return dtype_; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+
+  /// The low bytes of `value`.
+  void put(std::uint64_t value) {
+    if (at_ >= limit_) make_room();
+    std::memcpy(at_, &value, sizeof(value));
+    at_ += item_bytes_;
+    ++rows_;
+  }
+  /// At `row`; rows that were left out are 0. A row that has passed is written again: a template that refers to itself
+  /// begins the inner message before the outer one has ended.
+  void put_at(std::uint64_t row, std::uint64_t value) {
+    if (rows_ != row) [[unlikely]] {
+      if (row < rows_) return overwrite(row, value);
+      pad_to(row);
+    }
+    put(value);
+  }
+  void pad_to(std::uint64_t rows) {
+    while (rows_ < rows) put(0);
+  }
+  /// Of one-byte items.
+  void append(std::string_view bytes) {
+    while (!bytes.empty()) {
+      if (at_ >= limit_) make_room();
+      const std::size_t count = std::min(bytes.size(), static_cast<std::size_t>(limit_ - at_));
+      std::memcpy(at_, bytes.data(), count);
+      at_ += count;
+      rows_ += count;
+      bytes.remove_prefix(count);
+    }
+  }
+
+ private:
+  friend class ColumnFolder;
+  static constexpr std::size_t kHeadBytes = 128;
+  static constexpr std::size_t kBufferBytes = 64U << 10;
+
+  void make_room();
+  void flush();
+  void overwrite(std::uint64_t row, std::uint64_t value);
+  void release();
+  [[nodiscard]] std::string head() const;
+
+  ColumnFolder& folder_;
+  std::string name_;
+  std::string dtype_;
+  std::uint8_t item_bytes_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t offset_ = 0;  ///< Of the next write; 0: there is no file yet.
+  std::unique_ptr<std::byte[]> buffer_;
+  std::byte* at_ = nullptr;
+  std::byte* limit_ = nullptr;  ///< A number may be stored before it.
+};
+
+}  // namespace stopbit::replay

@@ -1,0 +1,35 @@
+#include "host/cli/common/appliance_text.hpp"
+
+#include <gmock/gmock.h>
+
+namespace stopbit::tools::appliance_text_test {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kHour = 3'600 * kSecond;
+
+appliance::StatusReport status_at(const appliance::Now& now, std::uint64_t messages) {
+  appliance::StatusReport status;
+  status.now_ns = now.wall_ns;
+  status.monotonic_ns = now.monotonic_ns;
+  status.channels.resize(1);
+  status.channels[0].name = "seven";
+  status.channels[0].messages = messages;
+  return status;
+}
+
+TEST(Screen, has_rates_by_the_clock_that_is_never_stepped) {
+  const appliance::StatusReport before = status_at({.wall_ns = 10 * kHour, .monotonic_ns = kSecond}, 1'000);
+  for (const std::uint64_t wall : {9 * kHour, 10 * kHour, 10 * kHour + 2 * kSecond, 11 * kHour}) {
+    const appliance::StatusReport now = status_at({.wall_ns = wall, .monotonic_ns = 3 * kSecond}, 1'500);
+    EXPECT_THAT(screen_text(now, before, 80, 24), HasSubstr("      0    250     0 ")) << wall;
+  }
+}
+
+TEST(Screen, of_one_reading_has_no_rates) {
+  const appliance::StatusReport once = status_at({.wall_ns = kHour, .monotonic_ns = kSecond}, 1'000);
+  EXPECT_THAT(screen_text(once, once, 80, 24), HasSubstr("      -      -     0 "));
+}
+
+}  // namespace stopbit::tools::appliance_text_test

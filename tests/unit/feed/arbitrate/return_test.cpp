@@ -1,0 +1,216 @@
+// Where a run goes on after another one had the channel, and what is taken for a run that begins anew.
+
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/feed/arbitrate/fixture.hpp"
+
+namespace stopbit::arbitrate::testing {
+namespace {
+
+constexpr Line A = Line::A;
+constexpr Line B = Line::B;
+constexpr std::uint64_t kWindow = 1'000;
+constexpr std::uint64_t kSilence = 10'000;
+
+/// What a packet has beside its line and number.
+struct From {
+  std::uint32_t source = 1;
+  std::uint64_t sender = 0;
+  std::span<const std::byte> payload = {};
+};
+
+std::string offer(Bench& bench, Line line, std::initializer_list<std::uint64_t> sequences, const From& from = {}) {
+  for (const std::uint64_t sequence : sequences) {
+    Packet packet;
+    packet.preamble.sequence = sequence;
+    packet.preamble.sender = from.sender;
+    packet.line = line;
+    packet.source = from.source;
+    packet.payload = from.payload;
+    bench.offer(packet);
+  }
+  return bench.story.take();
+}
+
+/// The numbers from `first` to `last` on a line.
+void offer_all(Bench& bench, Line line, std::uint64_t first, std::uint64_t last, const From& from = {}) {
+  for (std::uint64_t number = first; number <= last; ++number) offer(bench, line, {number}, from);
+}
+
+TEST(Return, is_to_the_run_that_was_left_last) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 177);
+  bench.tick(2 * kSilence);
+  EXPECT_EQ(offer(bench, A, {315, 316}), "");  // a leap at 178
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(178+137) 315 316");
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 30);  // a reset
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 31, 170);
+  bench.tick(2 * kSilence);
+  offer(bench, B, {3'000'000'000, 3'000'000'001}, {.source = 9});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {176, 177, 178});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(176) gap(171+5) 176 177 178");
+}
+
+TEST(Return, of_a_sender_that_has_moved_to_an_address_of_another) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 110, {.source = 1, .sender = 1});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 10, {.source = 2, .sender = 2});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {113, 114}, {.source = 2, .sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(113) gap(111+2) 113 114");
+}
+
+TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
+  Bench bench(fast_options());
+  offer(bench, A, {100});
+  bench.tick(kSilence / 2);
+  EXPECT_EQ(offer(bench, A, {5'000, 5'001}), "");
+  bench.tick(kSilence / 2 - kWindow / 2);
+  EXPECT_EQ(offer(bench, A, {200, 201}), "");
+  EXPECT_EQ(bench.tick(kWindow * 3 / 4), "");
+  EXPECT_EQ(bench.tick(kWindow), "gap(101+99) 200 201");
+}
+
+TEST(Leap, keeps_what_came_last_among_many_wild_numbers_of_both_lines) {
+  Bench bench(fast_options());
+  offer(bench, A, {100});
+  bench.tick(5 * kWindow);
+  const auto offer_wild = [&](std::uint64_t number) {
+    offer(bench, A, {number * 1'000'000}, {.source = 9});
+    offer(bench, B, {number * 1'000'000}, {.source = 9});
+    bench.tick(1);
+  };
+  for (std::uint64_t i = 1; i <= 16; ++i) offer_wild(i);
+  EXPECT_EQ(offer(bench, A, {101, 260}), "101");
+  bench.tick(1);
+  offer_wild(17);
+  offer(bench, A, {261});
+  const std::string told = bench.tick(kSilence);
+  EXPECT_EQ(told.substr(0, told.find(" gap", 1)), "gap(102+158) 260 261");
+}
+
+TEST(Leap, in_fast_mode_leaves_out_nothing_that_its_new_address_has_brought) {
+  Bench bench(fast_options());
+  offer(bench, A, {100});
+  bench.tick(5 * kWindow);
+  offer(bench, A, {101});
+  EXPECT_EQ(offer(bench, A, {102, 103, 106}, {.source = 2}), "102 103");
+  EXPECT_EQ(offer(bench, A, {104}, {.source = 2}), "104");
+  EXPECT_EQ(offer(bench, A, {107}, {.source = 2}), "gap(105+1) 106 107");
+}
+
+TEST(Reset, at_numbers_that_were_given_up_long_ago) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 16);
+  offer_all(bench, A, 42, 200);
+  bench.tick(2 * kWindow);
+  offer_all(bench, A, 201, 210);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {19, 20, 21});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(19) 19 20 21");
+}
+
+TEST(Reset, is_not_one_number_that_comes_very_late) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 100, 119);
+  offer_all(bench, A, 121, 200);
+  bench.tick(6 * kWindow);
+  bench.story.take();
+  offer(bench, A, {120});
+  EXPECT_EQ(bench.tick(3 * kSilence), "");
+  EXPECT_EQ(offer(bench, A, {201}), "201");
+  EXPECT_EQ(bench.finish(), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+}
+
+TEST(Reset, at_one_of_the_first_numbers_even_if_it_was_given_up_just_now) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 11);
+  offer_all(bench, A, 13, 200);
+  bench.story.take();
+  offer(bench, A, {12, 13, 14});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(12) 12 13 14");
+}
+
+TEST(Reset, below_a_run_that_has_gone_on_after_a_downtime) {
+  Bench bench(fast_options());
+  bench.arbiter.resume_after(0, 300);
+  EXPECT_EQ(offer(bench, A, {340}), "start(340) gap(301+39) 340");
+  bench.tick(5 * kWindow);
+  EXPECT_EQ(offer(bench, B, {20, 21}), "");
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(20) 20 21");
+}
+
+TEST(Reset, begins_with_what_both_lines_brought_before_the_last_packets_of_the_run) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 100);
+  bench.tick(2 * kWindow);
+  offer_all(bench, A, 101, 150);
+  bench.tick(kWindow / 4);
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  for (const Line line : {A, B}) offer(bench, line, {3}, {.payload = other});
+  bench.tick(kWindow / 4);
+  offer_all(bench, B, 101, 150);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  for (const std::uint64_t number : {4, 5}) {
+    for (const Line line : {A, B}) offer(bench, line, {number}, {.payload = other});
+  }
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(3) 3 4 5");
+}
+
+TEST(Downtime, a_late_copy_of_what_was_delivered_before_it_begins_no_run) {
+  Bench bench(fast_options());
+  bench.arbiter.resume_after(0, 100);
+  EXPECT_EQ(bench.offer(A, {98, 99, 100}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
+  EXPECT_EQ(bench.offer(A, {103}), "start(103) gap(101+2) 103");
+}
+
+TEST(Carousel, a_line_that_is_read_late_begins_no_cycle_of_its_own_after_the_leader) {
+  Options options = ordered_options();
+  options.carousel = true;
+  Bench bench(options);
+  const std::array<std::byte, 2> first = {std::byte{1}, std::byte{1}};
+  const std::array<std::byte, 2> second = {std::byte{2}, std::byte{2}};
+  offer(bench, A, {1, 2, 3}, {.payload = first});
+  EXPECT_EQ(bench.tick(2 * kWindow), "1 2 3");
+  bench.tick(5 * kWindow);
+  offer(bench, B, {1, 2, 3}, {.payload = first});
+  bench.tick(kWindow / 2);
+  EXPECT_EQ(offer(bench, A, {1}, {.payload = second}), "cycle(1)");
+  EXPECT_EQ(offer(bench, B, {1}, {.payload = second}), "") << "the same cycle";
+  offer(bench, A, {2}, {.payload = second});
+  EXPECT_EQ(bench.tick(2 * kWindow), "1 2");
+}
+
+TEST(History, of_numbers_of_16_bits_leaves_most_of_them_out_of_reach) {
+  Options options = fast_options();
+  options.sequence_bits = 16;
+  options.history = 65'536;
+  Bench bench(options);
+  offer_all(bench, A, 100, 110);
+  bench.tick(2 * kSilence);
+  offer(bench, A, {60'000, 60'001});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {20'000, 20'001});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(60002+25534) 20000 20001");
+}
+
+}  // namespace
+}  // namespace stopbit::arbitrate::testing

@@ -1,0 +1,432 @@
+// What exchanges send and what books make of it, case by case.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "host/market/book/book.hpp"
+#include "host/market/book/book_set.hpp"
+#include "host/market/book/price_ladder.hpp"
+
+namespace stopbit::market::cases_test {
+
+__extension__ typedef __int128 Wide;
+
+constexpr std::int64_t kUnit = kPriceUnits;
+constexpr std::uint16_t kChannel = 4;
+
+class Books : public ::testing::Test {
+ protected:
+  Books()
+      : books_({.instruments = 4,
+                .implied = 2,
+                .rows = 4'096,
+                .orders = 5'000,
+                .levels = 5'000,
+                .listed = 16'384,
+                .ladders = 2,
+                .placed = 100,
+                .positions = 1'000}) {}
+
+  void define(const BookShape& direct, const BookShape& implied = {}, std::uint32_t row = 1) {
+    ASSERT_EQ(books_.define(row, {direct, implied, kChannel}), Fault::None);
+    take({.instrument = row, .kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)});
+  }
+  Applied take(Content content) {
+    if (content.instrument == kAllInstruments && content.kind != Kind::Clear) content.instrument = 1;
+    content.channel = kChannel;
+    return books_.apply(Event::of(content));
+  }
+  Applied entry(Kind kind, Side side, std::uint16_t level, std::int64_t price, std::int64_t quantity = 10,
+                BookOf of = BookOf::Direct) {
+    return take(
+        {.kind = kind, .side = side, .book = of, .level = level, .price = price, .quantity = quantity, .id = 2});
+  }
+  Applied order(Kind kind, Side side, std::uint64_t id, std::int64_t price, std::int64_t quantity = 10) {
+    return take({.kind = kind, .side = side, .price = price, .quantity = quantity, .id = id});
+  }
+  Applied end_of_event() {
+    return take({.flags = kFlagLastOfEvent, .kind = Kind::Trade, .price = kUnit, .quantity = 1});
+  }
+  void become(TradingState state) { take({.kind = Kind::State, .id = StateCode{state, 0, 0}.packed()}); }
+
+  /// "10@5 ? 3@2": the rows of a side.
+  std::string rows(Side side, BookOf of = BookOf::Direct) {
+    std::array<Row, 64> all;
+    return text({all.data(), books_.rows(1, side, all, of)});
+  }
+  std::string merged(Side side, std::size_t most = 64) {
+    std::vector<Row> all(most);
+    return text({all.data(), books_.merged_rows(1, side, all)});
+  }
+  static std::string text(std::span<const Row> rows) {
+    std::string out;
+    for (const Row& row : rows) {
+      if (!out.empty()) out += ' ';
+      if (row.is_known == 0) {
+        out += '?';
+      } else {
+        out +=
+            std::to_string(row.quantity) + "@" + (row.price == kNoPrice ? "none" : std::to_string(row.price / kUnit));
+      }
+    }
+    return out;
+  }
+
+  BookSet books_;
+};
+
+TEST_F(Books, by_level_shift_and_drop_the_row_beyond_the_depth) {
+  define({BookKind::Level, 3, 0});
+  for (std::uint16_t level = 1; level <= 3; ++level) entry(Kind::New, Side::Bid, level, (100 - level) * kUnit, level);
+  EXPECT_EQ(rows(Side::Bid), "1@99 2@98 3@97");
+  EXPECT_TRUE(entry(Kind::New, Side::Bid, 1, 100 * kUnit, 9).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "9@100 1@99 2@98");
+  EXPECT_FALSE(entry(Kind::Delete, Side::Bid, 2, 99 * kUnit).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "9@100 2@98");
+  EXPECT_EQ(books_.extent(1, Side::Bid), (Extent{2, true}));
+  EXPECT_EQ(entry(Kind::New, Side::Bid, 4, kUnit).fault, Fault::BeyondEnd);
+}
+
+TEST_F(Books, after_a_loss_know_what_they_do_not_know) {
+  define({BookKind::Level, 4, 0});
+  entry(Kind::New, Side::Ask, 1, 10 * kUnit);
+  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  EXPECT_EQ(rows(Side::Ask), "");
+  EXPECT_FALSE(books_.extent(1, Side::Ask).is_whole);
+  entry(Kind::Change, Side::Ask, 3, 12 * kUnit);
+  EXPECT_EQ(rows(Side::Ask), "? ? 10@12");
+  entry(Kind::New, Side::Ask, 1, 9 * kUnit, 1);
+  EXPECT_EQ(rows(Side::Ask), "1@9 ? ? 10@12");
+  EXPECT_EQ(books_.extent(1, Side::Ask), (Extent{1, false}));
+  entry(Kind::Overlay, Side::Ask, 2, 10 * kUnit, 2);
+  entry(Kind::Overlay, Side::Ask, 3, 11 * kUnit, 3);
+  EXPECT_EQ(rows(Side::Ask), "1@9 2@10 3@11 10@12");
+  EXPECT_EQ(books_.extent(1, Side::Ask), (Extent{4, true})) << "all rows of its depth are known";
+  EXPECT_EQ(books_.status(1).standing, Standing::Stale) << "until the one who knows the numbers says otherwise";
+}
+
+TEST_F(Books, without_a_depth_keep_no_row_beyond_the_highest_position_used) {
+  define({BookKind::Level, 0, 0});
+  entry(Kind::New, Side::Bid, 1, 10 * kUnit);
+  EXPECT_TRUE(books_.extent(1, Side::Bid).is_whole);
+  entry(Kind::New, Side::Bid, 1, 11 * kUnit);
+  EXPECT_EQ(rows(Side::Bid), "10@11");
+  EXPECT_FALSE(books_.extent(1, Side::Bid).is_whole) << "whether the exchange keeps it is not known";
+  entry(Kind::New, Side::Bid, 2, 10 * kUnit);
+  EXPECT_EQ(rows(Side::Bid), "10@11 10@10");
+}
+
+TEST_F(Books, delete_from_either_end) {
+  define({BookKind::Level, 10, 0});
+  for (std::uint16_t level = 1; level <= 6; ++level) entry(Kind::New, Side::Ask, level, level * kUnit, level);
+  EXPECT_TRUE(entry(Kind::DeleteTop, Side::Ask, 2, kNoPrice).best_changed);
+  EXPECT_EQ(rows(Side::Ask), "3@3 4@4 5@5 6@6");
+  entry(Kind::DeleteBottom, Side::Ask, 3, kNoPrice);
+  EXPECT_EQ(rows(Side::Ask), "3@3 4@4");
+  EXPECT_TRUE(entry(Kind::DeleteSide, Side::Ask, 1, kNoPrice).best_changed);
+  EXPECT_EQ(rows(Side::Ask), "");
+  EXPECT_TRUE(books_.extent(1, Side::Ask).is_whole);
+}
+
+TEST_F(Books, report_contradictions_and_lose_what_they_hold) {
+  const auto fill = [&] {
+    take({.kind = Kind::Clear, .id = 1});
+    entry(Kind::New, Side::Bid, 1, 10 * kUnit);
+    entry(Kind::New, Side::Bid, 2, 8 * kUnit);
+    take({.kind = Kind::Latest});
+  };
+  define({BookKind::Level, 5, 0});
+  struct {
+    Kind kind;
+    std::uint16_t level;
+    std::int64_t price;
+    Fault fault;
+  } const cases[] = {
+      {Kind::Change, 1, 9 * kUnit, Fault::OtherPrice},  {Kind::Delete, 2, 9 * kUnit, Fault::OtherPrice},
+      {Kind::Change, 3, 7 * kUnit, Fault::BeyondEnd},   {Kind::New, 4, 7 * kUnit, Fault::BeyondEnd},
+      {Kind::New, 2, 10 * kUnit, Fault::Disorder},      {Kind::New, 2, 11 * kUnit, Fault::Disorder},
+      {Kind::New, 1, 10 * kUnit, Fault::Disorder},      {Kind::Overlay, 1, 8 * kUnit, Fault::Disorder},
+      {Kind::New, 0, 10 * kUnit, Fault::Address},       {Kind::New, kLevelBehind, 1, Fault::BeyondEnd},
+      {Kind::DeleteTop, 3, kNoPrice, Fault::BeyondEnd}, {Kind::DeleteBottom, 3, kNoPrice, Fault::BeyondEnd},
+  };
+  std::uint64_t number = 0;
+  for (const auto& one : cases) {
+    fill();
+    ASSERT_EQ(rows(Side::Bid), "10@10 10@8");
+    EXPECT_EQ(name_of(entry(one.kind, Side::Bid, one.level, one.price).fault), name_of(one.fault)) << "case " << number;
+    ++number;
+    EXPECT_EQ(rows(Side::Bid), "");
+    EXPECT_FALSE(books_.extent(1, Side::Bid).is_whole);
+    EXPECT_EQ(books_.status(1).standing, Standing::Stale);
+    EXPECT_EQ(books_.status(1).cause, Cause::Contradiction);
+    EXPECT_EQ(books_.take_stale().row, 1U);
+    EXPECT_EQ(books_.take_stale().row, 0U);
+  }
+  fill();
+  EXPECT_EQ(entry(Kind::New, Side::None, 1, kUnit).fault, Fault::Address);
+}
+
+TEST_F(Books, may_be_locked_or_crossed_except_at_the_end_of_an_event_while_open) {
+  define({BookKind::Level, 5, 0});
+  become(TradingState::Open);
+  entry(Kind::New, Side::Bid, 1, 10 * kUnit);
+  entry(Kind::New, Side::Ask, 1, 10 * kUnit);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U) << "locked";
+  entry(Kind::New, Side::Bid, 1, 11 * kUnit);
+  entry(Kind::Delete, Side::Ask, 1, 10 * kUnit);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U) << "within an event it may be";
+
+  become(TradingState::Auction);
+  entry(Kind::New, Side::Ask, 1, 9 * kUnit);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U) << "auctions may be";
+  EXPECT_EQ(rows(Side::Ask), "10@9");
+  // The auction ends: orders are matched, and trading opens with what is left.
+  entry(Kind::DeleteTop, Side::Bid, 1, kNoPrice);
+  entry(Kind::Change, Side::Ask, 1, 9 * kUnit, 4);
+  become(TradingState::Open);
+  entry(Kind::DeleteTop, Side::Bid, 1, kNoPrice);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U);
+
+  entry(Kind::New, Side::Bid, 1, 12 * kUnit);
+  EXPECT_EQ(books_.status(1).standing, Standing::Stale);
+  EXPECT_EQ(books_.take_stale().row, 0U) << "not before the event ends";
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 1U);
+  EXPECT_EQ(books_.take_stale().fault, Fault::Crossed);
+  EXPECT_EQ(rows(Side::Bid), "");
+}
+
+TEST_F(Books, know_prices_of_0_and_below_as_any_others) {
+  define({BookKind::Price, 0, 0});
+  entry(Kind::New, Side::Bid, 0, 0);
+  entry(Kind::New, Side::Bid, 0, -2 * kUnit);
+  entry(Kind::New, Side::Bid, 0, kUnit);
+  entry(Kind::New, Side::Ask, 0, -kUnit);
+  EXPECT_EQ(rows(Side::Bid), "10@1 10@0 10@-2");
+  EXPECT_EQ(entry(Kind::Delete, Side::Bid, 0, kUnit).best_changed, true);
+  EXPECT_EQ(books_.best(1, Side::Bid).price, 0);
+  EXPECT_EQ(books_.best(1, Side::Ask).price, -kUnit);
+  EXPECT_EQ(entry(Kind::New, Side::Bid, 0, 0).fault, Fault::Twice);
+}
+
+TEST_F(Books, with_one_side_have_no_best_on_the_other) {
+  define({BookKind::Price, 2, 0});
+  EXPECT_TRUE(entry(Kind::New, Side::Ask, 0, 5 * kUnit).best_changed);
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+  EXPECT_TRUE(books_.extent(1, Side::Bid).is_whole) << "known to be empty";
+  entry(Kind::New, Side::Ask, 0, 4 * kUnit);
+  entry(Kind::New, Side::Ask, 0, 3 * kUnit);
+  EXPECT_EQ(rows(Side::Ask), "10@3 10@4");
+  EXPECT_EQ(books_.extent(1, Side::Ask), (Extent{2, false})) << "what fell off may still be there";
+  EXPECT_EQ(entry(Kind::Delete, Side::Ask, 0, 5 * kUnit).fault, Fault::None);
+  EXPECT_EQ(entry(Kind::Delete, Side::Ask, 0, 2 * kUnit).fault, Fault::Missing);
+}
+
+TEST_F(Books, merge_direct_and_implied_rows) {
+  define({BookKind::Level, 5, 0}, {BookKind::Level, 2, 0});
+  for (std::uint16_t level = 1; level <= 3; ++level)
+    entry(Kind::New, Side::Bid, level, (20 - 2 * level) * kUnit, level);
+  EXPECT_EQ(merged(Side::Bid), "1@18 2@16 3@14");
+  EXPECT_TRUE(entry(Kind::New, Side::Bid, 1, 17 * kUnit, 5, BookOf::Implied).best_changed);
+  entry(Kind::New, Side::Bid, 2, 16 * kUnit, 6, BookOf::Implied);
+  EXPECT_EQ(rows(Side::Bid), "1@18 2@16 3@14");
+  EXPECT_EQ(rows(Side::Bid, BookOf::Implied), "5@17 6@16");
+  EXPECT_EQ(merged(Side::Bid), "1@18 5@17 8@16 3@14");
+  EXPECT_EQ(merged(Side::Bid, 2), "1@18 5@17");
+  EXPECT_EQ(merged(Side::Bid, 1), "1@18");
+  entry(Kind::New, Side::Bid, 1, 19 * kUnit, 7, BookOf::Implied);
+  EXPECT_EQ(merged(Side::Bid), "7@19 1@18 5@17 2@16 3@14") << "a full implied side has no further row";
+  EXPECT_EQ(merged(Side::Ask), "");
+}
+
+TEST_F(Books, end_a_merged_side_before_what_an_unknown_row_could_change) {
+  define({BookKind::Level, 5, 0}, {BookKind::Price, 0, 0});
+  entry(Kind::New, Side::Bid, 0, 30 * kUnit, 1, BookOf::Implied);
+  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  entry(Kind::New, Side::Bid, 1, 18 * kUnit, 1);
+  EXPECT_EQ(merged(Side::Bid), "") << "an implied row may be anywhere";
+}
+
+TEST_F(Books, of_instruments_with_several_legs_are_as_others) {
+  // A spread: its prices are differences, often negative, and its book is both direct and implied.
+  define({BookKind::Level, 5, 0}, {BookKind::Level, 2, 0});
+  entry(Kind::New, Side::Bid, 1, -3 * kUnit, 4);
+  entry(Kind::New, Side::Ask, 1, 0, 4);
+  entry(Kind::New, Side::Bid, 1, -2 * kUnit, 1, BookOf::Implied);
+  EXPECT_EQ(merged(Side::Bid), "1@-2 4@-3");
+  EXPECT_EQ(merged(Side::Ask), "4@0");
+}
+
+TEST_F(Books, by_order_add_up_and_keep_their_turn) {
+  define({BookKind::Order, 0, 0});
+  order(Kind::New, Side::Bid, 1, 10 * kUnit, 5);
+  order(Kind::New, Side::Bid, 2, 10 * kUnit, 6);
+  EXPECT_FALSE(order(Kind::New, Side::Bid, 3, 9 * kUnit, 7).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "11@10 7@9");
+  EXPECT_TRUE(order(Kind::Change, Side::None, 2, kNoPrice, 1).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "6@10 7@9");
+  EXPECT_TRUE(order(Kind::Overlay, Side::Bid, 3, 11 * kUnit, 8).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "8@11 6@10");
+  EXPECT_TRUE(order(Kind::Delete, Side::None, 3, kNoPrice, kNoQuantity).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "6@10");
+  EXPECT_EQ(order(Kind::New, Side::Ask, 1, 12 * kUnit).fault, Fault::Twice);
+}
+
+TEST_F(Books, by_order_pass_over_orders_that_they_cannot_know) {
+  define({BookKind::Order, 0, 0});
+  EXPECT_EQ(order(Kind::Delete, Side::Bid, 77, kNoPrice).fault, Fault::Missing) << "a known book";
+  EXPECT_EQ(order(Kind::Delete, Side::Bid, 77, kNoPrice).fault, Fault::None) << "no longer";
+  EXPECT_EQ(books_.find(1)->as_order()->unseen(), 1U);
+  order(Kind::New, Side::Bid, 78, 5 * kUnit);
+  EXPECT_EQ(rows(Side::Bid), "10@5");
+  EXPECT_EQ(books_.extent(1, Side::Bid), Extent());
+  take({.kind = Kind::SnapshotBegin});
+  take({.flags = record::kFlagSnapshot,
+        .kind = Kind::New,
+        .side = Side::Bid,
+        .price = 6 * kUnit,
+        .quantity = 1,
+        .id = 90});
+  take({.kind = Kind::SnapshotEnd, .id = 5});
+  EXPECT_EQ(rows(Side::Bid), "1@6");
+  EXPECT_TRUE(books_.extent(1, Side::Bid).is_whole);
+}
+
+TEST_F(Books, by_position_have_orders_without_price_first) {
+  define({BookKind::Position, 0, 0});
+  entry(Kind::New, Side::Bid, 1, 10 * kUnit, 1);
+  entry(Kind::New, Side::Bid, 2, 10 * kUnit, 2);
+  entry(Kind::New, Side::Bid, 3, 9 * kUnit, 3);
+  EXPECT_EQ(rows(Side::Bid), "3@10 3@9");
+  EXPECT_EQ(books_.best(1, Side::Bid).orders, 2U);
+  EXPECT_TRUE(entry(Kind::New, Side::Bid, 1, kNoPrice, 50).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "50@none 3@10 3@9");
+  EXPECT_TRUE(take({.kind = Kind::Delete, .side = Side::Bid, .level = 1}).best_changed);
+  EXPECT_TRUE(take({.kind = Kind::Delete, .side = Side::Bid, .level = 1}).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "2@10 3@9");
+  EXPECT_EQ(take({.kind = Kind::Change, .side = Side::Bid, .level = 1, .id = 99}).fault, Fault::OtherOrder);
+}
+
+TEST_F(Books, of_a_channel_are_emptied_together) {
+  define({BookKind::Price, 0, 0});
+  define({BookKind::Price, 0, 0}, {}, 2);
+  ASSERT_EQ(books_.define(3, {{BookKind::Price, 0, 0}, {}, kChannel + 1}), Fault::None);
+  for (std::uint32_t row = 1; row <= 3; ++row) {
+    books_.apply(Event::of({.instrument = row, .kind = Kind::New, .side = Side::Bid, .price = kUnit, .quantity = 1}));
+  }
+  EXPECT_TRUE(take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Reset)}).best_changed);
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+  EXPECT_EQ(books_.best(2, Side::Bid).is_known, 0U);
+  EXPECT_EQ(books_.best(3, Side::Bid).is_known, 1U) << "another channel's";
+}
+
+TEST_F(Books, that_are_defined_anew_begin_anew) {
+  define({BookKind::Level, 5, 0});
+  entry(Kind::New, Side::Bid, 1, kUnit);
+  EXPECT_EQ(books_.define(1, {{BookKind::Level, 5, 0}, {}, kChannel}), Fault::None);
+  EXPECT_EQ(rows(Side::Bid), "10@1") << "nothing new";
+  EXPECT_EQ(books_.define(1, {{BookKind::Level, 10, 0}, {}, kChannel}), Fault::None);
+  EXPECT_EQ(rows(Side::Bid), "");
+  EXPECT_EQ(books_.define(5, {}), Fault::Room);
+  EXPECT_EQ(books_.define(0, {}), Fault::Room);
+  EXPECT_EQ(books_.apply(Event::of({.instrument = 400, .kind = Kind::New})).fault, Fault::NoBook);
+  EXPECT_EQ(books_.apply(Event::of({.kind = Kind::New})).fault, Fault::NoBook);
+}
+
+TEST_F(Books, keep_their_order_where_the_price_leaves_the_ladder) {
+  for (const std::int64_t tick : {std::int64_t{0}, kUnit / 100}) {
+    define({BookKind::Order, 0, tick});
+    const std::int64_t step = kUnit / 100;
+    std::uint64_t id = 1;
+    // The price walks 40,000 ticks, five ladders; the orders that it has passed are deleted.
+    for (std::int64_t at = 0; at < 40'000; at += 4) {
+      ASSERT_EQ(order(Kind::New, Side::Bid, id++, at * step).fault, Fault::None);
+      ASSERT_EQ(books_.best(1, Side::Bid).price, at * step);
+      if (id > 600) {
+        ASSERT_EQ(order(Kind::Delete, Side::Bid, id - 600, kNoPrice).fault, Fault::None);
+      }
+    }
+    std::vector<Row> all(1'000);
+    const std::size_t count = books_.rows(1, Side::Bid, all);
+    ASSERT_EQ(count, 599U);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(all[i].price, (39'996 - 4 * static_cast<std::int64_t>(i)) * step);
+    }
+  }
+}
+
+TEST(Book, of_one_instrument_passes_over_the_events_of_others) {
+  Book book(77, {.direct = {BookKind::Level, 5, 0}, .implied = {}, .channel = kChannel});
+  const auto take = [&](Content content) {
+    content.channel = kChannel;
+    return book.apply(Event::of(content));
+  };
+  EXPECT_FALSE(take({.instrument = 77, .kind = Kind::Clear, .id = 1}));
+  EXPECT_TRUE(
+      take({.instrument = 77, .kind = Kind::New, .side = Side::Bid, .level = 1, .price = kUnit, .quantity = 3}));
+  EXPECT_FALSE(take({.instrument = 78, .kind = Kind::New, .side = Side::Bid, .level = 1, .price = 2 * kUnit}));
+  EXPECT_FALSE(take({.instrument = 1, .kind = Kind::New, .side = Side::Bid, .level = 1, .price = 2 * kUnit}));
+  EXPECT_FALSE(take({.instrument = 77, .kind = Kind::New, .side = Side::Bid, .level = 2, .price = 0, .quantity = 4}));
+  EXPECT_EQ(book.bid(0).quantity, 3);
+  EXPECT_EQ(book.bid(1).quantity, 4);
+  EXPECT_EQ(book.bid(2).is_known, 0U);
+  EXPECT_EQ(book.bid(64).is_known, 0U);
+  EXPECT_EQ(book.ask(0).is_known, 0U);
+  EXPECT_EQ(book.known(Side::Bid), (Extent{2, true}));
+  take({.instrument = 77, .kind = Kind::State, .id = StateCode{TradingState::Open, 17, 1}.packed()});
+  EXPECT_EQ(book.status().state, TradingState::Open);
+  EXPECT_EQ(book.status().exchange_code, 17U);
+  EXPECT_TRUE(take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Reset)})) << "all of the channel";
+  EXPECT_TRUE(take({.instrument = 77, .kind = Kind::Delete, .side = Side::Bid, .level = 1}));
+  EXPECT_EQ(book.fault(), Fault::BeyondEnd);
+}
+
+TEST(PriceLadder, finds_places_exactly_at_its_limits) {
+  auto ladder = std::make_unique<PriceLadder>();
+  for (const std::uint64_t tick : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{10'000'000},
+                                   std::uint64_t{7'919}, PriceLadder::kMaxTick, PriceLadder::kMaxTick - 1}) {
+    for (const std::uint64_t rank :
+         {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{1} << 63, ~std::uint64_t{0}, ~std::uint64_t{0} - 1}) {
+      ladder->begin(rank, tick);
+      const std::uint32_t home = ladder->place_of(rank);
+      ASSERT_LT(home, PriceLadder::kTicks);
+      for (std::uint32_t place = 0; place < PriceLadder::kTicks; ++place) {
+        const auto away = (std::int64_t{place} - std::int64_t{home});
+        const auto other = static_cast<Wide>(rank) + static_cast<Wide>(away) * static_cast<Wide>(tick);
+        if (other < 0 || other > static_cast<Wide>(~std::uint64_t{0})) continue;
+        ASSERT_EQ(ladder->place_of(static_cast<std::uint64_t>(other)), place) << tick << " " << rank;
+        if (tick > 1 && other + 1 <= static_cast<Wide>(~std::uint64_t{0})) {
+          ASSERT_EQ(ladder->place_of(static_cast<std::uint64_t>(other) + 1), PriceLadder::kNowhere)
+              << tick << " " << rank;
+        }
+      }
+    }
+  }
+}
+
+TEST(PriceLadder, finds_the_next_best_level) {
+  auto ladder = std::make_unique<PriceLadder>();
+  ladder->begin(1'000'000, 1);
+  EXPECT_EQ(ladder->best(), PriceLadder::kNowhere);
+  const std::uint32_t places[] = {0, 1, 63, 64, 4'095, 4'096, 4'097, 8'000, 8'191};
+  for (const std::uint32_t place : places) ladder->put(place, place + 7);
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t at = ladder->best(); at != PriceLadder::kNowhere; at = ladder->best_below(at)) {
+    EXPECT_EQ(ladder->level(at), at + 7);
+    found.push_back(at);
+  }
+  EXPECT_EQ(found, std::vector<std::uint32_t>(std::rbegin(places), std::rend(places)));
+  ladder->remove(8'191);
+  ladder->remove(8'000);
+  EXPECT_EQ(ladder->best(), 4'097U);
+  EXPECT_EQ(ladder->level(8'000), kNoHandle);
+}
+
+}  // namespace stopbit::market::cases_test

@@ -1,0 +1,143 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "host/market/instrument/table.hpp"
+#include "tests/lib/scratch.hpp"
+
+namespace stopbit::market::table_test {
+
+TEST(InstrumentTable, finds_rows_by_key_and_name) {
+  InstrumentTable table = InstrumentTable::make({.capacity = 4, .map_name = "m"}).value();
+  EXPECT_EQ(table.add("27069", [&](InstrumentRow& row) { table.set_name(row, "ESM2"); }), 1U);
+  EXPECT_EQ(table.add("SBER/TQBR", [](InstrumentRow&) {}), 2U);
+  EXPECT_EQ(table.view().find("27069"), 1U);
+  EXPECT_EQ(table.view().find("SBER/TQBR"), 2U);
+  EXPECT_EQ(table.view().find("SBER"), 0U);
+  EXPECT_EQ(table.view().find_name("ESM2"), 1U);
+  table.change(2, [&](InstrumentRow& row) { table.set_name(row, "Sberbank"); });
+  EXPECT_EQ(table.view().find_name("Sberbank"), 2U);
+  table.change(2, [&](InstrumentRow& row) { table.set_name(row, "Sber"); });
+  EXPECT_EQ(table.view().find_name("Sberbank"), 0U);
+  EXPECT_EQ(table.view().find_name("Sber"), 2U);
+  EXPECT_EQ(table.view().map_name(), "m");
+}
+
+TEST(InstrumentTable, refuses_what_finds_no_room_and_counts_it) {
+  InstrumentTable table = InstrumentTable::make({.capacity = 3}).value();
+  for (int i = 0; i < 3; ++i) EXPECT_NE(table.add(std::to_string(i), [](InstrumentRow&) {}), 0U);
+  for (int i = 3; i < 100; ++i) EXPECT_EQ(table.add(std::to_string(i), [](InstrumentRow&) {}), 0U);
+  EXPECT_EQ(table.count(), 3U);
+  EXPECT_EQ(table.view().refused(), 97U);
+  EXPECT_EQ(table.view().find("2"), 3U);
+  EXPECT_EQ(table.view().find("3"), 0U);
+  EXPECT_FALSE(InstrumentTable::make({.capacity = 0}).ok());
+  EXPECT_FALSE(InstrumentTable::make({.capacity = kMaxInstruments + 1}).ok());
+}
+
+TEST(InstrumentTable, survives_names_that_change_without_end) {
+  InstrumentTable table = InstrumentTable::make({.capacity = 8}).value();
+  ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
+  for (int i = 0; i < 10'000; ++i) {
+    table.change(1, [&](InstrumentRow& row) { table.set_name(row, "n" + std::to_string(i)); });
+  }
+  EXPECT_EQ(table.view().find_name("n5"), 0U);
+}
+
+TEST(InstrumentTable, is_read_by_another_process_whole_and_while_it_changes) {
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day.instruments");
+  InstrumentTable table =
+      std::move(InstrumentTable::create(path, {.capacity = 100, .generation = 7, .map_name = "test"}).value());
+  ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
+  const Result<InstrumentView> opened = InstrumentView::open(path);
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  const InstrumentView& view = opened.value();
+  EXPECT_EQ(view.generation(), 7U);
+  EXPECT_FALSE(view.writer_has_ended());
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> reads = 0;
+  std::thread reader([&] {
+    InstrumentRow row;
+    while (!stop) {
+      if (!view.read(1, row)) continue;
+      ASSERT_EQ(row.tick, row.depth[0]);  // changed together
+      ASSERT_EQ(row.session, static_cast<std::uint64_t>(row.tick));
+      ++reads;
+    }
+  });
+  for (std::uint16_t i = 1; reads < 1'000; i = static_cast<std::uint16_t>(i % 60'000 + 1)) {
+    table.change(1, [&](InstrumentRow& row) {
+      row.tick = i;
+      row.depth[0] = i;
+      row.session = i;
+    });
+  }
+  stop = true;
+  reader.join();
+}
+
+TEST(InstrumentTable, of_100000_rows_is_opened_and_walked_soon) {
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day.instruments");
+  InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 100'000}).value());
+  for (int i = 1; i <= 100'000; ++i) ASSERT_NE(table.add(std::to_string(i), [](InstrumentRow&) {}), 0U);
+  std::chrono::nanoseconds best = std::chrono::hours(1);
+  for (int i = 0; i < 10; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const Result<InstrumentView> view = InstrumentView::open(path);
+    ASSERT_TRUE(view.ok()) << view.message();
+    std::uint64_t sum = 0;
+    InstrumentRow row;
+    for (std::uint32_t number = 1; number <= view.value().count(); ++number) {
+      ASSERT_TRUE(view.value().read(number, row));
+      sum += row.key_hash;
+    }
+    ASSERT_NE(sum, 0U);
+    best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - start);
+  }
+  RecordProperty("open_and_walk_us", static_cast<int>(best.count() / 1'000));
+  std::printf("open and walk 100,000 rows: %lld us\n", static_cast<long long>(best.count() / 1'000));
+  EXPECT_EQ(InstrumentView::open(path).value().find("77777"), 77'777U);
+}
+
+TEST(InstrumentTable, refuses_files_that_are_none) {
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day.instruments");
+  EXPECT_FALSE(InstrumentView::open(path).ok());
+  {
+    InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 10}).value());
+    ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
+  }
+  ASSERT_TRUE(InstrumentView::open(path).ok());
+  EXPECT_TRUE(InstrumentView::open(path).value().writer_has_ended());
+  const auto corrupt = [&](std::size_t offset, std::uint32_t value) {
+    const int file = ::open(path.c_str(), O_RDWR);
+    ASSERT_GE(file, 0);
+    ASSERT_EQ(::pwrite(file, &value, sizeof(value), static_cast<off_t>(offset)), 4);
+    ::close(file);
+  };
+  corrupt(offsetof(InstrumentHeader, capacity), 1'000'000);
+  EXPECT_FALSE(InstrumentView::open(path).ok());
+  corrupt(offsetof(InstrumentHeader, capacity), 10);
+  corrupt(offsetof(InstrumentHeader, count), 0xFFFF'FFFF);
+  const Result<InstrumentView> view = InstrumentView::open(path);
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view.value().count(), 10U);
+  corrupt(offsetof(InstrumentHeader, schema_version), 2);
+  EXPECT_NE(InstrumentView::open(path).message().find("version 2"), std::string::npos);
+  corrupt(offsetof(InstrumentHeader, magic), 0);
+  EXPECT_FALSE(InstrumentView::open(path).ok());
+  ASSERT_EQ(::truncate(path.c_str(), 100), 0);
+  EXPECT_FALSE(InstrumentView::open(path).ok());
+}
+
+}  // namespace stopbit::market::table_test
