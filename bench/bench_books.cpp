@@ -62,8 +62,8 @@ std::vector<std::uint64_t> checksums_of(const BookSet& books) {
   return sums;
 }
 
-/// Entries like those of CME: most are near the best row; inserts and deletes are equally frequent, changes more frequent
-/// than both. The expected books are vectors of prices and quantities.
+/// Entries like those of CME: most are near the best row; inserts and deletes are equally frequent, changes more
+/// frequent than both. The expected books are vectors of prices and quantities.
 Stream make_levels(std::uint32_t books) {
   Stream stream;
   cases::Random random(1);

@@ -70,7 +70,8 @@ Plan plan_of(const Workload& work, Engine& engine) {
 }
 
 /// Finds the stop bits of a datagram, takes the value of each entity (of a longer one its first eight bytes), and
-/// stores it in the next word of a record as long as the decoder's. No templates, operators, presence or tags. For the datagrams of one workload, in order, again and again.
+/// stores it in the next word of a record as long as the decoder's. No templates, operators, presence or tags. For the
+/// datagrams of one workload, in order, again and again.
 class Floor final : public Engine {
  public:
   explicit Floor(Plan plan) : plan_(std::move(plan)) {}

@@ -32,8 +32,8 @@ inline Vector data_of(const Vector& vector) noexcept {
   return {vector.low & kDataBits, vector.high & kDataBits};
 }
 
-/// Copies characters of the stream, without their stop bits; `length` is at most what one look at the index shows. Reads
-/// and writes whole vectors.
+/// Copies characters of the stream, without their stop bits; `length` is at most what one look at the index shows.
+/// Reads and writes whole vectors.
 inline void copy_data(char* to, const std::uint8_t* from, std::size_t length) noexcept {
   store_vector(to, data_of(load(from)));
   if (length > kVector) store_vector(to + kVector, data_of(load(from + kVector)));

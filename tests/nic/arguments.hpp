@@ -16,6 +16,7 @@ class Arguments {
  public:
   explicit Arguments(std::vector<std::string> words) : words_(std::move(words)) {}
 
+  [[nodiscard]] std::size_t size() const noexcept { return words_.size(); }
   [[nodiscard]] const std::string& at(std::size_t index) {
     static const std::string kNone;
     if (index < words_.size()) return words_[index];

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 #include <sstream>
+#include <thread>
 
 namespace stopbit::nic {
 namespace {
@@ -68,6 +69,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
   if (step == "notices") {
+    if (arguments.size() > 1) await_notifications(arguments.number(1));
     say_notifications();
     return true;
   }
@@ -448,7 +450,8 @@ bool HostsScript::run_sync(const std::string& step, Arguments& arguments) {
   return syncs_->begin(arguments.at(1), {place.node, place.vpid}, step == "release-lock" ? "release" : step);
 }
 
-void HostsScript::say_notifications() {
+/// Moves what has arrived to `arrived_`, as text.
+void HostsScript::take_notifications() {
   for (std::size_t node = 0; node < hosts_.size(); ++node) {
     for (auto& [vpid, port] : hosts_[node]->of_port) {
       Notification told;
@@ -474,9 +477,29 @@ void HostsScript::say_notifications() {
           }
         }
         if (told.error != Error::None) out << ": " << to_name(told.error);
-        said_.push_back(out.str());
+        arrived_[{node, vpid}].push_back(out.str());
       }
     }
+  }
+}
+
+void HostsScript::say_notifications() {
+  take_notifications();
+  for (auto& [port, lines] : arrived_) said_.insert(said_.end(), lines.begin(), lines.end());
+  arrived_.clear();
+}
+
+/// Real carriers take their own time: so many must arrive, whenever that is.
+void HostsScript::await_notifications(std::uint64_t count) {
+  const auto has_all = [&] {
+    take_notifications();
+    std::uint64_t arrived = 0;
+    for (const auto& [port, lines] : arrived_) arrived += lines.size();
+    return arrived >= count;
+  };
+  for (const std::uint64_t end = now_ + kPatienceNs; !has_all() && now_ < end;) {
+    step_hosts();
+    std::this_thread::yield();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/lib/scratch.hpp"
@@ -77,6 +78,8 @@ class HostsScript {
   [[nodiscard]] bool send_message(const Place& from, Arguments& arguments);
   void say_mail(const std::string& name, const Place& place, HostPort& port, Priority priority);
   [[nodiscard]] bool settle();
+  void take_notifications();
+  void await_notifications(std::uint64_t count);
   void say_notifications();
 
   [[nodiscard]] bool parse(const std::string& text, Place& place, Arguments& arguments) const;
@@ -95,6 +98,7 @@ class HostsScript {
   testing::Scratch scratch_;  ///< The sockets of brokers.
   const Carrier& carrier_;
   std::vector<std::string>& said_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::string>> arrived_;  ///< By node and port.
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::map<std::string, Memory> memories_;

@@ -69,7 +69,8 @@ ColumnFolder::~ColumnFolder() {
 
 /// Whether the index in the folder is one of columns.
 bool ColumnFolder::has_our_index() const {
-  const int file = ::openat(descriptor_, std::string(kIndexName).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int file =
+      ::openat(descriptor_, std::string(kIndexName).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
   std::array<char, kIndexBegin.size()> begin{};
   const ssize_t count = ::pread(file, begin.data(), begin.size(), 0);
