@@ -103,9 +103,9 @@ make_two_hosts() {
 write_settings() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" live "$bin" --name "$name" "$@"; }
 write_publisher() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" publisher --name "$name" "$@"; }
 
-# Up to a minute, for a machine that is busy.
+# More than three minutes, for a machine that is busy.
 wait_for() {
-  for _ in $(seq 300); do
+  for _ in $(seq 1000); do
     if eval "$1"; then return; fi
     sleep 0.2
   done

@@ -739,7 +739,7 @@ class VerifyHostile : public testing::Test {
   static Report checked_in_time(const Program& program) {
     const auto begin = std::chrono::steady_clock::now();
     Report report = check(program);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
     return report;
   }
 };
