@@ -44,7 +44,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       continuity_(instruments.view().capacity(), map.source.restarts_at_one),
       groups_(instruments.view().capacity(), salt),
       rows_(std::make_unique<RowState[]>(std::size_t{instruments.view().capacity()} + 1)),
-      incremental_channels_(std::make_unique<std::uint64_t[]>(65'536 / 64)) {}
+      roles_(std::make_unique<std::uint8_t[]>(65'536)) {}
 
 void Translator::take(std::span<const record::Slot> slots) noexcept {
   if (slots.empty()) return;
@@ -102,7 +102,7 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
       return;
     case MessageKind::Reset:
       // On a channel of snapshots it begins a cycle, and means nothing for books.
-      if ((incremental_channels_[channel_ / 64] >> channel_ % 64 & 1) != 0) lose_all(Cause::Reset, sequence_);
+      if ((roles_[channel_] & kIncrements) != 0) lose_all(Cause::Reset, sequence_);
       return;
     case MessageKind::Other:
       if (!plan.has_entries) other();
@@ -120,8 +120,8 @@ void Translator::begin() noexcept {
     if (time) delay_ns_ = static_cast<std::int64_t>(arrival_ns_ - static_cast<std::uint64_t>(*time));
   }
   switch (plan_->kind) {
-    case MessageKind::Snapshot: return begin_snapshot();
-    case MessageKind::Incremental: incremental_channels_[channel_ / 64] |= std::uint64_t{1} << channel_ % 64; return;
+    case MessageKind::Snapshot: roles_[channel_] |= kSnapshots; return begin_snapshot();
+    case MessageKind::Incremental: roles_[channel_] |= kIncrements; return;
     case MessageKind::State: return states(slots_->states, typed_->states, rule_->states, false);
     default: return;
   }
@@ -142,30 +142,83 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
       emit(suspect);
       return flush(true);
     }
-    case record::EventKind::Reset: return lose_all(Cause::Reset, sequence_);
+    case record::EventKind::Reset:
+      // Another sender of snapshots changes nothing for books.
+      if ((roles_[channel_] & kIncrements) != 0) lose_all(Cause::Reset, sequence_);
+      return;
     default: return;
   }
 }
 
+template <class Take>
+void Translator::for_each_of_channel(Cause cause, std::uint64_t number, const Take& take) noexcept {
+  // A channel that has carried neither may be one of increments whose first ones are lost.
+  const bool is_of_snapshots = roles_[channel_] == kSnapshots;
+  for (std::uint32_t row = 1; row <= instruments_.count(); ++row) {
+    RowState& state = rows_[row];
+    if (!state.is_shaped || state.channel != channel_) {
+      // Snapshots do not say on which channel the increments of their instrument come.
+      if (state.has_increments || is_of_snapshots) continue;
+      if (state.footing != Footing::Lost || state.picture.is_open) stale_event(row, cause, number);
+    }
+    take(row);
+  }
+}
+
+/// The books of the channel's instruments are not known any more; after a reset their numbers are not either.
 void Translator::lose_all(Cause cause, std::uint64_t number) noexcept {
   ++counts_.gaps;
-  ++losses_;
   stale_event(kAllInstruments, cause, number);
-  if (cause != Cause::Gap) continuity_.forget_all(instruments_.count());
+  if (cause != Cause::Gap) reset_ns_ = std::max(reset_ns_, exchange_time().value_or(0));
+  for_each_of_channel(cause, number, [&](std::uint32_t row) {
+    rows_[row].lose();
+    if (cause == Cause::Gap) return;
+    rows_[row].message = rows_[row].snapshot_message = 0;
+    continuity_.set(row, Continuity::kNone);
+    mark_reset(rows_[row]);
+  });
   flush(true);
+}
+
+/// Snapshots that the exchange sent before now have the old numbers: they would be taken for newer ones.
+void Translator::mark_reset(RowState& row) noexcept {
+  row.picture.is_open = false;
+  row.reset_ns = exchange_time().value_or(row.reset_ns);
+}
+
+std::optional<std::int64_t> Translator::exchange_time() const noexcept {
+  if (delay_ns_ == kNoDelay) return std::nullopt;
+  return static_cast<std::int64_t>(arrival_ns_) - delay_ns_;
 }
 
 // Snapshots.
 
-/// A snapshot has brought the book there, and nothing has put it out of step since: a book that is, is whole.
 bool Translator::is_in_step(std::uint32_t row) const noexcept {
-  return rows_[row].losses == losses_ && row <= books_.instruments() && books_.extent(row, Side::Bid).is_whole &&
-         books_.extent(row, Side::Ask).is_whole;
+  return rows_[row].footing == Footing::InStep && row <= books_.instruments() &&
+         books_.extent(row, Side::Bid).is_whole && books_.extent(row, Side::Ask).is_whole;
+}
+
+/// Whether a snapshot says nothing new of the instrument, or less than is known.
+bool Translator::is_old(std::uint32_t row, bool has_number, std::uint64_t number) const noexcept {
+  const RowState& state = rows_[row];
+  if (rule_->replaces) return false;
+  if (const auto sent = exchange_time(); sent && state.reset_ns != 0 && *sent <= state.reset_ns) return true;
+  if (map_.entry_number != kNoSlot && has_number) {
+    const std::uint64_t last = continuity_.last(row);
+    return last != Continuity::kNone && (number < last || (number == last && is_in_step(row)));
+  }
+  return number < state.message || (is_in_step(row) && (rule_->refresh.empty() || !holds(typed_->refresh)));
+}
+
+/// What has been built of a snapshot is not a picture.
+void Translator::tear(std::uint32_t row) noexcept {
+  ++counts_.torn_snapshots;
+  stale_event(row, Cause::Gap, rows_[row].picture.number);
 }
 
 void Translator::begin_snapshot() noexcept {
   const Key key = instrument();
-  if (!key.exists) {
+  if (!key.exists()) {
     ++counts_.nameless;
     return;
   }
@@ -175,32 +228,27 @@ void Translator::begin_snapshot() noexcept {
   }
   if (values_.has(map_.complex) && instruments_.row(key.row).complex == 0) join_group(key.row, map_.product);
   RowState& row = rows_[key.row];
-  const std::uint64_t number = values_.has(slots_->number) ? integer(slots_->number) : 0;
-  if (holds(typed_->first)) {
-    const bool is_in_step = this->is_in_step(key.row);
-    const bool is_old = map_.entry_number != kNoSlot && number != 0
-                            ? number < continuity_.last(key.row) || (is_in_step && number == continuity_.last(key.row))
-                            : !rule_->replaces && (number < row.message ||
-                                                   (is_in_step && (rule_->refresh.empty() || !holds(typed_->refresh))));
-    if (is_old) {
+  const bool has_number = values_.has(slots_->number);
+  const std::uint64_t number = has_number ? integer(slots_->number) : 0;
+  // Parts of one snapshot have its number, and come one after the other, perhaps in one packet.
+  const bool is_next = row.picture.is_open && number == row.picture.number && sequence_ - row.picture.sequence <= 1;
+  const bool begins = rule_->first.empty() ? !is_next : holds(typed_->first);
+  if (row.picture.is_open && (begins || !is_next)) tear(key.row);
+  if (begins) {
+    if (is_old(key.row, has_number, number)) {
       ++counts_.old_snapshots;
-      row.is_building = false;
       return;
     }
+    if (!row.has_increments) row.channel = channel_;
     shape(key.row);
     Content begin = content(Kind::SnapshotBegin, key.row);
     begin.id = number;
     emit(begin);
-    row.is_building = true;
-    row.number = number;
-  } else if (row.is_building && (row.number != number || sequence_ != row.sequence + 1)) {
-    // A part is missing, or this one is of another cycle: what has been built is not a picture.
-    ++counts_.torn_snapshots;
-    row.is_building = false;
-    stale_event(key.row, Cause::Gap, number);
+    row.picture = {.is_open = true, .has_number = has_number, .sequence = sequence_, .number = number};
   }
-  row.sequence = sequence_;
-  if (row.is_building) snapshot_row_ = key.row;
+  if (!row.picture.is_open) return;
+  row.picture.sequence = sequence_;
+  snapshot_row_ = key.row;
   change_session(key.row);
 }
 
@@ -208,13 +256,19 @@ void Translator::end_snapshot() noexcept {
   if (snapshot_row_ == 0) return;
   states(slots_->states, typed_->states, rule_->states, true);
   if (!holds(typed_->last)) return;
+  flush(false);  // a fault of the last entry ends the picture
   RowState& row = rows_[snapshot_row_];
-  if (!row.is_building) return;
-  row.is_building = false;
-  row.losses = losses_;
-  if (map_.entry_number != kNoSlot && row.number != 0) continuity_.set(snapshot_row_, row.number);
+  if (!row.picture.is_open) return;
+  row.picture.is_open = false;
+  row.footing = Footing::InStep;
+  if (map_.entry_number == kNoSlot) {
+    row.snapshot_message = row.picture.number;
+    row.message = std::max(row.message, row.snapshot_message);
+  } else if (row.picture.has_number) {
+    continuity_.set(snapshot_row_, row.picture.number);
+  }
   Content end = content(Kind::SnapshotEnd, snapshot_row_);
-  end.id = row.number;
+  end.id = row.picture.number;
   emit(end);
 }
 
@@ -280,8 +334,9 @@ void Translator::market_entry() noexcept {
   if (is_snapshot && (snapshot_row_ == 0 || key.row != snapshot_row_)) return;
   if (number < 0) ++counts_.unmapped;
   const CompiledEntry* const rule = number < 0 ? nullptr : &typed_->entries[static_cast<std::size_t>(number)];
-  if (!key.exists) {
-    if (rule != nullptr && rule->role == EntryRole::Empty) return empty_entry(key);
+  if (!key.exists()) {
+    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
+    if (is_for_all) return empty_entry(key);
     ++counts_.nameless;
     return emit(content(Kind::Other, kAllInstruments));
   }
@@ -290,30 +345,7 @@ void Translator::market_entry() noexcept {
     return;
   }
   if (!is_snapshot) {
-    RowState& row = rows_[key.row];
-    if (values_.has(map_.message_number)) row.message = integer(map_.message_number);
-    if (!row.is_shaped || row.channel != channel_) {
-      row.channel = channel_;
-      shape(key.row);
-    }
-    if (map_.entry_number != kNoSlot && values_.has(map_.entry_number)) {
-      const std::uint64_t before = continuity_.last(key.row);
-      switch (continuity_.entry(key.row, integer(map_.entry_number))) {
-        case Continuity::Verdict::Next: break;
-        case Continuity::Verdict::Repeat: ++counts_.repeats; return;
-        case Continuity::Verdict::Gap:
-          ++counts_.gaps;
-          stale_event(key.row, Cause::Gap, before + 1);
-          break;
-        case Continuity::Verdict::Restart: {
-          Content clear = content(Kind::Clear, key.row);
-          clear.id = static_cast<std::uint64_t>(Cause::Reset);
-          emit(clear);
-          break;
-        }
-      }
-    }
-    change_session(key.row);
+    if (!follow(key.row)) return;
   } else if (!rule_->entry_states.empty()) {
     states(slots_->entry_states, typed_->entry_states, rule_->entry_states, true);
   }
@@ -336,6 +368,56 @@ void Translator::market_entry() noexcept {
     case EntryRole::Other: plain_entry(*rule, Kind::Other, key.row); break;
   }
   if (rule->also_book) book_entry(*rule, key.row, rule->also_side, true);
+}
+
+/// Puts an entry of an increment in its place after those before it. Returns whether it is to be applied.
+bool Translator::follow(std::uint32_t number) noexcept {
+  RowState& row = rows_[number];
+  if (!row.has_increments) {
+    row.has_increments = true;
+    row.channel = channel_;
+    shape(number);
+  } else if (row.channel != channel_) {
+    // Its numbers count the entries of one channel.
+    ++counts_.strayed;
+    return false;
+  }
+  const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
+  const bool has_entry = values_.has(map_.entry_number);
+  const std::uint64_t entry = has_entry ? integer(map_.entry_number) : message;
+  if (row.picture.is_open) {
+    // What the snapshot has is dropped. A book that lacks the snapshot's other parts cannot take anything newer.
+    if (entry <= row.picture.number) {
+      ++counts_.repeats;
+      return false;
+    }
+    tear(number);
+  }
+  if (map_.entry_number == kNoSlot && message != 0 && (message <= row.snapshot_message || message < row.message)) {
+    ++counts_.repeats;
+    return false;
+  }
+  row.message = std::max(row.message, message);
+  if (has_entry) {
+    const std::uint64_t before = continuity_.last(number);
+    switch (continuity_.entry(number, entry)) {
+      case Continuity::Verdict::Next: break;
+      case Continuity::Verdict::Repeat: ++counts_.repeats; return false;
+      case Continuity::Verdict::Gap:
+        ++counts_.gaps;
+        stale_event(number, Cause::Gap, before + 1);
+        break;
+      case Continuity::Verdict::Restart: {
+        Content clear = content(Kind::Clear, number);
+        clear.id = static_cast<std::uint64_t>(Cause::Reset);
+        emit(clear);
+        break;
+      }
+    }
+  }
+  change_session(number);
+  if (row.footing == Footing::Lost) row.footing = Footing::Follows;
+  return true;
 }
 
 void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept {
@@ -409,10 +491,19 @@ void Translator::plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t
 void Translator::empty_entry(const Key& key) noexcept {
   Content clear = content(Kind::Clear, key.row);
   clear.id = static_cast<std::uint64_t>(Cause::Exchange);
-  if (!key.exists) {
+  if (!key.exists()) {
     // Twice in a row says nothing new, and costs time for each instrument.
     if (has_pending_ && pending_.kind() == Kind::Clear && pending_.instrument() == kAllInstruments) return;
-    continuity_.forget_all(instruments_.count());
+    const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
+    reset_ns_ = std::max(reset_ns_, exchange_time().value_or(0));
+    for_each_of_channel(Cause::Reset, sequence_, [&](std::uint32_t row) {
+      RowState& state = rows_[row];
+      state.message = std::max(state.message, message);
+      // Books that are known to be empty are at 0: the next entry is the first.
+      const bool is_reached = state.is_shaped && state.channel == channel_;
+      continuity_.set(row, is_reached ? 0 : Continuity::kNone);
+      mark_reset(state);
+    });
   }
   emit(clear);
 }
@@ -421,8 +512,8 @@ void Translator::empty_entry(const Key& key) noexcept {
 
 void Translator::definition() noexcept {
   const Key key = instrument();
-  if (!key.exists || key.row == 0) {
-    ++(key.exists ? counts_.refused : counts_.nameless);
+  if (!key.exists() || key.row == 0) {
+    ++(key.exists() ? counts_.refused : counts_.nameless);
     std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
     return;
   }
@@ -463,7 +554,10 @@ void Translator::definition() noexcept {
   if (has_moved) ++counts_.tick_moves;
   // A ladder that has orders keeps its tick; it works with any.
   if (!state.is_shaped && tick > 0) state.tick = tick;
-  if (state.is_shaped && has_depth) shape(key.row);
+  if (state.is_shaped && has_depth) {
+    shape(key.row);
+    stale_event(key.row, Cause::Join, 0);  // books of another depth begin anew
+  }
   join_group(key.row, product);
   emit(content(is_removed ? Kind::Removed : Kind::Definition, key.row));
   states(slots_->states, typed_->states, rule_->states, true);
@@ -516,7 +610,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
   };
   const bool is_of_group = plan_->kind == MessageKind::State && slots.data() == slots_->states.data();
   const Key key = instrument();
-  if (key.exists) {
+  if (key.exists()) {
     if (key.row == 0) {
       ++counts_.refused;
       return;
@@ -532,7 +626,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
       if (!is_limited || complex == 0 || complex == within) take(row);
     });
   }
-  if (slots_->group != kNoSlot) {
+  if (slots_->group != kNoSlot || key.found == Key::Found::Part) {
     ++counts_.nameless;
     return;
   }
@@ -557,7 +651,7 @@ void Translator::state_event(std::uint32_t row, TradingState state, std::uint64_
 void Translator::other() noexcept {
   if (rule_->event == Kind::Other) return;
   const Key key = instrument();
-  if (key.exists && key.row == 0) {
+  if (key.exists() && key.row == 0) {
     ++counts_.refused;
     return;
   }
@@ -569,25 +663,29 @@ void Translator::other() noexcept {
 Translator::Key Translator::instrument() noexcept {
   KeyBits bits{};
   bool has_long = false;
+  std::size_t present = 0;
   for (std::size_t i = 0; i < slots_->key_count; ++i) {
     const std::uint8_t slot = slots_->key[i];
-    if (!values_.has(slot)) return {};
+    if (!values_.has(slot)) continue;
+    ++present;
     bits[i] = values_.bits(slot);
     has_long = has_long || values_.is_long_text(slot);
   }
-  if (last_row_ != 0 && bits == last_key_ && !has_long) return {true, last_row_};
+  if (present == 0) return {};
+  if (present != slots_->key_count) return {Key::Found::Part, 0};
+  if (last_row_ != 0 && bits == last_key_ && !has_long) return {Key::Found::Whole, last_row_};
   std::uint32_t row = keys_.find(bits);
   if (row != 0 && has_long) {
-    // Hashes may agree by chance, or by somebody's will.
+    // Hashes may agree by chance, or because a sender wants it.
     std::array<char, 256> room;
     bool is_cut = false;
     if (key_of(instruments_.row(row)) != key_text(room, is_cut)) row = 0;
-    if (row == 0) return {true, 0};
+    if (row == 0) return {Key::Found::Whole, 0};
   }
   if (row == 0) row = add_instrument(bits);
   last_key_ = bits;
   last_row_ = row;
-  return {true, row};
+  return {Key::Found::Whole, row};
 }
 
 std::uint32_t Translator::add_instrument(const KeyBits& key) noexcept {
@@ -605,6 +703,7 @@ std::uint32_t Translator::add_instrument(const KeyBits& key) noexcept {
     }
   });
   if (number == 0) return 0;
+  rows_[number].reset_ns = reset_ns_;
   keys_.add(key, number);
   join_group(number, map_.product);
   return number;
@@ -677,7 +776,7 @@ void Translator::shape(std::uint32_t number) noexcept {
   const bool is_first = !row.is_shaped;
   row.is_shaped = true;
   InstrumentShape shape;
-  shape.channel = row.channel != 0 ? row.channel : channel_;
+  shape.channel = row.channel;
   for (std::size_t i = 0; i < map_.books.size(); ++i) {
     const CompiledBook& book = map_.books[i];
     BookShape& one = book.of == BookOf::Direct ? shape.direct : shape.implied;
@@ -695,7 +794,8 @@ void Translator::change_session(std::uint32_t number) noexcept {
   const std::uint64_t before = instruments_.row(number).session;
   if (session == before) return;
   instruments_.change(number, [&](InstrumentRow& row) { row.session = session; });
-  if (before == 0 || snapshot_row_ != 0) return;
+  // A book of which something is missing may lack entries of the new session: it is not known to be empty.
+  if (before == 0 || snapshot_row_ != 0 || rows_[number].footing == Footing::Lost) return;
   Content clear = content(Kind::Clear, number);
   clear.id = static_cast<std::uint64_t>(Cause::Session);
   emit(clear);
@@ -761,8 +861,7 @@ Content Translator::content(Kind kind, std::uint32_t row) const noexcept {
 
 void Translator::stale_event(std::uint32_t row, Cause cause, std::uint64_t number) noexcept {
   if (cause != Cause::Gap) ++counts_.stale;
-  rows_[row].losses = 0;
-  rows_[row].is_building = false;
+  rows_[row].lose();
   Content event = content(Kind::Stale, row);
   event.level = static_cast<std::uint16_t>(cause);
   event.id = number;
@@ -781,7 +880,7 @@ void Translator::flush(bool is_last) noexcept {
   if (is_last) pending_.add_flags(kFlagLastOfEvent);
   if (pending_.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
-  const Applied applied = publisher_.take(pending_);
+  const Applied applied = publisher_.take(pending_, [this](std::uint32_t row) { rows_[row].lose(); });
   if (applied.fault != Fault::None) ++counts_.stale;
 }
 

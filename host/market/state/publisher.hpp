@@ -26,7 +26,12 @@ class Publisher {
                      ? std::make_unique<std::uint32_t[]>(std::size_t{books.instruments()} + 1)
                      : nullptr) {}
 
-  Applied take(Event event) noexcept {
+  Applied take(const Event& event) noexcept {
+    return take(event, [](std::uint32_t) {});
+  }
+  /// Calls on_stale(row) for each instrument that a fault makes stale.
+  template <class OnStale>
+  Applied take(Event event, const OnStale& on_stale) noexcept {
     const Applied applied = books_.apply(event);
     if (applied.best_changed) event.add_flags(kFlagBestChanged);
     BookSet::BecameStale stale = books_.take_stale();
@@ -36,6 +41,7 @@ class Publisher {
     write(event);
     if (table_ != nullptr) show(event);
     while (stale.row != 0) {
+      on_stale(stale.row);
       const BookSet::BecameStale next = books_.take_stale();
       write_stale(event, stale, ends && next.row == 0);
       stale = next;
