@@ -314,6 +314,27 @@ TEST_F(Books, by_position_have_orders_without_price_first) {
   EXPECT_EQ(take({.kind = Kind::Change, .side = Side::Bid, .level = 1, .id = 99}).fault, Fault::OtherOrder);
 }
 
+TEST_F(Books, by_position_tell_a_price_only_with_all_its_orders) {
+  define({BookKind::Position, 0, 0});
+  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  const auto change = [&](std::uint16_t position, std::int64_t price) {
+    return entry(Kind::Change, Side::Bid, position, price * kUnit, 5);
+  };
+  change(1, 10);
+  EXPECT_EQ(books_.extent(1, Side::Bid), Extent()) << "the next order may have the same price";
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+  change(3, 10);  // so the second one has it too
+  EXPECT_EQ(books_.extent(1, Side::Bid), Extent());
+  EXPECT_EQ(rows(Side::Bid), "?");
+  EXPECT_TRUE(change(2, 10).fault == Fault::None && books_.best(1, Side::Bid).is_known == 0);
+  EXPECT_TRUE(change(4, 9).best_changed);
+  EXPECT_EQ(books_.extent(1, Side::Bid), (Extent{1, false}));
+  EXPECT_EQ(rows(Side::Bid), "15@10 ?");
+  EXPECT_FALSE(take({.kind = Kind::DeleteBottom, .side = Side::Bid, .level = 5}).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "15@10 5@9") << "the side ends";
+  EXPECT_TRUE(books_.extent(1, Side::Bid).is_whole);
+}
+
 TEST_F(Books, of_a_channel_are_emptied_together) {
   define({BookKind::Price, 0, 0});
   define({BookKind::Price, 0, 0}, {}, 2);
