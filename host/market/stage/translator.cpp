@@ -573,7 +573,8 @@ void Translator::depth_element() noexcept {
     if (!known) return;
     book = *known;
   }
-  depth_[book] = as_level(integer(slots_->depth));
+  // A list without types may have several feeds' depths. The greatest one drops no row that the exchange has.
+  depth_[book] = std::max(depth_[book], as_level(integer(slots_->depth)));
 }
 
 /// The states in some slots: of the instrument whose key is there, else of a group, else of all. The last field whose

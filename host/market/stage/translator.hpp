@@ -74,9 +74,9 @@ class Translator {
     bool has_increments = false;  ///< `channel` is that of its increments, else of its snapshots.
     std::uint16_t channel = 0;
     Picture picture;
-    std::uint64_t message = 0;           ///< Number of the newest message that is in the book.
-    std::uint64_t snapshot_message = 0;  ///< Of the newest message that a snapshot had: not to be applied again.
-    std::int64_t reset_ns = 0;           ///< The exchange's time of the last reset: older snapshots have old numbers.
+    std::uint64_t message = 0;            ///< Number of the newest message that is in the book.
+    std::uint64_t snapshot_message = 0;   ///< Of the newest message that a snapshot had: not to be applied again.
+    std::int64_t reset_ns = 0;            ///< The exchange's time of the last reset: older snapshots have old numbers.
     std::uint16_t depth[kMaxBooks] = {};  ///< Of the definition; 0: none.
     std::int64_t tick = 0;
 

@@ -109,4 +109,16 @@ TEST(Maps, are_short_and_each_is_proved_by_templates_but_one) {
   }
 }
 
+TEST(Maps, infer_no_depth_from_the_feed) {
+  for (const std::string name : {"cme-mdp2", "moex-spectra-book"}) {
+    Diagnostics diagnostics;
+    const auto source = read_map(name, read_file(fs::path(STOPBIT_MAPS_FOLDER) / (name + ".toml")), diagnostics);
+    ASSERT_TRUE(source) << diagnostics.format();
+    EXPECT_EQ(source->books.front().depth, 0U) << name;
+    EXPECT_TRUE(std::any_of(source->messages.begin(), source->messages.end(), [](const MessageRule& rule) {
+      return rule.kind == MessageKind::Definition && rule.depth.entries.text == "MDFeedTypes";
+    })) << name;
+  }
+}
+
 }  // namespace stopbit::market::real_templates_test

@@ -439,6 +439,13 @@ TEST(Translator, reads_definitions_and_states_of_instruments_and_groups) {
   EXPECT_THAT(line.take(), ElementsAre("removed A ."));
 }
 
+TEST(Translator, takes_the_greatest_depth_of_a_list_without_types) {
+  Line line(Edits{{R"(type = "Feed", depth = "Depth", books = { D = "direct" })", R"(depth = "Depth")"}});
+  line.read(
+      R"({"template":"Definition","fields":{"Security":"A","Group":"G","Name":"N","Feeds":[{"Feed":"X","Depth":20},{"Feed":"Y","Depth":5}],"Tick":1}})");
+  EXPECT_EQ(line.table().row(1).depth[0], 20);
+}
+
 TEST(Translator, empties_books_as_the_exchange_says) {
   Line line;
   line.refresh(bid("A", 1, 1, "10") + "," + bid("B", 1, 1, "20"));
@@ -480,7 +487,8 @@ TEST(Translator, applies_no_message_that_a_snapshot_has) {
   line.message(100, R"({"Security":"A","Type":"0","Action":2,"Level":1})");
   EXPECT_EQ(line.bids(), "10*1 9*1 whole");
   EXPECT_EQ(line.counts().repeats, 2U);
-  line.message(101, R"({"Security":"A","Type":"0","Action":2,"Level":1},{"Security":"A","Type":"0","Action":2,"Level":1})");
+  line.message(101,
+               R"({"Security":"A","Type":"0","Action":2,"Level":1},{"Security":"A","Type":"0","Action":2,"Level":1})");
   EXPECT_EQ(line.bids(), "whole");
   line.message(103, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":7,"Size":1})");
   line.message(102, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":8,"Size":1})");  // too late
@@ -504,8 +512,8 @@ TEST(Translator, takes_snapshots_in_parts_without_a_mark_of_the_first) {
 
 TEST(Translator, does_not_know_the_book_of_a_session_of_which_entries_are_missing) {
   const auto entry_of = [](int number, int session) {
-    return R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1,"RptSeq":)" +
-           std::to_string(number) + R"(,"Session":)" + std::to_string(session) + "}";
+    return R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1,"RptSeq":)" + std::to_string(number) +
+           R"(,"Session":)" + std::to_string(session) + "}";
   };
   Line line;
   line.refresh(entry_of(100, 5));
