@@ -279,13 +279,19 @@ class BookSet {
         (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
       return {};
     }
-    if (!item.is_listed && event.book() == BookOf::Direct &&
-        is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) [[unlikely]] {
-      item.is_listed = true;
-      item.next_crossed = crossed_;
-      crossed_ = row;
-    }
+    if (event.book() == BookOf::Direct) list_if_crossed(item, row);
     return {true, Fault::None};
+  }
+
+  /// A crossed book is looked at again when its event ends.
+  void list_if_crossed(Instrument& item, std::uint32_t row) noexcept {
+    if (item.is_listed || !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_)))
+        [[likely]] {
+      return;
+    }
+    item.is_listed = true;
+    item.next_crossed = crossed_;
+    crossed_ = row;
   }
 
   /// Kinds from clear on, for one instrument. Returns whether the best changed.
@@ -338,6 +344,8 @@ class BookSet {
         item.state = code.state;
         details_[row].exchange_code = code.exchange_code;
         details_[row].scale = code.scale;
+        // A book that an auction left crossed may not stay so.
+        if (!may_cross(item.state)) list_if_crossed(item, row);
         return false;
       }
       default: return false;

@@ -195,7 +195,8 @@ class Compiler {
     slots.depth_type = slot(rule.depth.type);
     for (std::size_t i = 0; i < rule.states.size(); ++i) slots.states[i] = slot(rule.states[i].field);
     for (std::size_t i = 0; i < rule.entry_states.size(); ++i) slots.entry_states[i] = slot(rule.entry_states[i].field);
-    for (const Condition* condition : {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset}) {
+    for (const Condition* condition :
+         {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset, &rule.simple}) {
       collect(*condition);
     }
     return slots;
@@ -500,7 +501,7 @@ class Compiler {
       for (const StateField& state : rule.states) need(state.field, i);
       for (const StateField& state : rule.entry_states) need(state.field, i);
       for (const Condition* condition :
-           {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset}) {
+           {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset, &rule.simple}) {
         need(*condition, i);
       }
       has_increments = has_increments || rule.kind == MessageKind::Incremental;
@@ -585,6 +586,7 @@ class Compiler {
     typed.refresh = compile(rule.refresh);
     typed.removed = compile(rule.removed);
     typed.statistics_reset = compile(rule.statistics_reset);
+    typed.simple = compile(rule.simple);
     typed.end_of_event = compile(source_.end_when);
     typed.depth_books = compile(rule.depth.books, map_.messages[plan.rule].depth_type);
     for (std::size_t i = 0; i < rule.states.size(); ++i) {

@@ -109,7 +109,7 @@ struct TypedRules {
   std::vector<std::uint16_t> type_infos;  ///< By slot: of enumerations and sets, else kNoTypeInfo.
   std::vector<CompiledEntry> entries;
   std::array<Span, kMaxBooks> actions;
-  CompiledCondition first, last, refresh, removed, statistics_reset, end_of_event;
+  CompiledCondition first, last, refresh, removed, statistics_reset, simple, end_of_event;
   Span depth_books;
   std::array<Span, kMaxStates> states;
   std::array<Span, kMaxStates> entry_states;

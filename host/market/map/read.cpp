@@ -318,6 +318,7 @@ class Reader {
     rule.scope = names(table, "scope", {.least = 0, .most = kMaxKeyFields});
     rule.group = name(table, "group");
     rule.within = name(table, "within");
+    rule.simple = condition(table, "simple");
     rule.states = states(table, "state");
     rule.entry_states = states(table, "entry_state");
     rule.statistics_reset = condition(table, "statistics_reset");

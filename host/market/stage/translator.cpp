@@ -546,6 +546,7 @@ void Translator::definition() noexcept {
     }
     if (has_moved) row.flags |= kRowTickMoved;
     if (rule_->adds_rows) row.flags |= kRowDefined;
+    if (is_removed) row.state = static_cast<std::uint8_t>(TradingState::Ended);
     row.flags = is_removed ? row.flags | kRowRemoved : row.flags & ~kRowRemoved;
     row.definition_ns = arrival_ns_;
     row.definition_sequence = sequence_;
@@ -560,6 +561,7 @@ void Translator::definition() noexcept {
   }
   join_group(key.row, product);
   emit(content(is_removed ? Kind::Removed : Kind::Definition, key.row));
+  if (is_removed) return;
   states(slots_->states, typed_->states, rule_->states, true);
   if (plan_->has_entries) states(slots_->entry_states, typed_->entry_states, rule_->entry_states, true);
 }
@@ -600,7 +602,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
                       holds(typed_->statistics_reset);
   if (!has_any && !resets) return;
   const auto take = [&](std::uint32_t row) {
-    if (has_any && !(only_if_new && (!has_known || instruments_.row(row).state == static_cast<std::uint8_t>(state)))) {
+    if (has_any && !(only_if_new && (!has_known || trading_state(row) == state))) {
       state_event(row, state, code, scale);
     }
     if (resets) {
@@ -620,11 +622,15 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
   }
   if (!is_of_group) return;
   if (values_.has(slots_->group)) {
+    const std::uint64_t group = values_.bits(slots_->group);
     const bool is_limited = values_.has(slots_->within);
+    // A later instrument may be outside the limit.
+    if (has_any && !is_limited) groups_.set_state(group, state, code, scale);
     const std::uint64_t within = is_limited ? values_.bits(slots_->within) + 1 : 0;
-    return groups_.set_state(values_.bits(slots_->group), state, code, scale, [&](std::uint32_t row) {
+    const bool is_simple = is_limited && !rule_->simple.empty() && holds(typed_->simple);
+    return groups_.for_each(group, [&](std::uint32_t row) {
       const std::uint64_t complex = instruments_.row(row).complex;
-      if (!is_limited || complex == 0 || complex == within) take(row);
+      if (!is_limited || complex == within || (complex == 0 && is_simple)) take(row);
     });
   }
   if (slots_->group != kNoSlot || key.found == Key::Found::Part) {
@@ -639,14 +645,25 @@ void Translator::state_event(std::uint32_t row, TradingState state, std::uint64_
   Content event = content(Kind::State, row);
   event.id = StateCode{state, static_cast<std::uint32_t>(code), scale}.packed();
   emit(event);
-  if (row == kAllInstruments) return;
-  const InstrumentRow& known = instruments_.row(row);
-  if (known.state == static_cast<std::uint8_t>(state) && known.state_code == static_cast<std::uint32_t>(code)) return;
-  instruments_.change(row, [&](InstrumentRow& to) {
-    to.state = static_cast<std::uint8_t>(state);
-    to.state_code = static_cast<std::uint32_t>(code);
-    to.state_scale = scale;
-  });
+  const auto change = [&](std::uint32_t one) {
+    const InstrumentRow& known = instruments_.row(one);
+    if (known.state == static_cast<std::uint8_t>(state) && known.state_code == static_cast<std::uint32_t>(code)) return;
+    instruments_.change(one, [&](InstrumentRow& to) {
+      to.state = static_cast<std::uint8_t>(state);
+      to.state_code = static_cast<std::uint32_t>(code);
+      to.state_scale = scale;
+    });
+  };
+  if (row != kAllInstruments) return change(row);
+  for (std::uint32_t one = 1; one <= std::min(instruments_.count(), books_.instruments()); ++one) {
+    if (books_.is_of_channel(one, channel_)) change(one);
+  }
+}
+
+/// That of the events so far, of which the table of instruments has not all.
+TradingState Translator::trading_state(std::uint32_t row) const noexcept {
+  return row <= books_.instruments() ? books_.trading_state(row)
+                                     : static_cast<TradingState>(instruments_.row(row).state);
 }
 
 void Translator::other() noexcept {

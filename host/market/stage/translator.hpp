@@ -149,6 +149,7 @@ class Translator {
 
   [[nodiscard]] Content content(Kind kind, std::uint32_t row) const noexcept;
   void state_event(std::uint32_t row, TradingState state, std::uint64_t code, std::uint8_t scale) noexcept;
+  [[nodiscard]] TradingState trading_state(std::uint32_t row) const noexcept;
   void stale_event(std::uint32_t row, Cause cause, std::uint64_t number) noexcept;
   /// The event waits for the next one, which may say that it was not the last.
   void emit(const Content& content) noexcept;

@@ -314,6 +314,19 @@ TEST_F(Books, by_position_have_orders_without_price_first) {
   EXPECT_EQ(take({.kind = Kind::Change, .side = Side::Bid, .level = 1, .id = 99}).fault, Fault::OtherOrder);
 }
 
+TEST_F(Books, that_an_auction_left_crossed_may_not_stay_so) {
+  define({BookKind::Level, 5, 0});
+  become(TradingState::Auction);
+  entry(Kind::New, Side::Bid, 1, 11 * kUnit);
+  entry(Kind::New, Side::Ask, 1, 10 * kUnit);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U);
+  become(TradingState::Open);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 1U);
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+}
+
 TEST_F(Books, by_position_tell_a_price_only_with_all_its_orders) {
   define({BookKind::Position, 0, 0});
   take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});

@@ -40,6 +40,7 @@ constexpr const char* kTemplates = R"(<templates>
     <string name="Security"/><string name="Board" presence="optional"/>
     <uInt32 name="RptSeq"/><uInt32 name="First" presence="optional"/><uInt32 name="Last" presence="optional"/>
     <uInt32 name="Session" presence="optional"/><uInt32 name="Refresh" presence="optional"/>
+    <uInt32 name="State" presence="optional"/>
     <sequence name="Entries">
       <string name="Type"/><uInt32 name="Level" presence="optional"/><decimal name="Price" presence="optional"/>
       <int64 name="Size" presence="optional"/><string name="Id" presence="optional"/>
@@ -476,6 +477,56 @@ TEST(Translator, keeps_long_keys_apart) {
   EXPECT_NE(line.table().row(1).flags & kRowKeyCut, 0U);
   EXPECT_EQ(line.best(1, Side::Bid).price, 10'000'000'000);
   EXPECT_EQ(line.best(2, Side::Bid).price, 20'000'000'000);
+}
+
+// States.
+
+const Edits kComplexes = {
+    {"key = [\"Security\"]\n", "key = [\"Security\"]\nproduct = \"Group\"\ncomplex = \"Complex\"\n"},
+    {"group = \"Group\"\n",
+     "group = \"Group\"\nwithin = \"Within\"\nsimple = { Within = 1 }\n"
+     "statistics_reset = { Event = 4 }\n"}};
+std::string definition(const std::string& security, const std::string& more = "") {
+  return R"({"template":"Definition","fields":{"Security":")" + security +
+         R"(","Group":"G","Name":"N","Feeds":[],"Tick":1)" + more + "}}";
+}
+
+TEST(Translator, limits_a_state_of_a_group_to_instruments_of_the_complex) {
+  Line line(kComplexes);
+  line.read(definition("Future"));
+  line.read(definition("Spread", R"(,"Complex":5)"));
+  (void)line.take();
+  line.read(R"({"template":"Status","fields":{"Group":"G","Within":5,"State":17}})");
+  EXPECT_THAT(line.take(), ElementsAre("state Spread open ."));
+  line.read(R"({"template":"Status","fields":{"Group":"G","Within":1,"State":2}})");
+  EXPECT_THAT(line.take(), ElementsAre("state Future halted ."));
+  line.read(definition("Later"));
+  EXPECT_THAT(line.take(), ElementsAre("definition Later .")) << "the limit may be to others";
+}
+
+TEST(Translator, remembers_no_state_of_a_group_that_a_message_does_not_tell) {
+  Line line(kComplexes);
+  line.read(R"({"template":"Status","fields":{"Group":"G","State":17}})");
+  line.read(definition("A"));
+  EXPECT_THAT(line.take(), ElementsAre("state A open", "definition A ."));
+  line.read(R"({"template":"Status","fields":{"Group":"G","Event":4}})");
+  EXPECT_THAT(line.take(), ElementsAre("statistic A reset ."));
+  line.read(definition("B"));
+  EXPECT_THAT(line.take(), ElementsAre("state B open", "definition B ."));
+}
+
+TEST(Translator, compares_states_with_those_of_the_books) {
+  Line line(
+      Edits{{"group = \"Group\"\n", ""},
+            {"number = \"RptSeq\"\n", "number = \"RptSeq\"\nstate = { field = \"State\", scale = \"trading\" }\n"}});
+  line.refresh(bid("A", 1, 1, "10"));
+  line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
+  line.read(R"({"template":"Status","fields":{"State":2}})");
+  EXPECT_EQ(line.table().row(1).state, static_cast<std::uint8_t>(TradingState::Halted)) << "as are all of the channel";
+  line.read(snapshot("A", 5, row(1, "10"), R"(,"State":17)"), 2);
+  EXPECT_EQ(line.books().trading_state(1), TradingState::Open);
+  line.read(definition("A", R"(,"Gone":"Y")"));
+  EXPECT_EQ(line.table().row(1).state, static_cast<std::uint8_t>(TradingState::Ended));
 }
 
 // Which entries and which snapshots an instrument takes.
