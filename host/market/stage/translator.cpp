@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "decoder/record/frame.hpp"
 #include "microcode/base/hash.hpp"
@@ -44,7 +45,8 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       continuity_(instruments.view().capacity(), map.source.restarts_at_one),
       groups_(instruments.view().capacity(), salt),
       rows_(std::make_unique<RowState[]>(std::size_t{instruments.view().capacity()} + 1)),
-      roles_(std::make_unique<std::uint8_t[]>(65'536)) {}
+      roles_(std::make_unique<std::uint8_t[]>(kChannels)),
+      is_open_(std::make_unique<std::uint8_t[]>(kChannels)) {}
 
 void Translator::take(std::span<const record::Slot> slots) noexcept {
   if (slots.empty()) return;
@@ -90,10 +92,17 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
   slots_ = &map_.messages[plan.rule];
   typed_ = &map_.typed[plan.typed];
   has_begun_ = false;
+  has_cleared_ = is_void_ = false;
   snapshot_row_ = 0;
   std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
   OnMessage handler{*this};
-  if (extractor_.run(plan, slots, handler) != record::ReadError::None) ++counts_.unreadable;
+  if (extractor_.run(plan, slots, handler) != record::ReadError::None) {
+    // What came after the error is missing.
+    ++counts_.unreadable;
+    if (plan.kind == MessageKind::Incremental) lose_some(sequence_);
+    if (snapshot_row_ != 0 && rows_[snapshot_row_].picture.is_open) tear(snapshot_row_);
+    return;
+  }
   begin();
   switch (plan.kind) {
     case MessageKind::Snapshot: return end_snapshot();
@@ -129,19 +138,20 @@ void Translator::begin() noexcept {
 
 void Translator::feed_event(const record::Slot& slot) noexcept {
   const record::EventView event(slot);
+  const std::size_t header_channel = channel_;
   switch (event.kind()) {
-    case record::EventKind::Gap:
+    case record::EventKind::Gap: return lose_some(event.first_missing());
     case record::EventKind::DecodeError:
-    case record::EventKind::Dropped: {
-      const std::uint64_t first = event.kind() == record::EventKind::Gap ? event.first_missing() : sequence_;
-      // Entries with numbers tell themselves which instruments have lost something.
-      if (map_.entry_number == kNoSlot) return lose_all(Cause::Gap, first);
-      Content suspect = content(Kind::Suspect, kAllInstruments);
-      suspect.level = static_cast<std::uint16_t>(Cause::Gap);
-      suspect.id = first;
-      emit(suspect);
-      return flush(true);
-    }
+    case record::EventKind::Dropped: return lose_some(sequence_);
+    case record::EventKind::Lost:
+    case record::EventKind::LayoutChanged:
+      // The record does not say of which channels the lost ones were.
+      for (std::size_t channel = 0; channel < kChannels; ++channel) {
+        if ((roles_[channel] & kIncrements) == 0 && channel != header_channel) continue;
+        channel_ = static_cast<std::uint16_t>(channel);
+        lose_some(sequence_);
+      }
+      return;
     case record::EventKind::Reset:
       // Another sender of snapshots changes nothing for books.
       if ((roles_[channel_] & kIncrements) != 0) lose_all(Cause::Reset, sequence_);
@@ -163,6 +173,17 @@ void Translator::for_each_of_channel(Cause cause, std::uint64_t number, const Ta
     }
     take(row);
   }
+}
+
+/// Messages of the channel are missing, and some instruments have lost entries.
+void Translator::lose_some(std::uint64_t first) noexcept {
+  // Entries with numbers tell themselves which instruments these are.
+  if (map_.entry_number == kNoSlot) return lose_all(Cause::Gap, first);
+  Content suspect = content(Kind::Suspect, kAllInstruments);
+  suspect.level = static_cast<std::uint16_t>(Cause::Gap);
+  suspect.id = first;
+  emit(suspect);
+  flush(true);
 }
 
 /// The books of the channel's instruments are not known any more; after a reset their numbers are not either.
@@ -327,6 +348,10 @@ int Translator::rule_for() const noexcept {
 }
 
 void Translator::market_entry() noexcept {
+  if (is_void_) {
+    ++counts_.voided;
+    return;
+  }
   const bool is_snapshot = plan_->kind == MessageKind::Snapshot;
   const int number = rule_for();
   const Key key = instrument();
@@ -435,6 +460,7 @@ void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side s
     kind = static_cast<Kind>(*operation);
   }
   bool is_wide = false;
+  bool is_hashed = false;  // an order is found by its hash: nothing of the row is missing
   Content event = content(kind, row);
   event.side = side;
   event.book = book.of;
@@ -453,9 +479,9 @@ void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side s
     case BookKind::Price: event.id = values_.has(book.count) ? integer(book.count) : kNoCount; break;
     case BookKind::Position:
       event.level = values_.has(book.position) ? as_level(integer(book.position)) : kNoLevel;
-      event.id = identifier(book.id, is_wide);
+      event.id = identifier(book.id, is_hashed);
       break;
-    case BookKind::Order: event.id = identifier(book.id, is_wide); break;
+    case BookKind::Order: event.id = identifier(book.id, is_hashed); break;
     case BookKind::None: break;
   }
   if (is_wide) event.flags |= kFlagWide;
@@ -494,6 +520,12 @@ void Translator::empty_entry(const Key& key) noexcept {
   if (!key.exists()) {
     // Twice in a row says nothing new, and costs time for each instrument.
     if (has_pending_ && pending_.kind() == Kind::Clear && pending_.instrument() == kAllInstruments) return;
+    if (std::exchange(has_cleared_, true)) {
+      // No exchange empties its books, fills them and empties them in one message. The time that it costs must not grow
+      // with the entries, so nothing is known of the books from here on.
+      is_void_ = true;
+      return lose_all(Cause::Contradiction, sequence_);
+    }
     const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
     reset_ns_ = std::max(reset_ns_, exchange_time().value_or(0));
     for_each_of_channel(Cause::Reset, sequence_, [&](std::uint32_t row) {
@@ -893,9 +925,14 @@ void Translator::emit(const Content& content) noexcept {
 }
 
 void Translator::flush(bool is_last) noexcept {
-  if (!has_pending_) return;
+  if (!has_pending_) {
+    // The rest of an event was not applied: readers still have to learn that it ends.
+    if (!is_last || is_open_[channel_] == 0) return;
+    pending_ = Event::of(content(Kind::Other, kAllInstruments));
+  }
   has_pending_ = false;
   if (is_last) pending_.add_flags(kFlagLastOfEvent);
+  is_open_[pending_.channel()] = is_last ? 0 : 1;
   if (pending_.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
   const Applied applied = publisher_.take(pending_, [this](std::uint32_t row) { rows_[row].lose(); });

@@ -98,6 +98,7 @@ class Translator {
   // What a channel has carried.
   static constexpr std::uint8_t kIncrements = 1;
   static constexpr std::uint8_t kSnapshots = 2;
+  static constexpr std::size_t kChannels = 65'536;
   struct OnMessage;  ///< Calls back for the entries of the message that is read.
 
   void read_message(const TemplatePlan& plan, std::span<const record::Slot> slots) noexcept;
@@ -115,6 +116,7 @@ class Translator {
   void book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept;
   void plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept;
   void empty_entry(const Key& key) noexcept;
+  void lose_some(std::uint64_t first) noexcept;
   void lose_all(Cause cause, std::uint64_t number) noexcept;
   /// Calls take(row) for the instruments that a loss or a reset of the channel concerns. A channel-wide event does not
   /// reach those with snapshots only: they get a stale event each.
@@ -180,13 +182,16 @@ class Translator {
   std::uint8_t flags_ = 0;
   std::int64_t delay_ns_ = kNoDelay;
   bool has_begun_ = false;          ///< What goes before the entries is done.
+  bool has_cleared_ = false;        ///< It has emptied all books.
+  bool is_void_ = false;            ///< The rest of its entries is not applied.
   std::uint32_t snapshot_row_ = 0;  ///< Whose picture the message is; 0: none that is taken.
   std::uint16_t depth_[kMaxBooks] = {};
 
   KeyBits last_key_{};  ///< Most messages name one instrument only.
   std::uint32_t last_row_ = 0;
-  std::int64_t reset_ns_ = 0;              ///< The newest reset of any channel.
-  std::unique_ptr<std::uint8_t[]> roles_;  ///< Of channels, by what they have carried.
+  std::int64_t reset_ns_ = 0;                ///< The newest reset of any channel.
+  std::unique_ptr<std::uint8_t[]> roles_;    ///< By channel: what it has carried.
+  std::unique_ptr<std::uint8_t[]> is_open_;  ///< By channel: an event has begun, and its end was not written.
   Event pending_{};
   bool has_pending_ = false;
 };

@@ -68,13 +68,19 @@ class Publisher {
     content.instrument = stale.row;
     content.kind = Kind::Stale;
     content.level = static_cast<std::uint16_t>(cause_of(stale.fault));
-    content.id = static_cast<std::uint64_t>(stale.fault);
+    content.id = event.sequence();
     const Event made = Event::of(content);
     write(made);
     if (table_ != nullptr) show_row(stale.row, made);
   }
 
+  [[nodiscard]] static bool changes_day(Kind kind) noexcept { return kind >= Kind::Trade && kind <= Kind::State; }
+  [[nodiscard]] static bool changes_book(Kind kind) noexcept {
+    return kind <= Kind::Clear || kind == Kind::State || (kind >= Kind::Removed && kind <= Kind::SnapshotEnd);
+  }
+
   void show(const Event& event) noexcept {
+    if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
     const std::uint32_t row = event.instrument();
     if (row == kAllInstruments) {
       for (std::uint32_t each = 1; each <= books_.instruments(); ++each) {
@@ -85,7 +91,7 @@ class Publisher {
     if (row <= books_.instruments()) show_row(row, event);
   }
   void show_row(std::uint32_t row, const Event& event) noexcept {
-    if (event.kind() >= Kind::Trade && event.kind() <= Kind::State) table_->put_day(row, event);
+    if (changes_day(event.kind())) table_->put_day(row, event);
     table_->put_book(row, books_, event);
     if (touched_ == nullptr || touched_[row] != 0) return;
     touched_[row] = first_touched_;

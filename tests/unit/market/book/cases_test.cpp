@@ -422,6 +422,25 @@ TEST(Book, of_one_instrument_passes_over_the_events_of_others) {
   EXPECT_EQ(book.fault(), Fault::BeyondEnd);
 }
 
+TEST(Book, of_one_instrument_tells_a_change_when_the_event_ends_on_another_one) {
+  Book book(77, {.direct = {BookKind::Level, 5, 0}, .implied = {}, .channel = kChannel});
+  const auto add = [&](std::uint32_t instrument, std::uint8_t flags, std::uint16_t channel = kChannel) {
+    return book.apply(Event::of({.channel = channel,
+                                 .flags = flags,
+                                 .instrument = instrument,
+                                 .kind = Kind::New,
+                                 .side = Side::Bid,
+                                 .level = 1,
+                                 .price = kUnit,
+                                 .quantity = 1}));
+  };
+  EXPECT_TRUE(add(77, 0));
+  EXPECT_FALSE(add(78, 0));
+  EXPECT_FALSE(add(78, kFlagLastOfEvent, kChannel + 1));
+  EXPECT_TRUE(add(78, kFlagLastOfEvent));
+  EXPECT_FALSE(add(78, kFlagLastOfEvent)) << "the next event";
+}
+
 TEST(PriceLadder, finds_places_exactly_at_its_limits) {
   auto ladder = std::make_unique<PriceLadder>();
   for (const std::uint64_t tick : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{10'000'000},

@@ -175,6 +175,9 @@ class Line {
     builder.write_event(sink, {}, {.kind = kind, .word5 = first, .word6 = 1}, 0);
   }
   void gap(std::uint64_t first = 1) { event(record::EventKind::Gap, first); }
+  /// The records from here on lack their last slots.
+  void cut(std::size_t slots) { cut_ = slots; }
+  void last_of_packet(bool is_last) { is_last_of_packet_ = is_last; }
   /// That of the records from here on.
   void channel(std::uint16_t channel) { channel_ = channel; }
 
@@ -238,6 +241,10 @@ class Line {
       std::vector<record::Slot> copy(slots.begin(), slots.end());
       copy[0].words[1] = kNow;
       copy[0].words[2] |= self->sequence_ | std::uint64_t{self->channel_} << 32;
+      copy[0].words[2] &= ~(std::uint64_t{record::kFlagLastOfPacket} << 56);
+      if (self->is_last_of_packet_) copy[0].words[2] |= std::uint64_t{record::kFlagLastOfPacket} << 56;
+      copy.resize(copy.size() - self->cut_);
+      copy[0].words[0] -= std::uint64_t{self->cut_} << 16;
       self->translator_.take(copy);
     }
   };
@@ -275,6 +282,8 @@ class Line {
   std::vector<Event> seen_;
   std::uint32_t sequence_ = 0;
   std::uint16_t channel_ = 0;
+  std::size_t cut_ = 0;
+  bool is_last_of_packet_ = true;
 };
 
 std::string entry(const std::string& security, int number, const std::string& rest) {
@@ -378,7 +387,7 @@ TEST(Translator, survives_orders_twice_and_deletes_of_nothing) {
   EXPECT_EQ(line.books().faults(Fault::Twice), 1U);
   line.refresh(order("A", 3, 2, "99"));
   line.refresh(order("A", 4, 2, "no number"));
-  EXPECT_EQ(line.counts().wide, 1U);
+  EXPECT_EQ(line.counts().wide, 0U) << "its hash is as good";
   EXPECT_EQ(line.best(1, Side::Bid).quantity, 5);
   EXPECT_EQ(line.books().faults(Fault::Twice), 1U);
 }
@@ -527,6 +536,103 @@ TEST(Translator, compares_states_with_those_of_the_books) {
   EXPECT_EQ(line.books().trading_state(1), TradingState::Open);
   line.read(definition("A", R"(,"Gone":"Y")"));
   EXPECT_EQ(line.table().row(1).state, static_cast<std::uint8_t>(TradingState::Ended));
+}
+
+// Ends of events.
+
+TEST(Translator, ends_an_event_whose_last_message_changes_nothing) {
+  Line line(Edits{{"name = \"test\"\n", "name = \"test\"\nevent = { Ends = { is = 1, absent = true } }\n"}});
+  const auto message = [](const std::string& entries, int ends) {
+    return R"({"template":"Refresh","fields":{"Entries":[)" + entries + R"(],"Ends":)" + std::to_string(ends) + "}}";
+  };
+  line.read(message(bid("A", 1, 1, "10"), 0), 1);
+  line.channel(1);
+  line.read(message(bid("B", 1, 1, "10"), 1), 1);  // another channel's event ends that one's only
+  line.channel(0);
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 10 x5", "new B bid @1 10 x5 ."));
+  line.read(message(bid("A", 1, 1, "10"), 1), 2);
+  EXPECT_THAT(line.take(), ElementsAre("other ."));
+  line.read(message(bid("A", 1, 1, "10"), 1), 3);
+  EXPECT_THAT(line.take(), IsEmpty()) << "no event is open";
+}
+
+TEST(Translator, ends_events_with_their_packets_if_the_map_says_so) {
+  Line line(Edits{{"name = \"test\"\n", "name = \"test\"\nevent = \"packet\"\n"}});
+  line.last_of_packet(false);
+  line.refresh(bid("A", 1, 1, "10"));
+  line.refresh(bid("A", 2, 1, "11"));
+  line.last_of_packet(true);
+  line.refresh(bid("A", 2, 1, "11"));  // a repetition
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 10 x5", "new A bid @1 11 x5 ."));
+}
+
+// Losses.
+
+TEST(Translator, loses_what_comes_after_a_read_error) {
+  Line line(kByMessage);
+  line.message(1, R"({"Security":"A","Type":"J"})");
+  line.message(2, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1})");
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.cut(2);
+  const std::string other = R"({"Security":"B","Type":"4"})";
+  line.message(3, other + "," + other + "," + other + R"(,{"Security":"A","Type":"J"})");
+  EXPECT_EQ(line.counts().unreadable, 1U);
+  EXPECT_EQ(line.bids(), "part");
+  (void)line.take();
+  line.read(snapshot("A", 4, row(1, "9") + "," + row(2, "8") + "," + row(3, "7") + "," + row(4, "6")), 4);
+  EXPECT_EQ(line.bids(), "part");
+  EXPECT_THAT(line.take(), Not(Contains(HasSubstr("snapshot_end"))));
+}
+
+TEST(Translator, takes_lost_records_for_a_loss_of_each_channel) {
+  for (const auto kind : {record::EventKind::Lost, record::EventKind::LayoutChanged}) {
+    Line line(kByMessage);
+    line.message(1, R"({"Security":"A","Type":"J"})");
+    line.channel(1);
+    line.message(1, R"({"Security":"B","Type":"J"})");
+    EXPECT_EQ(line.bids(1) + " " + line.bids(2), "whole whole");
+    line.event(kind);
+    EXPECT_EQ(line.bids(1) + " " + line.bids(2), "part part");
+  }
+}
+
+TEST(Translator, tells_losses_of_each_kind) {
+  for (const auto kind : {record::EventKind::Gap, record::EventKind::DecodeError, record::EventKind::Dropped}) {
+    Line by_message(kByMessage);
+    by_message.message(1, R"({"Security":"A","Type":"J"})");
+    by_message.event(kind, 2);
+    EXPECT_THAT(by_message.take(), ElementsAre("clear A exchange .", "stale gap ."));
+    EXPECT_EQ(by_message.bids(), "part");
+    Line by_entry;
+    by_entry.refresh(R"({"Security":"A","Type":"J","RptSeq":1})");
+    by_entry.event(kind, 2);
+    EXPECT_THAT(by_entry.take(), ElementsAre("clear A exchange .", "suspect gap ."));
+    EXPECT_EQ(by_entry.bids(), "whole");
+  }
+}
+
+TEST(Translator, empties_all_books_once_a_message) {
+  Line line;
+  line.refresh(bid("A", 1, 1, "10"));
+  (void)line.take();
+  line.refresh(R"({"Type":"J"},)" + bid("A", 1, 1, "11") + R"(,{"Type":"J"},)" + bid("A", 1, 1, "12") +
+               R"(,{"Type":"J"},)" + bid("A", 1, 1, "13"));
+  EXPECT_THAT(line.take(), ElementsAre("clear exchange", "new A bid @1 11 x5", "stale contradiction ."));
+  EXPECT_EQ(line.counts().voided, 3U);
+  EXPECT_EQ(line.bids(), "part");
+  line.refresh(R"({"Type":"J"})");
+  EXPECT_EQ(line.bids(), "whole");
+}
+
+TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
+  Line line("order");
+  const auto order = [](int number, int action, const std::string& more) {
+    return entry("A", number, R"("Type":"0","Id":"no number","Action":)" + std::to_string(action) + more);
+  };
+  line.refresh(order(1, 0, R"(,"Price":10,"Size":5)"));
+  line.refresh(order(2, 1, R"(,"Size":3)"));
+  EXPECT_EQ(line.books().faults(Fault::Wide), 0U);
+  EXPECT_EQ(line.best(1, Side::Bid).quantity, 3);
 }
 
 // Which entries and which snapshots an instrument takes.
