@@ -16,7 +16,7 @@ namespace stopbit::market {
 
 inline constexpr std::uint64_t kInstrumentMagic = 0x0031'534E'4954'4253;  ///< "SBTINS1"
 /// Changes when the layout or a meaning changes.
-inline constexpr std::uint32_t kInstrumentSchemaVersion = 1;
+inline constexpr std::uint32_t kInstrumentSchemaVersion = 2;
 
 inline constexpr std::size_t kInstrumentHeaderBytes = 4'096;
 inline constexpr std::size_t kInstrumentKeyBytes = 32;
@@ -38,6 +38,8 @@ struct InstrumentHeader {
   std::uint32_t channel_state;  ///< As InstrumentRow::state, of all instruments together.
   std::uint32_t pad2;
   char map_name[64];
+  std::uint64_t salt;           ///< Of both indexes: senders cannot choose keys and names that collide.
+  std::uint64_t refused_names;  ///< Names that found no room in the index; a row is still found by its key.
 };
 static_assert(sizeof(InstrumentHeader) <= kInstrumentHeaderBytes);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -372,6 +373,42 @@ TEST_F(Books, that_are_defined_anew_begin_anew) {
   EXPECT_EQ(books_.define(0, {}), Fault::Room);
   EXPECT_EQ(books_.apply(Event::of({.instrument = 400, .kind = Kind::New})).fault, Fault::NoBook);
   EXPECT_EQ(books_.apply(Event::of({.kind = Kind::New})).fault, Fault::NoBook);
+}
+
+TEST(OrderIndex, spreads_ids_that_instruments_could_cancel_out) {
+  // The same id xor instrument << 40 in each: they must not share a home.
+  constexpr std::uint32_t kOrders = 20'000;
+  OrderIndex index(kOrders, 12'345);
+  const auto id_of = [](std::uint32_t instrument) { return std::uint64_t{7} ^ std::uint64_t{instrument} << 40; };
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t i = 0; i < kOrders; ++i) index.insert(i, id_of(i), i);
+  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(index.find(i, id_of(i)), i);
+  // In one chain that takes 400 million steps.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+}
+
+TEST(OrderBook, has_its_ladder_where_the_prices_are_beside_orders_without) {
+  for (const std::int64_t tick : {std::int64_t{0}, kUnit / 100}) {
+    // The list has room for few levels: the others must be in the ladder.
+    BookSet books({.instruments = 1, .orders = 1'000, .levels = 1'000, .listed = 256, .ladders = 2});
+    ASSERT_EQ(books.define(1, {{BookKind::Order, 0, tick}, {}, kChannel}), Fault::None);
+    const auto add = [&](std::uint64_t id, std::int64_t price) {
+      return books
+          .apply(Event::of(
+              {.instrument = 1, .kind = Kind::New, .side = Side::Bid, .price = price, .quantity = 1, .id = id}))
+          .fault;
+    };
+    ASSERT_EQ(add(1, kNoPrice), Fault::None);
+    for (std::uint64_t id = 2; id <= 700; ++id) {
+      ASSERT_EQ(add(id, 100 * kUnit + static_cast<std::int64_t>(id) * kUnit / 100), Fault::None) << id;
+    }
+    EXPECT_EQ(books.best(1, Side::Bid).price, kNoPrice);
+    std::vector<Row> rows(701);
+    EXPECT_EQ(books.rows(1, Side::Bid, rows), 700U);
+    EXPECT_EQ(rows[1].price, 107 * kUnit);
+    books.apply(Event::of({.instrument = 1, .kind = Kind::Delete, .side = Side::Bid, .id = 1}));
+    EXPECT_EQ(books.best(1, Side::Bid).price, 107 * kUnit);
+  }
 }
 
 TEST_F(Books, keep_their_order_where_the_price_leaves_the_ladder) {
