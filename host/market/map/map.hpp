@@ -133,6 +133,7 @@ struct TemplatePlan {
   MessageKind kind = MessageKind::None;
   bool has_entries = false;
   bool numbered = false;
+  bool depth_in_entries = false;  ///< Each entry has a list of depths; else the message has one for all of them.
   bool two_passes = false;        ///< Values of the message come after its entries.
   std::uint16_t rule = kNoIndex;  ///< Of MapSource::messages.
   std::uint16_t typed = 0;

@@ -546,7 +546,7 @@ void Translator::definition() noexcept {
   const Key key = instrument();
   if (!key.exists() || key.row == 0) {
     ++(key.exists() ? counts_.refused : counts_.nameless);
-    std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
+    forget_depths();
     return;
   }
   RowState& state = rows_[key.row];
@@ -561,7 +561,7 @@ void Translator::definition() noexcept {
     state.depth[i] = depth_[i];
     has_depth = true;
   }
-  std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
+  forget_depths();
   bool has_moved = false;
   const std::uint8_t product = slots_->product != kNoSlot ? slots_->product : map_.product;
   instruments_.change(key.row, [&](InstrumentRow& row) {
@@ -596,6 +596,11 @@ void Translator::definition() noexcept {
   if (is_removed) return;
   states(slots_->states, typed_->states, rule_->states, true);
   if (plan_->has_entries) states(slots_->entry_states, typed_->entry_states, rule_->entry_states, true);
+}
+
+/// The depths of an entry are not those of the next one. A list of the message itself is for all its entries.
+void Translator::forget_depths() noexcept {
+  if (plan_->depth_in_entries) std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
 }
 
 void Translator::depth_element() noexcept {

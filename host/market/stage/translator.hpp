@@ -125,6 +125,7 @@ class Translator {
   void mark_reset(RowState& row) noexcept;
   void definition() noexcept;
   void depth_element() noexcept;
+  void forget_depths() noexcept;
   void states(std::span<const std::uint8_t> slots, std::span<const Span> scales, std::span<const StateField> fields,
               bool only_if_new) noexcept;
   void other() noexcept;

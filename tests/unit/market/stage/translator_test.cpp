@@ -57,6 +57,11 @@ constexpr const char* kTemplates = R"(<templates>
     <string name="Group" presence="optional"/><uInt32 name="Within" presence="optional"/>
     <uInt32 name="State" presence="optional"/><uInt32 name="Event" presence="optional"/>
   </template>
+  <template name="Boards" id="6">
+    <string name="Security"/>
+    <sequence name="List"><string name="Board"/></sequence>
+    <sequence name="Feeds"><string name="Feed"/><uInt32 name="Depth"/></sequence>
+  </template>
   <template name="Restart" id="5"><uInt64 name="SendingTime" presence="optional"/></template>
 </templates>)";
 
@@ -108,7 +113,7 @@ group = "Group"
 state = { field = "State", scale = "trading" }
 [[message]]
 kind = "other"
-templates = ["FastReset"]
+templates = ["FastReset", "Boards"]
 [[entry]]
 when = { Type = ["0", "1"] }
 role = "book"
@@ -454,6 +459,22 @@ TEST(Translator, takes_the_greatest_depth_of_a_list_without_types) {
   line.read(
       R"({"template":"Definition","fields":{"Security":"A","Group":"G","Name":"N","Feeds":[{"Feed":"X","Depth":20},{"Feed":"Y","Depth":5}],"Tick":1}})");
   EXPECT_EQ(line.table().row(1).depth[0], 20);
+}
+
+TEST(Translator, gives_the_depth_of_a_message_to_each_of_its_entries) {
+  // The list of depths comes after that of the entries.
+  Line line(Edits{{R"(key = ["Security"])", R"(key = ["Security", "Board"])"},
+                  {R"(templates = ["FastReset", "Boards"])", R"(templates = ["FastReset"]
+[[message]]
+kind = "definition"
+templates = ["Boards"]
+entries = "List"
+depth = { entries = "Feeds", type = "Feed", depth = "Depth", books = { D = "direct" } })"}});
+  line.read(
+      R"({"template":"Boards","fields":{"Security":"A","List":[{"Board":"X"},{"Board":"Y"}],"Feeds":[{"Feed":"D","Depth":7}]}})");
+  ASSERT_EQ(line.table().count(), 2U);
+  EXPECT_EQ(line.table().row(1).depth[0], 7);
+  EXPECT_EQ(line.table().row(2).depth[0], 7);
 }
 
 TEST(Translator, empties_books_as_the_exchange_says) {
