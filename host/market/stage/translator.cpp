@@ -940,8 +940,10 @@ void Translator::flush(bool is_last) noexcept {
   is_open_[pending_.channel()] = is_last ? 0 : 1;
   if (pending_.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
-  const Applied applied = publisher_.take(pending_, [this](std::uint32_t row) { rows_[row].lose(); });
-  if (applied.fault != Fault::None) ++counts_.stale;
+  (void)publisher_.take(pending_, [this](std::uint32_t row) {
+    rows_[row].lose();
+    ++counts_.stale;
+  });
 }
 
 }  // namespace stopbit::market

@@ -32,6 +32,7 @@ constexpr const char* kTemplates = R"(<templates>
       <decimal name="Price" presence="optional"/><int64 name="Size" presence="optional"/>
       <uInt32 name="Orders" presence="optional"/><string name="Id" presence="optional"/>
       <uInt32 name="Session" presence="optional"/>
+      <decimal name="LastPrice" presence="optional"/><int64 name="LastSize" presence="optional"/>
     </sequence>
     <uInt32 name="Ends" presence="optional"/>
   </template>
@@ -56,6 +57,9 @@ constexpr const char* kTemplates = R"(<templates>
     <string name="Security" presence="optional"/><string name="Board" presence="optional"/>
     <string name="Group" presence="optional"/><uInt32 name="Within" presence="optional"/>
     <uInt32 name="State" presence="optional"/><uInt32 name="Event" presence="optional"/>
+    <sequence name="List" presence="optional">
+      <string name="Security"/><uInt32 name="OwnState" presence="optional"/>
+    </sequence>
   </template>
   <template name="Boards" id="6">
     <string name="Security"/>
@@ -654,6 +658,71 @@ TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
   line.refresh(order(2, 1, R"(,"Size":3)"));
   EXPECT_EQ(line.books().faults(Fault::Wide), 0U);
   EXPECT_EQ(line.best(1, Side::Bid).quantity, 3);
+}
+
+TEST(Translator, counts_each_instrument_that_a_fault_makes_stale) {
+  Line line;
+  line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
+  line.refresh(bid("A", 1, 1, "11") + "," + entry("A", 2, R"("Type":"1","Action":0,"Level":1,"Price":10,"Size":1)"));
+  EXPECT_EQ(line.books().faults(Fault::Crossed), 1U);
+  EXPECT_EQ(line.counts().stale, 1U);
+}
+
+// What a map may say.
+
+TEST(Translator, takes_each_snapshot_whole_where_there_are_no_increments) {
+  Line line(Edits{{"kind = \"snapshot\"\n", "kind = \"snapshot\"\nreplaces = true\n"}});
+  line.read(snapshot("A", 5, row(1, "10")));
+  line.read(snapshot("A", 5, row(1, "11")), 2);
+  line.read(snapshot("A", 4, row(1, "12")), 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+}
+
+TEST(Translator, refreshes_books_in_step_only_if_the_snapshot_says_so) {
+  Edits edits = kByMessage;
+  edits.push_back({"kind = \"snapshot\"\n", "kind = \"snapshot\"\nrefresh = { Refresh = 1 }\n"});
+  Line line(edits);
+  line.read(snapshot("A", 5, row(1, "10")));
+  line.read(snapshot("A", 6, row(1, "11"), R"(,"Refresh":0)"), 2);
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.read(snapshot("A", 7, row(1, "12"), R"(,"Refresh":1)"), 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+  line.message(6, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":13,"Size":1})");
+  EXPECT_EQ(line.bids(), "12*1 whole");
+}
+
+TEST(Translator, begins_anew_at_number_one_if_the_map_says_so) {
+  Line line(Edits{{"entry = \"RptSeq\"\n", "entry = \"RptSeq\"\nrestarts_at_one = true\n"}});
+  line.refresh(bid("A", 500, 1, "10"));
+  line.refresh(bid("A", 1, 1, "11") + "," + bid("A", 2, 2, "10.5"));
+  EXPECT_THAT(line.take(),
+              ElementsAre("new A bid @1 10 x5 .", "clear A reset", "new A bid @1 11 x5", "new A bid @2 10.5 x5 ."));
+  EXPECT_EQ(line.bids(), "11*5 10.5*5 whole");
+}
+
+TEST(Translator, makes_a_trade_and_what_it_leaves_of_one_entry) {
+  Line line(
+      "order", 8,
+      Edits{{"role = \"trade\"\nid = \"Id\"\n",
+             "role = \"trade\"\nside = \"sell\"\nprice = \"LastPrice\"\nquantity = \"LastSize\"\nid = \"Orders\"\n"
+             "also_book = \"bid\"\n"}});
+  const auto order = [](int number, const std::string& more) { return entry("A", number, R"("Id":"7",)" + more); };
+  line.refresh(order(1, R"("Type":"0","Action":0,"Price":10,"Size":5)"));
+  line.refresh(order(2, R"("Type":"2","Action":1,"Price":10,"Size":3,"LastPrice":10,"LastSize":2,"Orders":99)"));
+  line.refresh(order(3, R"("Type":"2","Action":2,"Price":10,"LastPrice":10,"LastSize":3,"Orders":100)"));
+  EXPECT_THAT(line.take(), ElementsAre("new A bid 10 x5 .", "trade A ask 10 x2", "change A bid 10 x3 .",
+                                       "trade A ask 10 x3", "delete A bid 10 ."));
+}
+
+TEST(Translator, takes_states_of_the_exceptions_in_a_list) {
+  Line line(Edits{{"group = \"Group\"\nstate = { field = \"State\", scale = \"trading\" }\n",
+                   "group = \"Group\"\nentries = \"List\"\nstate = { field = \"State\", scale = \"trading\" }\n"
+                   "entry_state = { field = \"OwnState\", scale = \"trading\" }\n"}});
+  line.read(definition("A"));
+  line.read(definition("B"));
+  (void)line.take();
+  line.read(R"({"template":"Status","fields":{"Group":"G","State":17,"List":[{"Security":"B","OwnState":2}]}})");
+  EXPECT_THAT(line.take(), ElementsAre("state B open", "state A open", "state B halted ."));
 }
 
 // Which entries and which snapshots an instrument takes.
