@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "decoder/record/frame.hpp"
+#include "host/market/stage/condition.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
@@ -308,33 +309,7 @@ void Translator::entry() noexcept {
 }
 
 bool Translator::holds(const CompiledCondition& condition) const noexcept {
-  if (condition.never) return false;
-  for (std::uint32_t i = 0; i < condition.tests.count; ++i) {
-    const CompiledTest& test = map_.tests[condition.tests.first + i];
-    if (!values_.has(test.slot)) {
-      if (!test.absent && test.how != CompiledTest::How::Absent) return false;
-      continue;
-    }
-    const std::uint64_t bits = values_.bits(test.slot);
-    bool is_true = false;
-    switch (test.how) {
-      case CompiledTest::How::Is:
-        for (std::uint32_t value = 0; value < test.is.count && !is_true; ++value) {
-          is_true = map_.values[test.is.first + value] == bits;
-        }
-        break;
-      case CompiledTest::How::AnyOf: is_true = (bits & test.number) != 0; break;
-      case CompiledTest::How::NoneOf: is_true = (bits & test.number) == 0; break;
-      case CompiledTest::How::Above:
-        is_true = record::is_signed(values_.type(test.slot))
-                      ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(test.number)
-                      : bits > test.number;
-        break;
-      case CompiledTest::How::Absent: break;
-    }
-    if (!is_true) return false;
-  }
-  return true;
+  return market::holds(map_, condition, values_);
 }
 
 int Translator::rule_for() const noexcept {
