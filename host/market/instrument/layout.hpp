@@ -53,7 +53,7 @@ inline constexpr std::uint32_t kRowTickMoved = 1U << 4;  ///< A later definition
 struct alignas(64) InstrumentRow {
   std::uint64_t version;
   std::uint32_t flags;
-  std::uint16_t channel;  ///< Of the first sight.
+  std::uint16_t channel;  ///< Of its increments; before them of its snapshots, else of the first sight.
   std::uint8_t key_bytes;
   std::uint8_t name_bytes;
   char key[kInstrumentKeyBytes];    ///< The map's key fields as text, with / between them.

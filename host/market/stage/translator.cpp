@@ -815,6 +815,10 @@ void Translator::shape(std::uint32_t number) noexcept {
     if (book.kind == BookKind::Order) one.tick = row.tick;
   }
   if (books_.define(number, shape) != Fault::None && is_first) ++counts_.no_book;
+  // Readers learn from the table which channel's events concern the instrument.
+  if (instruments_.row(number).channel != row.channel) {
+    instruments_.change(number, [&](InstrumentRow& to) { to.channel = row.channel; });
+  }
 }
 
 /// Another session than before: the books of the old one are gone.

@@ -660,6 +660,16 @@ TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
   EXPECT_EQ(line.best(1, Side::Bid).quantity, 3);
 }
 
+TEST(Translator, shows_readers_the_channel_whose_losses_concern_an_instrument) {
+  Line line;
+  line.channel(3);
+  line.read(definition("A"));
+  EXPECT_EQ(line.table().row(1).channel, 3);
+  line.channel(1);
+  line.refresh(bid("A", 1, 1, "10"));
+  EXPECT_EQ(line.table().row(1).channel, 1);
+}
+
 TEST(Translator, counts_each_instrument_that_a_fault_makes_stale) {
   Line line;
   line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
