@@ -59,6 +59,7 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
   channel_ = header.channel();
   flags_ = static_cast<std::uint8_t>(header.flags() & ~(kFlagLastOfEvent | kFlagBestChanged | kFlagWide));
   delay_ns_ = kNoDelay;
+  plan_ = nullptr;
   if (header.is_event()) return feed_event(slots[0]);
   if (header.template_index() >= map_.plans.size()) {
     ++counts_.unreadable;
@@ -386,8 +387,11 @@ bool Translator::follow(std::uint32_t number) noexcept {
   const bool has_entry = values_.has(map_.entry_number);
   const std::uint64_t entry = has_entry ? integer(map_.entry_number) : message;
   if (row.picture.is_open) {
-    // What the snapshot has is dropped. A book that lacks the snapshot's other parts cannot take anything newer.
-    if (entry <= row.picture.number) {
+    // What the snapshot has is dropped. A book that lacks the snapshot's other parts cannot take anything newer, nor
+    // what begins the numbers again or has none.
+    const bool is_numbered = has_entry || (map_.entry_number == kNoSlot && message != 0);
+    const bool restarts = has_entry && entry == 1 && map_.source.restarts_at_one;
+    if (is_numbered && !restarts && entry <= row.picture.number) {
       ++counts_.repeats;
       return false;
     }
@@ -649,7 +653,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
     ++counts_.nameless;
     return;
   }
-  instruments_.set_channel_state(static_cast<std::uint32_t>(state));
+  if (has_any) instruments_.set_channel_state(static_cast<std::uint32_t>(state));
   take(kAllInstruments);
 }
 

@@ -916,6 +916,24 @@ TEST(Translator, keeps_increments_out_of_a_snapshot_that_is_not_complete) {
   EXPECT_EQ(newer.bids(), "12*5 part");
 }
 
+TEST(Translator, ends_a_snapshot_at_an_entry_without_a_number) {
+  Line line(Edits{{"entry = \"RptSeq\"", "message = \"MsgSeqNum\"\nentry = \"RptSeq\""}});
+  line.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+  line.message(50, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":11,"Size":1})");
+  line.read(snapshot("A", 100, row(2, "9"), kLast), 2);
+  EXPECT_EQ(line.counts().torn_snapshots, 1U);
+  EXPECT_EQ(line.counts().repeats, 0U) << "the number of a message is another one than that of the snapshot";
+  EXPECT_EQ(line.bids(), "11*1 part");
+}
+
+TEST(Translator, ends_a_snapshot_where_the_numbers_begin_again) {
+  Line line(Edits{{"entry = \"RptSeq\"\n", "entry = \"RptSeq\"\nrestarts_at_one = true\n"}});
+  line.refresh(bid("A", 90, 1, "10"));
+  line.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+  line.refresh(bid("A", 1, 1, "11"));
+  EXPECT_EQ(line.bids(), "11*5 whole");
+}
+
 TEST(Translator, ends_a_snapshot_at_a_loss_and_at_a_fault) {
   Line lost(kByMessage);
   lost.message(1, R"({"Security":"A","Type":"4"})");
