@@ -102,7 +102,7 @@ class BookSet {
     } else if (event.kind() != Kind::Trade && event.kind() != Kind::Statistic) {
       applied.best_changed = apply_other(event, row);
     }
-    if (event.last_of_event() && crossed_of(event.channel()) != kNoHandle) check_crossed(event.channel());
+    if (event.last_of_event() && listed_ != 0) check_crossed(event.channel());
     return applied;
   }
 
@@ -295,6 +295,7 @@ class BookSet {
       return;
     }
     item.is_listed = true;
+    ++listed_;
     item.next_crossed = std::exchange(crossed_of(item.channel), row);
   }
   /// Changes the channel, and with it the list that the instrument may be in.
@@ -411,6 +412,7 @@ class BookSet {
       }
       *link = item.next_crossed;
       item.is_listed = false;
+      --listed_;
       if (may_cross(item.state) ||
           !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) {
         continue;
@@ -422,6 +424,7 @@ class BookSet {
   std::uint32_t count_;
   std::uint32_t implied_count_;
   std::uint32_t implied_next_ = 0;
+  std::uint32_t listed_ = 0;  ///< In all lists of crossed books.
   std::array<std::uint32_t, 64> crossed_ = empty_lists();
   std::uint32_t stale_ = kNoHandle;  ///< First in the list of take_stale().
   std::unique_ptr<Instrument[]> instruments_;

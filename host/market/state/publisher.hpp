@@ -80,9 +80,10 @@ class Publisher {
   }
 
   void show(const Event& event) noexcept {
-    if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
     const std::uint32_t row = event.instrument();
     if (row == kAllInstruments) {
+      // Entries without a key and news must not cost time for each instrument.
+      if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
       for (std::uint32_t each = 1; each <= books_.instruments(); ++each) {
         if (books_.is_of_channel(each, event.channel())) show_row(each, event);
       }
