@@ -46,8 +46,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       continuity_(instruments.view().capacity(), map.source.restarts_at_one),
       groups_(instruments.view().capacity(), salt),
       rows_(std::make_unique<RowState[]>(std::size_t{instruments.view().capacity()} + 1)),
-      roles_(std::make_unique<std::uint8_t[]>(kChannels)),
-      is_open_(std::make_unique<std::uint8_t[]>(kChannels)) {}
+      channels_(std::make_unique<ChannelState[]>(kChannels)) {}
 
 void Translator::take(std::span<const record::Slot> slots) noexcept {
   if (slots.empty()) return;
@@ -72,6 +71,8 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
   } else if (plan.kind != MessageKind::Heartbeat) {
     read_message(plan, slots);
   }
+  channels_[channel_].is_seen = true;
+  channels_[channel_].sequence = sequence_;
   const bool ends_packet = (header.flags() & record::kFlagLastOfPacket) != 0;
   if (ends_packet && has_pending_) pending_.add_flags(record::kFlagLastOfPacket);
   switch (map_.source.end) {
@@ -113,7 +114,7 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
       return;
     case MessageKind::Reset:
       // On a channel of snapshots it begins a cycle, and means nothing for books.
-      if ((roles_[channel_] & kIncrements) != 0) lose_all(Cause::Reset, sequence_);
+      if (channels_[channel_].has_increments) lose_all(Cause::Reset, sequence_);
       return;
     case MessageKind::Other:
       if (!plan.has_entries) other();
@@ -131,8 +132,8 @@ void Translator::begin() noexcept {
     if (time) delay_ns_ = static_cast<std::int64_t>(arrival_ns_ - static_cast<std::uint64_t>(*time));
   }
   switch (plan_->kind) {
-    case MessageKind::Snapshot: roles_[channel_] |= kSnapshots; return begin_snapshot();
-    case MessageKind::Incremental: roles_[channel_] |= kIncrements; return;
+    case MessageKind::Snapshot: channels_[channel_].has_snapshots = true; return begin_snapshot();
+    case MessageKind::Incremental: channels_[channel_].has_increments = true; return;
     case MessageKind::State: return states(slots_->states, typed_->states, rule_->states, false);
     default: return;
   }
@@ -149,14 +150,14 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
     case record::EventKind::LayoutChanged:
       // The record does not say of which channels the lost ones were.
       for (std::size_t channel = 0; channel < kChannels; ++channel) {
-        if ((roles_[channel] & kIncrements) == 0 && channel != header_channel) continue;
+        if (!channels_[channel].has_increments && channel != header_channel) continue;
         channel_ = static_cast<std::uint16_t>(channel);
         lose_some(sequence_);
       }
       return;
     case record::EventKind::Reset:
       // Another sender of snapshots changes nothing for books.
-      if ((roles_[channel_] & kIncrements) != 0) lose_all(Cause::Reset, sequence_);
+      if (channels_[channel_].has_increments) lose_all(Cause::Reset, sequence_);
       return;
     default: return;
   }
@@ -165,7 +166,7 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
 template <class Take>
 void Translator::for_each_of_channel(Cause cause, std::uint64_t number, const Take& take) noexcept {
   // A channel that has carried neither may be one of increments whose first ones are lost.
-  const bool is_of_snapshots = roles_[channel_] == kSnapshots;
+  const bool is_of_snapshots = channels_[channel_].has_snapshots && !channels_[channel_].has_increments;
   for (std::uint32_t row = 1; row <= instruments_.count(); ++row) {
     RowState& state = rows_[row];
     if (!state.is_shaped || state.channel != channel_) {
@@ -205,7 +206,7 @@ void Translator::lose_all(Cause cause, std::uint64_t number) noexcept {
 
 /// Snapshots that the exchange sent before now have the old numbers: they would be taken for newer ones.
 void Translator::mark_reset(RowState& row) noexcept {
-  row.picture.is_open = false;
+  row.picture.skip();
   row.reset_ns = exchange_time().value_or(row.reset_ns);
 }
 
@@ -239,6 +240,12 @@ void Translator::tear(std::uint32_t row) noexcept {
   stale_event(row, Cause::Gap, rows_[row].picture.number);
 }
 
+/// Whether a part without a mark can be the first one: no part before it is missing.
+bool Translator::is_whole_from_here() const noexcept {
+  const ChannelState& channel = channels_[channel_];
+  return rule_->last.empty() || sequence_ <= 1 || (channel.is_seen && sequence_ - channel.sequence <= 1);
+}
+
 void Translator::begin_snapshot() noexcept {
   const Key key = instrument();
   if (!key.exists()) {
@@ -253,15 +260,16 @@ void Translator::begin_snapshot() noexcept {
   RowState& row = rows_[key.row];
   const bool has_number = values_.has(slots_->number);
   const std::uint64_t number = has_number ? integer(slots_->number) : 0;
-  // Parts of one snapshot have its number, and come one after the other, perhaps in one packet.
-  const bool is_next = row.picture.is_open && number == row.picture.number && sequence_ - row.picture.sequence <= 1;
-  const bool begins = rule_->first.empty() ? !is_next : holds(typed_->first);
+  // Parts of one snapshot have its number, and come one after the other, perhaps in one packet. Without a mark the next
+  // snapshot begins where this one has ended, or with another number or cycle.
+  const bool is_same = (row.picture.is_open || row.picture.is_skipped) && number == row.picture.number &&
+                       sequence_ >= row.picture.sequence;
+  const bool is_next = is_same && sequence_ - row.picture.sequence <= 1;
+  const bool begins = rule_->first.empty() ? !is_same && is_whole_from_here() : holds(typed_->first);
   if (row.picture.is_open && (begins || !is_next)) tear(key.row);
-  if (begins) {
-    if (is_old(key.row, has_number, number)) {
-      ++counts_.old_snapshots;
-      return;
-    }
+  if (begins && is_old(key.row, has_number, number)) {
+    ++counts_.old_snapshots;
+  } else if (begins) {
     if (!row.has_increments) row.channel = channel_;
     shape(key.row);
     Content begin = content(Kind::SnapshotBegin, key.row);
@@ -269,7 +277,10 @@ void Translator::begin_snapshot() noexcept {
     emit(begin);
     row.picture = {.is_open = true, .has_number = has_number, .sequence = sequence_, .number = number};
   }
-  if (!row.picture.is_open) return;
+  if (!row.picture.is_open) {
+    row.picture = {.is_skipped = !holds(typed_->last), .sequence = sequence_, .number = number};
+    return;
+  }
   row.picture.sequence = sequence_;
   snapshot_row_ = key.row;
   change_session(key.row);
@@ -915,12 +926,12 @@ void Translator::emit(const Content& content) noexcept {
 void Translator::flush(bool is_last) noexcept {
   if (!has_pending_) {
     // The rest of an event was not applied: readers still have to learn that it ends.
-    if (!is_last || is_open_[channel_] == 0) return;
+    if (!is_last || !channels_[channel_].is_open) return;
     pending_ = Event::of(content(Kind::Other, kAllInstruments));
   }
   has_pending_ = false;
   if (is_last) pending_.add_flags(kFlagLastOfEvent);
-  is_open_[pending_.channel()] = is_last ? 0 : 1;
+  channels_[pending_.channel()].is_open = !is_last;
   if (pending_.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
   (void)publisher_.take(pending_, [this](std::uint32_t row) {

@@ -61,12 +61,18 @@ class Translator {
     Follows,  ///< Nothing is missing since the last entry; no snapshot has said what the book was before.
     InStep,   ///< A snapshot has said what the book is, and nothing is missing since.
   };
-  /// A snapshot that is being taken.
+  /// The last snapshot of an instrument.
   struct Picture {
-    bool is_open = false;
+    bool is_open = false;     ///< It is being taken.
+    bool is_skipped = false;  ///< It is not, and its last part has not come yet.
     bool has_number = false;
-    std::uint32_t sequence = 0;  ///< Packet of its last part.
+    std::uint32_t sequence = 0;  ///< Packet of its last part so far.
     std::uint64_t number = 0;    ///< Of the newest entry, or message, that is in it.
+
+    void skip() noexcept {
+      is_skipped = is_skipped || is_open;
+      is_open = false;
+    }
   };
   struct RowState {
     Footing footing = Footing::Lost;
@@ -82,7 +88,7 @@ class Translator {
 
     void lose() noexcept {
       footing = Footing::Lost;
-      picture.is_open = false;
+      picture.skip();
     }
   };
   struct Key {
@@ -95,9 +101,13 @@ class Translator {
     std::uint32_t row = 0;  ///< 0: no room for it, or not found.
     [[nodiscard]] bool exists() const noexcept { return found == Found::Whole; }
   };
-  // What a channel has carried.
-  static constexpr std::uint8_t kIncrements = 1;
-  static constexpr std::uint8_t kSnapshots = 2;
+  struct ChannelState {
+    bool has_increments = false;
+    bool has_snapshots = false;
+    bool is_open = false;  ///< An event has begun, and its end was not written.
+    bool is_seen = false;
+    std::uint32_t sequence = 0;  ///< Packet of the last record.
+  };
   static constexpr std::size_t kChannels = 65'536;
   struct OnMessage;  ///< Calls back for the entries of the message that is read.
 
@@ -109,6 +119,7 @@ class Translator {
   void end_snapshot() noexcept;
   [[nodiscard]] bool is_old(std::uint32_t row, bool has_number, std::uint64_t number) const noexcept;
   void tear(std::uint32_t row) noexcept;
+  [[nodiscard]] bool is_whole_from_here() const noexcept;
   void begin() noexcept;
   void entry() noexcept;
   void market_entry() noexcept;
@@ -190,9 +201,8 @@ class Translator {
 
   KeyBits last_key_{};  ///< Most messages name one instrument only.
   std::uint32_t last_row_ = 0;
-  std::int64_t reset_ns_ = 0;                ///< The newest reset of any channel.
-  std::unique_ptr<std::uint8_t[]> roles_;    ///< By channel: what it has carried.
-  std::unique_ptr<std::uint8_t[]> is_open_;  ///< By channel: an event has begun, and its end was not written.
+  std::int64_t reset_ns_ = 0;  ///< The newest reset of any channel.
+  std::unique_ptr<ChannelState[]> channels_;
   Event pending_{};
   bool has_pending_ = false;
 };

@@ -767,6 +767,45 @@ TEST(Translator, takes_snapshots_in_parts_without_a_mark_of_the_first) {
   EXPECT_EQ(line.counts().torn_snapshots, 1U);
 }
 
+TEST(Translator, takes_no_rest_of_a_snapshot_without_a_mark_of_the_first) {
+  const Edits edits = {{"first = { First = { is = 1, absent = true } }\n", ""}};
+  const std::string more = R"(,"Last":0)";
+  const std::string last = R"(,"Last":1)";
+  // We join after the first part.
+  Line joins(edits);
+  joins.read(snapshot("A", 7, row(2, "9"), more), 5);
+  joins.read(snapshot("A", 7, row(3, "8"), last), 6);
+  EXPECT_EQ(joins.table().count(), 1U);
+  EXPECT_EQ(joins.bids(), "part");
+  joins.read(snapshot("B", 3, row(1, "20")), 7);
+  EXPECT_EQ(joins.bids(2), "20*1 whole");
+  // A packet with parts is missing.
+  joins.read(snapshot("A", 8, row(3, "8"), last), 9);
+  EXPECT_EQ(joins.bids(), "part");
+  // An increment ends it; what follows is not another one.
+  Line ends(edits);
+  ends.read(snapshot("A", 7, row(1, "10"), more), 1);
+  ends.refresh(bid("A", 8, 1, "11"), 1);
+  ends.read(snapshot("A", 7, row(2, "9"), last), 2);
+  EXPECT_EQ(ends.bids(), "11*5 part");
+  // Its parts have other packets between them.
+  Line apart(edits);
+  apart.read(snapshot("A", 7, row(1, "10"), more), 1);
+  apart.refresh(bid("B", 1, 1, "20"), 2);
+  apart.read(snapshot("A", 7, row(2, "9"), last), 3);
+  EXPECT_EQ(apart.bids(), "part");
+  apart.read(snapshot("A", 7, row(1, "10"), last), 4);
+  EXPECT_EQ(apart.bids(), "10*1 whole");
+  // It was old when it began.
+  Line old(edits);
+  old.read(snapshot("A", 7, row(1, "10"), last), 1);
+  old.read(snapshot("A", 7, row(1, "10"), more), 2);
+  old.refresh(bid("A", 9, 1, "11"), 2);
+  old.read(snapshot("A", 7, row(2, "9"), last), 3);
+  EXPECT_EQ(old.bids(), "11*5 part");
+  EXPECT_EQ(old.counts().old_snapshots, 1U);
+}
+
 TEST(Translator, does_not_know_the_book_of_a_session_of_which_entries_are_missing) {
   const auto entry_of = [](int number, int session) {
     return R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1,"RptSeq":)" + std::to_string(number) +
