@@ -76,8 +76,11 @@ void take_any_events(std::span<const std::uint8_t> bytes) {
     for (std::uint32_t row = 1; row <= 4; ++row) {
       for (const Side side : {Side::Bid, Side::Ask}) {
         Row rows[8];
-        fuzz::require(books.rows(row, side, rows) <= 8 && books.merged_rows(row, side, rows) <= 8,
-                      "rows are within bounds");
+        const std::size_t count = books.rows(row, side, rows);
+        fuzz::require(same_best(books.best(row, side), count == 0 ? Row() : rows[0]), "the best is the first row");
+        const std::size_t known = std::min<std::size_t>(count, books.extent(row, side).known_to);
+        fuzz::require(std::all_of(rows, rows + known, [](const Row& one) { return one.is_known != 0; }),
+                      "what is said to be known is known");
       }
     }
   }

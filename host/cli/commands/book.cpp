@@ -32,27 +32,35 @@ struct BookArguments {
   bool digest = false;
 };
 
-/// Where --at stops: after this sequence number, or at this time.
+/// Where --at stops: after this sequence number of a channel, or at this time.
 struct Stop {
+  std::optional<std::uint64_t> channel;  ///< Of the sequence number; none: there is one channel only.
   std::optional<std::uint64_t> sequence;
   std::optional<std::uint64_t> time_ns;
-  bool is_of_day = false;  ///< The time counts from midnight UTC.
+  bool is_of_day = false;  ///< The time counts from midnight UTC; the first record will say of which day.
 
-  [[nodiscard]] bool is_before(const record::HeaderView& record) const {
+  [[nodiscard]] bool is_before(const record::HeaderView& record) {
     constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-    if (sequence) return record.sequence() > *sequence;
+    if (sequence) return record.channel() == channel.value_or(record.channel()) && record.sequence() > *sequence;
     if (!time_ns) return false;
-    return (is_of_day ? record.arrival_ns() % kDayNs : record.arrival_ns()) > *time_ns;
+    if (is_of_day) {
+      // The first such time that is not before the capture.
+      const std::uint64_t begin = record.arrival_ns();
+      *time_ns += begin - begin % kDayNs + (begin % kDayNs > *time_ns ? kDayNs : 0);
+      is_of_day = false;
+    }
+    return record.arrival_ns() > *time_ns;
   }
 };
 
-/// A number, HH:MM:SS[.fraction], or ns since 1970 with "ns" after it.
+/// A number, CHANNEL:NUMBER, HH:MM:SS[.fraction], or ns since 1970 with "ns" after it.
 Stop stop_from(const std::string& text) {
   Stop stop;
   if (text.empty()) return stop;
   const auto refuse = [] {
     throw ToolError(kExitUsage,
-                    "--at: must be a sequence number, a time of day as 09:30:00.5, or 1333459710000000000ns");
+                    "--at: must be a sequence number, CHANNEL:NUMBER, a time of day as 09:30:00.5, or "
+                    "1333459710000000000ns");
   };
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -65,6 +73,14 @@ Stop stop_from(const std::string& text) {
   }
   if (unit == "ns") {
     stop.time_ns = number;
+    return stop;
+  }
+  if (unit.starts_with(':') && unit.find(':', 1) == std::string_view::npos) {
+    std::uint64_t sequence = 0;
+    const auto [last, problem] = std::from_chars(rest + 1, end, sequence);
+    if (problem != std::errc() || last != end) refuse();
+    stop.channel = number;
+    stop.sequence = sequence;
     return stop;
   }
   // HH:MM:SS, then up to nine digits.
@@ -101,7 +117,12 @@ bool print_check(const MarketRun& run, Output& out) {
   }
 #include "host/market/book/faults.def"
 #undef STOPBIT_BOOK_FAULT
-  out.buffer() += "}\n";
+  std::uint64_t unseen = 0;
+  for (std::uint32_t row = 1; row <= run.market().instruments().count(); ++row) {
+    const market::OrderBook* const book = run.market().books().find(row)->as_order();
+    if (book != nullptr) unseen += book->unseen();
+  }
+  out.buffer() += fmt::format(",\"unseen_orders\":{}}}\n", unseen);
   return faults != 0;
 }
 
@@ -122,6 +143,7 @@ class Books {
   void begin(MarketRun& run) {
     run_ = &run;
     marks_.resize(run.market().instruments().view().capacity() + 1);
+    check_channel(run.channels());
     if (!arguments_.at.empty()) {
       run.set_before_record([this](const record::HeaderView& record) { stop_before(record); });
     }
@@ -130,7 +152,7 @@ class Books {
   void take(const Event& event) {
     if (is_stopped_) return;
     if (arguments_.format == "events") {
-      if (!wants(event.instrument())) return;
+      if (!wants(event)) return;
       run_->market().append_event(event, out_.buffer());
       out_.flush_if_full();
       return;
@@ -145,7 +167,7 @@ class Books {
     if (!event.last_of_event()) return;
     for (const std::uint32_t touched : touched_) {
       marks_[touched].is_touched = false;
-      if (wants(touched) && ++printed_ % every_ == 0) print(touched, event.sequence());
+      if (wants(touched) && ++marks_[touched].changes % every_ == 0) print(touched, event.sequence());
     }
     touched_.clear();
     last_sequence_ = event.sequence();
@@ -157,6 +179,7 @@ class Books {
     run_->market().translator().finish();
     if (arguments_.format != "events" && !arguments_.digest && !arguments_.check) print_all();
     if (arguments_.digest) print_digest();
+    if (arguments_.check) has_contradiction_ = print_check(*run_, out_);
     is_stopped_ = true;
   }
 
@@ -165,9 +188,9 @@ class Books {
     const bool prints_books = arguments_.format != "events" && !arguments_.digest && !arguments_.check;
     if (prints_books && !is_stopped_ && every_ == 0) print_all();
     if (arguments_.digest && !is_stopped_) print_digest();
-    const bool has_contradiction = arguments_.check && print_check(*run_, out_);
+    if (arguments_.check && !is_stopped_) has_contradiction_ = print_check(*run_, out_);
     out_.close();
-    return has_contradiction;
+    return has_contradiction_;
   }
 
   [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
@@ -175,12 +198,35 @@ class Books {
  private:
   struct Mark {
     std::uint32_t gaps = 0;
+    std::uint64_t changes = 0;
     bool is_touched = false;
   };
 
+  /// Numbers are those of one channel.
+  void check_channel(const std::vector<feed::Channel>& channels) const {
+    if (!stop_.sequence) return;
+    if (!stop_.channel && channels.size() > 1) {
+      throw ToolError(kExitUsage,
+                      "--at: the feed has several channels, each with its own numbers: give CHANNEL:NUMBER");
+    }
+    const bool exists =
+        !stop_.channel || std::any_of(channels.begin(), channels.end(),
+                                      [&](const feed::Channel& channel) { return channel.number == *stop_.channel; });
+    if (!exists) throw ToolError(kExitUsage, fmt::format("--at: the feed has no channel {}", *stop_.channel));
+  }
+
+  /// An event for all instruments of its channel is one of the instrument, too.
+  [[nodiscard]] bool wants(const Event& event) const {
+    if (arguments_.instrument.empty() || event.instrument() != market::kAllInstruments) {
+      return wants(event.instrument());
+    }
+    const Market& market = run_->market();
+    std::uint32_t row = market.instruments().view().find(arguments_.instrument);
+    if (row == 0) row = market.instruments().view().find_name(arguments_.instrument);
+    return row != 0 && row <= market.books().instruments() && market.books().is_of_channel(row, event.channel());
+  }
   [[nodiscard]] bool wants(std::uint32_t row) const {
     if (arguments_.instrument.empty()) return true;
-    if (row == market::kAllInstruments) return false;
     const market::InstrumentRow& known = run_->market().instruments().row(row);
     return market::key_of(known) == arguments_.instrument || market::instrument_name(known) == arguments_.instrument;
   }
@@ -272,9 +318,9 @@ class Books {
   std::vector<Mark> marks_;  ///< By row; 0: all.
   std::vector<std::uint32_t> touched_;
   std::vector<market::Row> rows_;  ///< Room for those of both sides.
-  std::uint64_t printed_ = 0;
   std::uint32_t last_sequence_ = 0;
   bool is_stopped_ = false;
+  bool has_contradiction_ = false;
 };
 
 int run_book(const BookArguments& arguments) {
@@ -308,9 +354,9 @@ Command book_command() {
        .target = &arguments->instrument},
       {.names = "--at",
        .value = "WHEN",
-       .help =
-           "The books after the packet with this sequence number, or at this time of day (UTC): 3574500, 13:28:30.5, "
-           "1333459710000000000ns.",
+       .help = "The books after the packet with this sequence number, of a channel if there are several, or at this "
+               "time of "
+               "day (UTC): 3574500, 310:3574500, 13:28:30.5, 1333459710000000000ns.",
        .target = &arguments->at},
       {.names = "--levels", .value = "N", .help = "Rows of each side. Default 10.", .target = &arguments->levels},
       {.names = "--every",

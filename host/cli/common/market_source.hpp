@@ -113,6 +113,7 @@ class MarketRun {
   [[nodiscard]] Market& market() noexcept { return *market_; }
   [[nodiscard]] const Market& market() const noexcept { return *market_; }
   [[nodiscard]] std::vector<std::string> inputs() const;
+  [[nodiscard]] const std::vector<feed::Channel>& channels() const noexcept { return description_->channels; }
   /// Reads everything. Prints the summary of the replay unless it is quiet. Returns the exit status.
   int run(bool prints_to_terminal);
 

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "host/market/book/book_set.hpp"
 
 namespace stopbit::market {
 
-/// The books of one instrument, for readers that want no other: events of others are passed over.
+/// The books of one instrument, for readers that want no other. They must see the events of others, too: those say when
+/// the exchange's event ends.
 ///
 ///   for (const Event& event : events) {
 ///     if (book.apply(event) && event.last_of_event()) quote(book.bid(0), book.ask(0));
@@ -23,16 +25,23 @@ class Book {
     (void)set_.define(kRow, shape);  // there is room for it
   }
 
-  /// Whether the best of a side changed.
+  /// Whether the best of a side changed. At the end of an event, which may be about another instrument: whether it
+  /// changed within the event.
   bool apply(Event event) noexcept {
-    if (event.instrument() != instrument_ && (event.instrument() != kAllInstruments || event.channel() != channel_)) {
-      return false;
+    bool changes = false;
+    const bool is_own =
+        event.instrument() == instrument_ || (event.instrument() == kAllInstruments && event.channel() == channel_);
+    if (is_own) {
+      event.set_instrument(kRow);
+      const Applied applied = set_.apply(event);
+      const BookSet::BecameStale stale = set_.take_stale();
+      fault_ = stale.row != 0 ? stale.fault : applied.fault;
+      changes = applied.best_changed || stale.row != 0;
+      if (changes) changed_channel_ = event.channel();
+      has_changed_ = has_changed_ || changes;
     }
-    event.set_instrument(kRow);
-    const Applied applied = set_.apply(event);
-    const BookSet::BecameStale stale = set_.take_stale();
-    fault_ = stale.row != 0 ? stale.fault : applied.fault;
-    return applied.best_changed || stale.row != 0;
+    if (!event.last_of_event() || event.channel() != changed_channel_) return changes;
+    return std::exchange(has_changed_, false);
   }
   /// Of the last event that was applied.
   [[nodiscard]] Fault fault() const noexcept { return fault_; }
@@ -65,6 +74,8 @@ class Book {
 
   std::uint32_t instrument_;
   std::uint16_t channel_;
+  std::uint16_t changed_channel_ = 0;  ///< On which the best has changed.
+  bool has_changed_ = false;
   Fault fault_ = Fault::None;
   BookSet set_;
 };

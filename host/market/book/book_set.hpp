@@ -67,7 +67,7 @@ class BookSet {
     if (row == kAllInstruments || row > count_) return Fault::Room;
     Instrument& item = instruments_[row];
     Detail& detail = details_[row];
-    item.channel = shape.channel;
+    move_to(item, row, shape.channel);
     if (detail.is_defined && detail.direct == shape.direct && detail.implied == shape.implied) return Fault::None;
     if (shape.implied.kind != BookKind::None && item.implied == kNoHandle) {
       item.implied = take_implied();
@@ -102,7 +102,7 @@ class BookSet {
     } else if (event.kind() != Kind::Trade && event.kind() != Kind::Statistic) {
       applied.best_changed = apply_other(event, row);
     }
-    if (event.last_of_event() && crossed_ != kNoHandle) check_crossed(event.channel());
+    if (event.last_of_event() && listed_ != 0) check_crossed(event.channel());
     return applied;
   }
 
@@ -206,6 +206,11 @@ class BookSet {
     bool is_defined = false;
   };
 
+  [[nodiscard]] static std::array<std::uint32_t, 64> empty_lists() noexcept {
+    std::array<std::uint32_t, 64> lists;
+    lists.fill(kNoHandle);
+    return lists;
+  }
   [[nodiscard]] std::uint32_t take_implied() noexcept {
     return implied_next_ < implied_count_ ? implied_next_++ : kNoHandle;
   }
@@ -279,13 +284,33 @@ class BookSet {
         (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
       return {};
     }
-    if (!item.is_listed && event.book() == BookOf::Direct &&
-        is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) [[unlikely]] {
-      item.is_listed = true;
-      item.next_crossed = crossed_;
-      crossed_ = row;
-    }
+    if (event.book() == BookOf::Direct) list_if_crossed(item, row);
     return {true, Fault::None};
+  }
+
+  /// A crossed book is looked at again when its event ends.
+  void list_if_crossed(Instrument& item, std::uint32_t row) noexcept {
+    if (item.is_listed || !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_)))
+        [[likely]] {
+      return;
+    }
+    item.is_listed = true;
+    ++listed_;
+    item.next_crossed = std::exchange(crossed_of(item.channel), row);
+  }
+  /// Changes the channel, and with it the list that the instrument may be in.
+  void move_to(Instrument& item, std::uint32_t row, std::uint16_t channel) noexcept {
+    if (item.is_listed && channel != item.channel) {
+      std::uint32_t* link = &crossed_of(item.channel);
+      while (*link != row) link = &instruments_[*link].next_crossed;
+      *link = item.next_crossed;
+      item.next_crossed = std::exchange(crossed_of(channel), row);
+    }
+    item.channel = channel;
+  }
+  /// The first of the list with a channel's crossed books. Few channels share a list.
+  [[nodiscard]] std::uint32_t& crossed_of(std::uint16_t channel) noexcept {
+    return crossed_[channel % crossed_.size()];
   }
 
   /// Kinds from clear on, for one instrument. Returns whether the best changed.
@@ -338,6 +363,8 @@ class BookSet {
         item.state = code.state;
         details_[row].exchange_code = code.exchange_code;
         details_[row].scale = code.scale;
+        // A book that an auction left crossed may not stay so.
+        if (!may_cross(item.state)) list_if_crossed(item, row);
         return false;
       }
       default: return false;
@@ -350,7 +377,8 @@ class BookSet {
       ++faults_[static_cast<std::size_t>(Fault::NoBook)];
       return {false, Fault::NoBook};
     }
-    if (event.kind() == Kind::Trade || event.kind() == Kind::Statistic || event.kind() > Kind::SnapshotEnd) return {};
+    const bool is_plain = event.kind() >= Kind::Trade && event.kind() <= Kind::Statistic;
+    if (is_plain || event.kind() == Kind::Definition || event.kind() > Kind::SnapshotEnd) return {};
     Applied applied;
     for (std::uint32_t row = 1; row <= count_; ++row) {
       if (is_of_channel(row, event.channel())) {
@@ -374,7 +402,7 @@ class BookSet {
 
   /// Looks at the books that were crossed within the event that ends, those of its channel.
   void check_crossed(std::uint16_t channel) noexcept {
-    std::uint32_t* link = &crossed_;
+    std::uint32_t* link = &crossed_of(channel);
     while (*link != kNoHandle) {
       const std::uint32_t row = *link;
       Instrument& item = instruments_[row];
@@ -384,6 +412,7 @@ class BookSet {
       }
       *link = item.next_crossed;
       item.is_listed = false;
+      --listed_;
       if (may_cross(item.state) ||
           !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) {
         continue;
@@ -395,8 +424,9 @@ class BookSet {
   std::uint32_t count_;
   std::uint32_t implied_count_;
   std::uint32_t implied_next_ = 0;
-  std::uint32_t crossed_ = kNoHandle;  ///< First in the list.
-  std::uint32_t stale_ = kNoHandle;    ///< First in the list of take_stale().
+  std::uint32_t listed_ = 0;  ///< In all lists of crossed books.
+  std::array<std::uint32_t, 64> crossed_ = empty_lists();
+  std::uint32_t stale_ = kNoHandle;  ///< First in the list of take_stale().
   std::unique_ptr<Instrument[]> instruments_;
   std::unique_ptr<Implied[]> implied_;
   std::unique_ptr<Detail[]> details_;

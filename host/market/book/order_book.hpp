@@ -57,6 +57,7 @@ struct OrderPools {
 /// entries about such orders are passed over.
 class OrderBook {
  public:
+  static constexpr std::uint64_t kNoPriceRank = rank_of(Side::Bid, kNoPrice);  ///< Of either side.
   static constexpr std::uint32_t kMaxSorted = 4'096;  ///< Levels a side: bounds what one entry can cost.
   static constexpr std::uint32_t kLadderFrom = 48;    ///< Levels in the list at which a side gets a ladder.
   static constexpr std::uint32_t kMoveAfter = 256;    ///< Levels made outside the ladder before it is moved.
@@ -257,7 +258,7 @@ class OrderBook {
     if (state.ladder != kNoHandle) {
       PriceLadder& ladder = pools.ladders[state.ladder];
       place = ladder.place_of(rank);
-      if (place == PriceLadder::kNowhere && state.best == kNoHandle) {
+      if (place == PriceLadder::kNowhere && state.best == kNoHandle && rank != kNoPriceRank) {
         ladder.begin(rank, ladder.tick());  // the side is empty: nothing has to be moved
         place = ladder.place_of(rank);
       }
@@ -367,20 +368,22 @@ class OrderBook {
   /// cannot be moved, as the list has no room, leaves the ladder where it is. Done once in many levels.
   void move_ladder(State& state, OrderPools& pools) noexcept {
     state.misses = 0;
-    const std::uint64_t best = pools.levels[state.best].rank;
     if (state.ladder != kNoHandle && !spill(state, pools)) return;
     if (state.ladder == kNoHandle) {
       state.ladder = pools.ladders.take();
       if (state.ladder == kNoHandle) return;
     }
     SortedLevel* const list = pools.sorted.at(state.list);
+    // Orders without price are best for ever, and far from all others: their level stays in the list.
+    const std::uint32_t priced = state.listed - (list[state.listed - 1U].rank == kNoPriceRank ? 1U : 0U);
+    if (priced == 0) return;
     std::uint64_t tick = tick_;
     if (tick == 0) {
-      for (std::uint32_t i = 1; i < state.listed; ++i) tick = std::gcd(tick, list[i].rank - list[i - 1].rank);
+      for (std::uint32_t i = 1; i < priced; ++i) tick = std::gcd(tick, list[i].rank - list[i - 1].rank);
       tick = tick == 0 || tick > PriceLadder::kMaxTick ? 1 : tick;
     }
     PriceLadder& ladder = pools.ladders[state.ladder];
-    ladder.begin(best, tick);
+    ladder.begin(list[priced - 1].rank, tick);
     std::uint16_t kept = 0;
     for (std::uint32_t i = 0; i < state.listed; ++i) {
       const std::uint32_t place = ladder.place_of(list[i].rank);

@@ -100,9 +100,10 @@ class OrderIndex {
   static_assert(sizeof(Place) == 16);
 
   [[nodiscard]] std::uint64_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    std::uint64_t x = (id ^ std::uint64_t{instrument} << 40) + salt_;
+    // The instrument comes in after the salted id is mixed: before, ids of two instruments could cancel it out.
+    std::uint64_t x = id + salt_;
     x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
-    x = (x ^ x >> 32 ^ salt_) * 0xD6E8'FEB8'6659'FD93U;
+    x = (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
     return (x ^ x >> 32) & mask_;
   }
   /// Of the order, or the free place where it belongs.

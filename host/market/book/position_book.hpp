@@ -105,14 +105,16 @@ class PositionBook {
     const std::uint32_t handle = pools.positions.at(state.block)[state.count - position];
     return handle == kNoHandle ? nullptr : &pools.orders[handle];
   }
-  /// The first price, with the orders from position 1 on that have it.
+  /// The first price, with the orders from position 1 on that have it. Not known unless all of them are: the order
+  /// after them has another price, or there is none.
   [[nodiscard]] Row best(Side side, const PositionPools& pools) const noexcept {
     const State& state = of(side);
     const Order* const first = order(side, 1, pools);
-    return first == nullptr ? Row() : Row{first->price, state.total, 0, state.run, 1};
+    const bool is_whole = state.run < state.count ? order(side, state.run + 1, pools) != nullptr : !state.is_open;
+    return first == nullptr || !is_whole ? Row() : Row{first->price, state.total, 0, state.run, 1};
   }
-  /// Calls `take(row)` with the prices of a side, best first, up to the first unknown order or until it returns false.
-  /// Returns whether all listed orders were known.
+  /// Calls `take(row)` with the prices of a side, best first, as far as all their orders are known, or until it returns
+  /// false. Returns whether those were all listed orders.
   template <class Take>
   bool for_each_price(Side side, const PositionPools& pools, const Take& take) const {
     Row row;
@@ -128,8 +130,9 @@ class PositionBook {
       if (row.is_known != 0 && !take(row)) return false;
       row = {item->price, summand(item->quantity), 0, 1, 1};
     }
-    if (row.is_known != 0 && !take(row)) return false;
-    return position > of(side).count;
+    if (row.is_known == 0) return position > of(side).count;
+    // An unknown order, or one after the end of an open side, may have the last price too.
+    return position > of(side).count && !is_open(side) && take(row);
   }
 
  private:

@@ -71,7 +71,7 @@ enum class TradingState : std::uint8_t {
 enum class Side : std::uint8_t { None = 0, Bid = 1, Ask = 2 };
 enum class BookOf : std::uint8_t { Direct = 0, Implied = 1 };
 
-/// Names as in the .def lists; empty for a value that there is not.
+/// Names as in the .def lists; empty for an unknown value.
 [[nodiscard]] constexpr std::string_view name_of(Kind kind) noexcept {
   switch (kind) {
 #define STOPBIT_EVENT_KIND(enumerator, value, name, what) \
@@ -147,7 +147,7 @@ struct StateCode {
   [[nodiscard]] constexpr std::uint64_t packed() const noexcept {
     return static_cast<std::uint64_t>(state) | std::uint64_t{exchange_code} << 8 | std::uint64_t{scale} << 40;
   }
-  /// A state that there is not is Unknown.
+  /// An unknown state is Unknown.
   [[nodiscard]] static constexpr StateCode of(std::uint64_t id) noexcept {
     const auto state = static_cast<TradingState>(id & 0xFF);
     return {.state = name_of(state).empty() ? TradingState::Unknown : state,
@@ -232,7 +232,7 @@ struct alignas(record::kSlotBytes) Event {
   [[nodiscard]] constexpr std::int64_t quantity() const noexcept { return static_cast<std::int64_t>(words[5]) >> 24; }
   [[nodiscard]] constexpr std::uint64_t id() const noexcept { return words[6]; }
   [[nodiscard]] constexpr StateCode state() const noexcept { return StateCode::of(id()); }
-  /// Of clear, stale and suspect; None for a value that there is not.
+  /// Of clear, stale and suspect; None for an unknown value.
   [[nodiscard]] constexpr Cause cause() const noexcept {
     const std::uint64_t value = kind() == Kind::Clear ? id() : level();
     const auto cause = static_cast<Cause>(value & 0xFF);

@@ -16,7 +16,7 @@ namespace stopbit::market {
 
 inline constexpr std::uint64_t kInstrumentMagic = 0x0031'534E'4954'4253;  ///< "SBTINS1"
 /// Changes when the layout or a meaning changes.
-inline constexpr std::uint32_t kInstrumentSchemaVersion = 1;
+inline constexpr std::uint32_t kInstrumentSchemaVersion = 2;
 
 inline constexpr std::size_t kInstrumentHeaderBytes = 4'096;
 inline constexpr std::size_t kInstrumentKeyBytes = 32;
@@ -38,6 +38,8 @@ struct InstrumentHeader {
   std::uint32_t channel_state;  ///< As InstrumentRow::state, of all instruments together.
   std::uint32_t pad2;
   char map_name[64];
+  std::uint64_t salt;           ///< Of both indexes: senders cannot choose keys and names that collide.
+  std::uint64_t refused_names;  ///< Names that found no room in the index; a row is still found by its key.
 };
 static_assert(sizeof(InstrumentHeader) <= kInstrumentHeaderBytes);
 
@@ -51,7 +53,7 @@ inline constexpr std::uint32_t kRowTickMoved = 1U << 4;  ///< A later definition
 struct alignas(64) InstrumentRow {
   std::uint64_t version;
   std::uint32_t flags;
-  std::uint16_t channel;  ///< Of the first sight.
+  std::uint16_t channel;  ///< Of its increments; before them of its snapshots, else of the first sight.
   std::uint8_t key_bytes;
   std::uint8_t name_bytes;
   char key[kInstrumentKeyBytes];    ///< The map's key fields as text, with / between them.

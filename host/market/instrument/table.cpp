@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <random>
 
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/os/shm/publish.hpp"
-#include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -26,12 +26,6 @@ T load(const T& from, int order = __ATOMIC_RELAXED) noexcept {
 template <class T>
 void store(T& to, T value, int order = __ATOMIC_RELAXED) noexcept {
   __atomic_store_n(&to, value, order);
-}
-
-std::uint64_t mixed(std::string_view text) noexcept {
-  std::uint64_t hash = fnv1a(text);
-  hash ^= hash >> 32;  // the low bits choose the place
-  return hash;
 }
 
 std::string file_name(std::string_view name) {
@@ -89,6 +83,21 @@ std::uint64_t InstrumentView::refused() const noexcept {
 std::uint64_t InstrumentView::changes() const noexcept {
   return load(header().changes);
 }
+std::uint64_t InstrumentView::refused_names() const noexcept {
+  return load(header().refused_names);
+}
+std::uint64_t InstrumentView::hash_of(std::string_view text) const noexcept {
+  std::uint64_t hash = header().salt ^ text.size();
+  while (!text.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t bytes = std::min(text.size(), sizeof(word));
+    std::memcpy(&word, text.data(), bytes);
+    hash = (hash ^ word) * 0x9E37'79B9'7F4A'7C15U;
+    hash ^= hash >> 32;
+    text.remove_prefix(bytes);
+  }
+  return hash;
+}
 std::string InstrumentView::map_name() const {
   const char* const text = header().map_name;
   return {text, ::strnlen(text, sizeof(InstrumentHeader::map_name))};
@@ -126,7 +135,7 @@ std::uint32_t InstrumentView::search(unsigned which, std::uint64_t hash, Fits fi
 }
 
 std::uint32_t InstrumentView::find(std::string_view key) const noexcept {
-  const std::uint64_t hash = mixed(key);
+  const std::uint64_t hash = hash_of(key);
   return search(0, hash, [&](std::uint32_t number) {
     // Key and hash never change after the row is visible.
     const InstrumentRow& one = row(number);
@@ -135,7 +144,7 @@ std::uint32_t InstrumentView::find(std::string_view key) const noexcept {
 }
 
 std::uint32_t InstrumentView::find_name(std::string_view name) const noexcept {
-  return search(1, mixed(name), [&](std::uint32_t number) {
+  return search(1, hash_of(name), [&](std::uint32_t number) {
     InstrumentRow copy;
     return read(number, copy) && instrument_name(copy) == name;
   });
@@ -191,6 +200,8 @@ void InstrumentTable::begin(const Options& options) noexcept {
   to.capacity = view_.capacity_;
   to.index_slots = view_.index_slots_;
   to.generation = options.generation;
+  std::random_device random;
+  to.salt = std::uint64_t{random()} << 32 | random();
   (void)put(to.map_name, sizeof(to.map_name) - 1, options.map_name);
   store(to.magic, kInstrumentMagic, __ATOMIC_RELEASE);
 }
@@ -199,7 +210,7 @@ std::uint32_t InstrumentTable::add_row(std::string_view key, InstrumentRow& row)
   const std::uint32_t number = header().count + 1;
   row.version = 0;
   row.key_bytes = put(row.key, kInstrumentKeyBytes, key);
-  row.key_hash = mixed(key_of(row));
+  row.key_hash = view_.hash_of(key_of(row));
   InstrumentRow& to = own_row(number);
   std::memcpy(static_cast<void*>(&to), &row, sizeof(row));
   auto* const slots = const_cast<std::uint32_t*>(view_.index(0));
@@ -242,10 +253,11 @@ void InstrumentTable::set_channel_state(std::uint32_t state) noexcept {
 /// The old name stays in the index: a reader that finds a row by it sees that the row has another name. The index never
 /// fills, however often names change.
 void InstrumentTable::index_name(std::uint32_t number, std::string_view name) noexcept {
-  if (name.empty() || names_ >= view_.index_slots_ / 4 * 3) return;
+  if (name.empty()) return;
+  if (names_ >= view_.index_slots_ / 4 * 3) return store(header().refused_names, header().refused_names + 1);
   auto* const slots = const_cast<std::uint32_t*>(view_.index(1));
   const std::uint32_t mask = view_.index_slots_ - 1;
-  std::uint64_t at = mixed(name);
+  std::uint64_t at = view_.hash_of(name);
   while (slots[at & mask] != 0 && slots[at & mask] != number) ++at;
   if (slots[at & mask] == 0) ++names_;
   store(slots[at & mask], number, __ATOMIC_RELEASE);

@@ -24,6 +24,8 @@ class InstrumentView {
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::uint64_t generation() const noexcept;
   [[nodiscard]] std::uint64_t refused() const noexcept;
+  /// Names that find_name() does not find.
+  [[nodiscard]] std::uint64_t refused_names() const noexcept;
   [[nodiscard]] std::uint64_t changes() const noexcept;
   [[nodiscard]] std::string map_name() const;
   /// Whether the writer has ended. False for a table of this process.
@@ -53,6 +55,8 @@ class InstrumentView {
                                                   (std::size_t{capacity_} + 1) * sizeof(InstrumentRow)) +
            which * std::size_t{index_slots_};
   }
+  /// The low bits choose the place in an index.
+  [[nodiscard]] std::uint64_t hash_of(std::string_view text) const noexcept;
   template <class Fits>
   [[nodiscard]] std::uint32_t search(unsigned which, std::uint64_t hash, Fits fits) const noexcept;
 

@@ -195,7 +195,8 @@ class Compiler {
     slots.depth_type = slot(rule.depth.type);
     for (std::size_t i = 0; i < rule.states.size(); ++i) slots.states[i] = slot(rule.states[i].field);
     for (std::size_t i = 0; i < rule.entry_states.size(); ++i) slots.entry_states[i] = slot(rule.entry_states[i].field);
-    for (const Condition* condition : {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset}) {
+    for (const Condition* condition :
+         {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset, &rule.simple}) {
       collect(*condition);
     }
     return slots;
@@ -263,6 +264,7 @@ class Compiler {
     if (rule.entries && !entries) missing_entries_.insert(plan.rule);
     if (entries) found_entries_.insert(plan.rule);
     auto depth = entries ? tree.sequence_at(rule.depth.entries.text, *entries) : std::nullopt;
+    plan.depth_in_entries = depth.has_value();
     if (!depth) depth = tree.sequence_at(rule.depth.entries.text, Tree::kRoot);
     if (depth) found_depth_.insert(plan.rule);
 
@@ -292,6 +294,7 @@ class Compiler {
       if (entries && tree.sequence_of(*node) == Tree::kRoot) last_of_message = std::max(last_of_message, *node);
     }
     plan.numbered = map_.message_number != kNoSlot && sources[map_.message_number].exists;
+    if (depth && !plan.depth_in_entries) last_of_message = std::max(last_of_message, *depth);
     plan.two_passes = entries && last_of_message > *entries;
     if (plan.kind == MessageKind::Heartbeat) return;  // only its number counts, which is the header's
 
@@ -500,7 +503,7 @@ class Compiler {
       for (const StateField& state : rule.states) need(state.field, i);
       for (const StateField& state : rule.entry_states) need(state.field, i);
       for (const Condition* condition :
-           {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset}) {
+           {&rule.first, &rule.last, &rule.refresh, &rule.removed, &rule.statistics_reset, &rule.simple}) {
         need(*condition, i);
       }
       has_increments = has_increments || rule.kind == MessageKind::Incremental;
@@ -585,6 +588,7 @@ class Compiler {
     typed.refresh = compile(rule.refresh);
     typed.removed = compile(rule.removed);
     typed.statistics_reset = compile(rule.statistics_reset);
+    typed.simple = compile(rule.simple);
     typed.end_of_event = compile(source_.end_when);
     typed.depth_books = compile(rule.depth.books, map_.messages[plan.rule].depth_type);
     for (std::size_t i = 0; i < rule.states.size(); ++i) {
@@ -635,6 +639,13 @@ class Compiler {
         compiled.never = true;
         note_literals(test.is);
         continue;
+      }
+      const bool has_no_bits = record::is_text(source.type) || source.type == FieldType::Decimal;
+      if (has_no_bits && (test.any_of || test.none_of || test.above) &&
+          refused_tests_.insert(test.field.range.offset).second) {
+        error(test.field.range, "'" + test.field.text + "' is a " +
+                                    (source.type == FieldType::Decimal ? "decimal" : "text") +
+                                    ": 'any_of', 'none_of' and 'above' are for integers");
       }
       if (!test.is.empty()) {
         one.is.first = static_cast<std::uint32_t>(map_.values.size());
@@ -815,7 +826,8 @@ class Compiler {
   bool too_many_ = false;
   std::size_t errors_ = 0;
   std::uint64_t work_ = 0;
-  std::vector<Sources> sources_;  ///< By template.
+  std::vector<Sources> sources_;         ///< By template.
+  std::set<std::size_t> refused_tests_;  ///< By place: one error each, though several templates have the field.
   std::set<std::uint16_t> found_entries_, missing_entries_, found_depth_;
   std::set<std::string> refused_;
   std::map<std::pair<std::uint16_t, Sources>, std::size_t> typed_;

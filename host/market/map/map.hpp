@@ -109,7 +109,7 @@ struct TypedRules {
   std::vector<std::uint16_t> type_infos;  ///< By slot: of enumerations and sets, else kNoTypeInfo.
   std::vector<CompiledEntry> entries;
   std::array<Span, kMaxBooks> actions;
-  CompiledCondition first, last, refresh, removed, statistics_reset, end_of_event;
+  CompiledCondition first, last, refresh, removed, statistics_reset, simple, end_of_event;
   Span depth_books;
   std::array<Span, kMaxStates> states;
   std::array<Span, kMaxStates> entry_states;
@@ -133,6 +133,7 @@ struct TemplatePlan {
   MessageKind kind = MessageKind::None;
   bool has_entries = false;
   bool numbered = false;
+  bool depth_in_entries = false;  ///< Each entry has a list of depths; else the message has one for all of them.
   bool two_passes = false;        ///< Values of the message come after its entries.
   std::uint16_t rule = kNoIndex;  ///< Of MapSource::messages.
   std::uint16_t typed = 0;

@@ -174,6 +174,12 @@ class Reader {
         if (test.is.empty() && !test.absent && !test.any_of && !test.none_of && !test.above) {
           details.error("the test needs 'is', 'absent', 'any_of', 'none_of' or 'above'");
         }
+        const int ways =
+            (test.is.empty() ? 0 : 1) + (test.any_of ? 1 : 0) + (test.none_of ? 1 : 0) + (test.above ? 1 : 0);
+        if (ways > 1) {
+          error(test.field.range,
+                "the test of '" + field + "' has more than one of 'is', 'any_of', 'none_of' and 'above'");
+        }
       } else {
         test.is = literals(*inner, field);
       }
@@ -318,6 +324,7 @@ class Reader {
     rule.scope = names(table, "scope", {.least = 0, .most = kMaxKeyFields});
     rule.group = name(table, "group");
     rule.within = name(table, "within");
+    rule.simple = condition(table, "simple");
     rule.states = states(table, "state");
     rule.entry_states = states(table, "entry_state");
     rule.statistics_reset = condition(table, "statistics_reset");

@@ -104,7 +104,8 @@ struct MessageRule {
   std::vector<Named> scope = {};  ///< Instead of the map's.
   Named group =
       {};  ///< Field with the product or group that the state is of; an instrument's key, if there, goes first.
-  Named within = {};  ///< Field with the product complex to which the state of a group is limited.
+  Named within = {};      ///< Field with the product complex to which the state of a group is limited.
+  Condition simple = {};  ///< The limit is to instruments of which no complex is known.
   std::vector<StateField> states = {};
   std::vector<StateField> entry_states = {};
   Condition statistics_reset = {};

@@ -20,12 +20,17 @@ class Continuity {
   };
 
   Continuity(std::uint32_t instruments, bool restarts_at_one)
-      : restarts_at_one_(restarts_at_one), last_(std::make_unique<std::uint64_t[]>(std::size_t{instruments} + 1)) {}
+      : restarts_at_one_(restarts_at_one), last_(std::make_unique<std::uint64_t[]>(std::size_t{instruments} + 1)) {
+    std::fill_n(last_.get(), std::size_t{instruments} + 1, kNone);
+  }
 
-  /// An entry of an instrument. The first one is in order, whatever its number.
+  /// No number is known: the next entry may have any. An instrument known to be at 0 is another thing: its next is 1.
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  /// An entry of an instrument. If no number is known it is in order, whatever its own.
   [[nodiscard]] Verdict entry(std::uint32_t row, std::uint64_t number) noexcept {
     const std::uint64_t last = last_[row];
-    if (number == last + 1 || last == 0) {
+    if (last == kNone || number == last + 1) {
       last_[row] = number;
       return Verdict::Next;
     }
@@ -37,15 +42,14 @@ class Continuity {
     last_[row] = number;
     return Verdict::Gap;
   }
+  /// Number of the last entry, or kNone.
   [[nodiscard]] std::uint64_t last(std::uint32_t row) const noexcept { return last_[row]; }
-  /// The next number of each instrument up to a row may be any.
-  void forget_all(std::uint32_t rows) noexcept { std::fill_n(last_.get(), std::size_t{rows} + 1, 0); }
-  /// A snapshot has brought the instrument to this number.
+  /// A snapshot or a reset has brought the instrument to this number, or to kNone.
   void set(std::uint32_t row, std::uint64_t number) noexcept { last_[row] = number; }
 
  private:
   bool restarts_at_one_;
-  std::unique_ptr<std::uint64_t[]> last_;  ///< By row; 0: none seen.
+  std::unique_ptr<std::uint64_t[]> last_;  ///< By row.
 };
 
 }  // namespace stopbit::market

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/market/stage/condition.hpp"
 #include "microcode/base/printable.hpp"
 
 namespace stopbit::market {
@@ -41,26 +42,6 @@ std::string wanted_text(const Test& test) {
   if (test.none_of) add("no bit of " + std::to_string(*test.none_of));
   if (test.above) add("more than " + std::to_string(*test.above));
   return text;
-}
-
-/// Whether one test holds: the same as for a condition with this test alone.
-bool holds(const Map& map, const CompiledTest& test, const Values& values) {
-  if (!values.has(test.slot)) return test.absent || test.how == CompiledTest::How::Absent;
-  const std::uint64_t bits = values.bits(test.slot);
-  switch (test.how) {
-    case CompiledTest::How::Is: {
-      const auto first = map.values.begin() + test.is.first;
-      return std::find(first, first + test.is.count, bits) != first + test.is.count;
-    }
-    case CompiledTest::How::AnyOf: return (bits & test.number) != 0;
-    case CompiledTest::How::NoneOf: return (bits & test.number) == 0;
-    case CompiledTest::How::Above:
-      return record::is_signed(values.type(test.slot))
-                 ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(test.number)
-                 : bits > test.number;
-    case CompiledTest::How::Absent: return false;
-  }
-  return false;
 }
 
 }  // namespace

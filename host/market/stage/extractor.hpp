@@ -78,17 +78,21 @@ class Extractor {
   /// handler.entry() after each entry; handler.depth() after each element of a list of depths. Afterwards the slots
   /// still hold the last entry's values.
   template <class Handler>
-  [[nodiscard]] record::ReadError run(const TemplatePlan& plan, std::span<const record::Slot> slots,
-                                      Handler&& handler) {
+  [[nodiscard]] record::ReadError run(const TemplatePlan& plan, std::span<const record::Slot> slots, Handler& handler) {
     values_.begin();
     if (plan.first_step == plan.end_step) return record::ReadError::None;
     if (plan.two_passes) {
-      struct Ignore {
+      // The message's depths are of use for its entries, which come before them.
+      struct Ahead {
+        Handler& handler;
+        bool wants_depth;
         void begin() noexcept {}
         void entry() noexcept {}
-        void depth() noexcept {}
-      } ignore;
-      if (const auto error = pass(plan, slots, ignore); error != record::ReadError::None) return error;
+        void depth() noexcept {
+          if (wants_depth) handler.depth();
+        }
+      } ahead{handler, !plan.depth_in_entries};
+      if (const auto error = pass(plan, slots, ahead); error != record::ReadError::None) return error;
       values_.clear(plan.entry_slots);
     }
     return pass(plan, slots, handler);

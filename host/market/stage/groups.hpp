@@ -36,14 +36,17 @@ class Groups {
     groups_[group].first = row;
     return groups_[group].has_state ? &groups_[group] : nullptr;
   }
-  /// Remembers the state for instruments that join later, and calls take(row) for those that have joined.
-  template <class Take>
-  void set_state(std::uint64_t name, TradingState state, std::uint64_t code, std::uint8_t scale, Take take) noexcept {
+  /// Remembers the state for instruments that join later.
+  void set_state(std::uint64_t name, TradingState state, std::uint64_t code, std::uint8_t scale) noexcept {
     const std::uint32_t group = find_or_add(name);
     if (group == 0) return;
     Known& known = groups_[group];
     known = {.state = state, .scale = scale, .has_state = true, .code = code, .first = known.first};
-    for (std::uint32_t row = known.first; row != 0; row = links_[row].next) take(row);
+  }
+  /// Calls take(row) for the instruments of a group.
+  template <class Take>
+  void for_each(std::uint64_t name, const Take& take) const noexcept {
+    for (std::uint32_t row = groups_[index_.find({name, 0, 0, 0})].first; row != 0; row = links_[row].next) take(row);
   }
 
  private:

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "decoder/record/frame.hpp"
+#include "host/market/stage/condition.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
@@ -44,7 +46,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       continuity_(instruments.view().capacity(), map.source.restarts_at_one),
       groups_(instruments.view().capacity(), salt),
       rows_(std::make_unique<RowState[]>(std::size_t{instruments.view().capacity()} + 1)),
-      incremental_channels_(std::make_unique<std::uint64_t[]>(65'536 / 64)) {}
+      channels_(std::make_unique<ChannelState[]>(kChannels)) {}
 
 void Translator::take(std::span<const record::Slot> slots) noexcept {
   if (slots.empty()) return;
@@ -56,6 +58,7 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
   channel_ = header.channel();
   flags_ = static_cast<std::uint8_t>(header.flags() & ~(kFlagLastOfEvent | kFlagBestChanged | kFlagWide));
   delay_ns_ = kNoDelay;
+  plan_ = nullptr;
   if (header.is_event()) return feed_event(slots[0]);
   if (header.template_index() >= map_.plans.size()) {
     ++counts_.unreadable;
@@ -68,6 +71,8 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
   } else if (plan.kind != MessageKind::Heartbeat) {
     read_message(plan, slots);
   }
+  channels_[channel_].is_seen = true;
+  channels_[channel_].sequence = sequence_;
   const bool ends_packet = (header.flags() & record::kFlagLastOfPacket) != 0;
   if (ends_packet && has_pending_) pending_.add_flags(record::kFlagLastOfPacket);
   switch (map_.source.end) {
@@ -90,10 +95,17 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
   slots_ = &map_.messages[plan.rule];
   typed_ = &map_.typed[plan.typed];
   has_begun_ = false;
+  has_cleared_ = is_void_ = false;
   snapshot_row_ = 0;
   std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
   OnMessage handler{*this};
-  if (extractor_.run(plan, slots, handler) != record::ReadError::None) ++counts_.unreadable;
+  if (extractor_.run(plan, slots, handler) != record::ReadError::None) {
+    // What came after the error is missing.
+    ++counts_.unreadable;
+    if (plan.kind == MessageKind::Incremental) lose_some(sequence_);
+    if (snapshot_row_ != 0 && rows_[snapshot_row_].picture.is_open) tear(snapshot_row_);
+    return;
+  }
   begin();
   switch (plan.kind) {
     case MessageKind::Snapshot: return end_snapshot();
@@ -102,7 +114,7 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
       return;
     case MessageKind::Reset:
       // On a channel of snapshots it begins a cycle, and means nothing for books.
-      if ((incremental_channels_[channel_ / 64] >> channel_ % 64 & 1) != 0) lose_all(Cause::Reset, sequence_);
+      if (channels_[channel_].has_increments) lose_all(Cause::Reset, sequence_);
       return;
     case MessageKind::Other:
       if (!plan.has_entries) other();
@@ -120,8 +132,8 @@ void Translator::begin() noexcept {
     if (time) delay_ns_ = static_cast<std::int64_t>(arrival_ns_ - static_cast<std::uint64_t>(*time));
   }
   switch (plan_->kind) {
-    case MessageKind::Snapshot: return begin_snapshot();
-    case MessageKind::Incremental: incremental_channels_[channel_ / 64] |= std::uint64_t{1} << channel_ % 64; return;
+    case MessageKind::Snapshot: channels_[channel_].has_snapshots = true; return begin_snapshot();
+    case MessageKind::Incremental: channels_[channel_].has_increments = true; return;
     case MessageKind::State: return states(slots_->states, typed_->states, rule_->states, false);
     default: return;
   }
@@ -129,43 +141,114 @@ void Translator::begin() noexcept {
 
 void Translator::feed_event(const record::Slot& slot) noexcept {
   const record::EventView event(slot);
+  const std::size_t header_channel = channel_;
   switch (event.kind()) {
-    case record::EventKind::Gap:
+    case record::EventKind::Gap: return lose_some(event.first_missing());
     case record::EventKind::DecodeError:
-    case record::EventKind::Dropped: {
-      const std::uint64_t first = event.kind() == record::EventKind::Gap ? event.first_missing() : sequence_;
-      // Entries with numbers tell themselves which instruments have lost something.
-      if (map_.entry_number == kNoSlot) return lose_all(Cause::Gap, first);
-      Content suspect = content(Kind::Suspect, kAllInstruments);
-      suspect.level = static_cast<std::uint16_t>(Cause::Gap);
-      suspect.id = first;
-      emit(suspect);
-      return flush(true);
-    }
-    case record::EventKind::Reset: return lose_all(Cause::Reset, sequence_);
+    case record::EventKind::Dropped: return lose_some(sequence_);
+    case record::EventKind::Lost:
+    case record::EventKind::LayoutChanged:
+      // The record does not say of which channels the lost ones were.
+      for (std::size_t channel = 0; channel < kChannels; ++channel) {
+        if (!channels_[channel].has_increments && channel != header_channel) continue;
+        channel_ = static_cast<std::uint16_t>(channel);
+        lose_some(sequence_);
+      }
+      return;
+    case record::EventKind::Reset:
+      // Another sender of snapshots changes nothing for books.
+      if (channels_[channel_].has_increments) lose_all(Cause::Reset, sequence_);
+      return;
     default: return;
   }
 }
 
+template <class Take>
+void Translator::for_each_of_channel(Cause cause, std::uint64_t number, const Take& take) noexcept {
+  // A channel that has carried neither may be one of increments whose first ones are lost.
+  const bool is_of_snapshots = channels_[channel_].has_snapshots && !channels_[channel_].has_increments;
+  for (std::uint32_t row = 1; row <= instruments_.count(); ++row) {
+    RowState& state = rows_[row];
+    if (!state.is_shaped || state.channel != channel_) {
+      // Snapshots do not say on which channel the increments of their instrument come.
+      if (state.has_increments || is_of_snapshots) continue;
+      if (state.footing != Footing::Lost || state.picture.is_open) stale_event(row, cause, number);
+    }
+    take(row);
+  }
+}
+
+/// Messages of the channel are missing, and some instruments have lost entries.
+void Translator::lose_some(std::uint64_t first) noexcept {
+  // Entries with numbers tell themselves which instruments these are.
+  if (map_.entry_number == kNoSlot) return lose_all(Cause::Gap, first);
+  Content suspect = content(Kind::Suspect, kAllInstruments);
+  suspect.level = static_cast<std::uint16_t>(Cause::Gap);
+  suspect.id = first;
+  emit(suspect);
+  flush(true);
+}
+
+/// The books of the channel's instruments are not known any more; after a reset their numbers are not either.
 void Translator::lose_all(Cause cause, std::uint64_t number) noexcept {
   ++counts_.gaps;
-  ++losses_;
   stale_event(kAllInstruments, cause, number);
-  if (cause != Cause::Gap) continuity_.forget_all(instruments_.count());
+  if (cause != Cause::Gap) reset_ns_ = std::max(reset_ns_, exchange_time().value_or(0));
+  for_each_of_channel(cause, number, [&](std::uint32_t row) {
+    rows_[row].lose();
+    if (cause == Cause::Gap) return;
+    rows_[row].message = rows_[row].snapshot_message = 0;
+    continuity_.set(row, Continuity::kNone);
+    mark_reset(rows_[row]);
+  });
   flush(true);
+}
+
+/// Snapshots that the exchange sent before now have the old numbers: they would be taken for newer ones.
+void Translator::mark_reset(RowState& row) noexcept {
+  row.picture.skip();
+  row.reset_ns = exchange_time().value_or(row.reset_ns);
+}
+
+std::optional<std::int64_t> Translator::exchange_time() const noexcept {
+  if (delay_ns_ == kNoDelay) return std::nullopt;
+  return static_cast<std::int64_t>(arrival_ns_) - delay_ns_;
 }
 
 // Snapshots.
 
-/// A snapshot has brought the book there, and nothing has put it out of step since: a book that is, is whole.
 bool Translator::is_in_step(std::uint32_t row) const noexcept {
-  return rows_[row].losses == losses_ && row <= books_.instruments() && books_.extent(row, Side::Bid).is_whole &&
-         books_.extent(row, Side::Ask).is_whole;
+  return rows_[row].footing == Footing::InStep && row <= books_.instruments() &&
+         books_.extent(row, Side::Bid).is_whole && books_.extent(row, Side::Ask).is_whole;
+}
+
+/// Whether a snapshot says nothing new of the instrument, or less than is known.
+bool Translator::is_old(std::uint32_t row, bool has_number, std::uint64_t number) const noexcept {
+  const RowState& state = rows_[row];
+  if (rule_->replaces) return false;
+  if (const auto sent = exchange_time(); sent && state.reset_ns != 0 && *sent <= state.reset_ns) return true;
+  if (map_.entry_number != kNoSlot && has_number) {
+    const std::uint64_t last = continuity_.last(row);
+    return last != Continuity::kNone && (number < last || (number == last && is_in_step(row)));
+  }
+  return number < state.message || (is_in_step(row) && (rule_->refresh.empty() || !holds(typed_->refresh)));
+}
+
+/// What has been built of a snapshot is not a picture.
+void Translator::tear(std::uint32_t row) noexcept {
+  ++counts_.torn_snapshots;
+  stale_event(row, Cause::Gap, rows_[row].picture.number);
+}
+
+/// Whether a part without a mark can be the first one: no part before it is missing.
+bool Translator::is_whole_from_here() const noexcept {
+  const ChannelState& channel = channels_[channel_];
+  return rule_->last.empty() || sequence_ <= 1 || (channel.is_seen && sequence_ - channel.sequence <= 1);
 }
 
 void Translator::begin_snapshot() noexcept {
   const Key key = instrument();
-  if (!key.exists) {
+  if (!key.exists()) {
     ++counts_.nameless;
     return;
   }
@@ -175,32 +258,31 @@ void Translator::begin_snapshot() noexcept {
   }
   if (values_.has(map_.complex) && instruments_.row(key.row).complex == 0) join_group(key.row, map_.product);
   RowState& row = rows_[key.row];
-  const std::uint64_t number = values_.has(slots_->number) ? integer(slots_->number) : 0;
-  if (holds(typed_->first)) {
-    const bool is_in_step = this->is_in_step(key.row);
-    const bool is_old = map_.entry_number != kNoSlot && number != 0
-                            ? number < continuity_.last(key.row) || (is_in_step && number == continuity_.last(key.row))
-                            : !rule_->replaces && (number < row.message ||
-                                                   (is_in_step && (rule_->refresh.empty() || !holds(typed_->refresh))));
-    if (is_old) {
-      ++counts_.old_snapshots;
-      row.is_building = false;
-      return;
-    }
+  const bool has_number = values_.has(slots_->number);
+  const std::uint64_t number = has_number ? integer(slots_->number) : 0;
+  // Parts of one snapshot have its number, and come one after the other, perhaps in one packet. Without a mark the next
+  // snapshot begins where this one has ended, or with another number or cycle.
+  const bool is_same = (row.picture.is_open || row.picture.is_skipped) && number == row.picture.number &&
+                       sequence_ >= row.picture.sequence;
+  const bool is_next = is_same && sequence_ - row.picture.sequence <= 1;
+  const bool begins = rule_->first.empty() ? !is_same && is_whole_from_here() : holds(typed_->first);
+  if (row.picture.is_open && (begins || !is_next)) tear(key.row);
+  if (begins && is_old(key.row, has_number, number)) {
+    ++counts_.old_snapshots;
+  } else if (begins) {
+    if (!row.has_increments) row.channel = channel_;
     shape(key.row);
     Content begin = content(Kind::SnapshotBegin, key.row);
     begin.id = number;
     emit(begin);
-    row.is_building = true;
-    row.number = number;
-  } else if (row.is_building && (row.number != number || sequence_ != row.sequence + 1)) {
-    // A part is missing, or this one is of another cycle: what has been built is not a picture.
-    ++counts_.torn_snapshots;
-    row.is_building = false;
-    stale_event(key.row, Cause::Gap, number);
+    row.picture = {.is_open = true, .has_number = has_number, .sequence = sequence_, .number = number};
   }
-  row.sequence = sequence_;
-  if (row.is_building) snapshot_row_ = key.row;
+  if (!row.picture.is_open) {
+    row.picture = {.is_skipped = !holds(typed_->last), .sequence = sequence_, .number = number};
+    return;
+  }
+  row.picture.sequence = sequence_;
+  snapshot_row_ = key.row;
   change_session(key.row);
 }
 
@@ -208,13 +290,19 @@ void Translator::end_snapshot() noexcept {
   if (snapshot_row_ == 0) return;
   states(slots_->states, typed_->states, rule_->states, true);
   if (!holds(typed_->last)) return;
+  flush(false);  // a fault of the last entry ends the picture
   RowState& row = rows_[snapshot_row_];
-  if (!row.is_building) return;
-  row.is_building = false;
-  row.losses = losses_;
-  if (map_.entry_number != kNoSlot && row.number != 0) continuity_.set(snapshot_row_, row.number);
+  if (!row.picture.is_open) return;
+  row.picture.is_open = false;
+  row.footing = Footing::InStep;
+  if (map_.entry_number == kNoSlot) {
+    row.snapshot_message = row.picture.number;
+    row.message = std::max(row.message, row.snapshot_message);
+  } else if (row.picture.has_number) {
+    continuity_.set(snapshot_row_, row.picture.number);
+  }
   Content end = content(Kind::SnapshotEnd, snapshot_row_);
-  end.id = row.number;
+  end.id = row.picture.number;
   emit(end);
 }
 
@@ -233,33 +321,7 @@ void Translator::entry() noexcept {
 }
 
 bool Translator::holds(const CompiledCondition& condition) const noexcept {
-  if (condition.never) return false;
-  for (std::uint32_t i = 0; i < condition.tests.count; ++i) {
-    const CompiledTest& test = map_.tests[condition.tests.first + i];
-    if (!values_.has(test.slot)) {
-      if (!test.absent && test.how != CompiledTest::How::Absent) return false;
-      continue;
-    }
-    const std::uint64_t bits = values_.bits(test.slot);
-    bool is_true = false;
-    switch (test.how) {
-      case CompiledTest::How::Is:
-        for (std::uint32_t value = 0; value < test.is.count && !is_true; ++value) {
-          is_true = map_.values[test.is.first + value] == bits;
-        }
-        break;
-      case CompiledTest::How::AnyOf: is_true = (bits & test.number) != 0; break;
-      case CompiledTest::How::NoneOf: is_true = (bits & test.number) == 0; break;
-      case CompiledTest::How::Above:
-        is_true = record::is_signed(values_.type(test.slot))
-                      ? static_cast<std::int64_t>(bits) > static_cast<std::int64_t>(test.number)
-                      : bits > test.number;
-        break;
-      case CompiledTest::How::Absent: break;
-    }
-    if (!is_true) return false;
-  }
-  return true;
+  return market::holds(map_, condition, values_);
 }
 
 int Translator::rule_for() const noexcept {
@@ -273,6 +335,10 @@ int Translator::rule_for() const noexcept {
 }
 
 void Translator::market_entry() noexcept {
+  if (is_void_) {
+    ++counts_.voided;
+    return;
+  }
   const bool is_snapshot = plan_->kind == MessageKind::Snapshot;
   const int number = rule_for();
   const Key key = instrument();
@@ -280,8 +346,9 @@ void Translator::market_entry() noexcept {
   if (is_snapshot && (snapshot_row_ == 0 || key.row != snapshot_row_)) return;
   if (number < 0) ++counts_.unmapped;
   const CompiledEntry* const rule = number < 0 ? nullptr : &typed_->entries[static_cast<std::size_t>(number)];
-  if (!key.exists) {
-    if (rule != nullptr && rule->role == EntryRole::Empty) return empty_entry(key);
+  if (!key.exists()) {
+    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
+    if (is_for_all) return empty_entry(key);
     ++counts_.nameless;
     return emit(content(Kind::Other, kAllInstruments));
   }
@@ -290,30 +357,7 @@ void Translator::market_entry() noexcept {
     return;
   }
   if (!is_snapshot) {
-    RowState& row = rows_[key.row];
-    if (values_.has(map_.message_number)) row.message = integer(map_.message_number);
-    if (!row.is_shaped || row.channel != channel_) {
-      row.channel = channel_;
-      shape(key.row);
-    }
-    if (map_.entry_number != kNoSlot && values_.has(map_.entry_number)) {
-      const std::uint64_t before = continuity_.last(key.row);
-      switch (continuity_.entry(key.row, integer(map_.entry_number))) {
-        case Continuity::Verdict::Next: break;
-        case Continuity::Verdict::Repeat: ++counts_.repeats; return;
-        case Continuity::Verdict::Gap:
-          ++counts_.gaps;
-          stale_event(key.row, Cause::Gap, before + 1);
-          break;
-        case Continuity::Verdict::Restart: {
-          Content clear = content(Kind::Clear, key.row);
-          clear.id = static_cast<std::uint64_t>(Cause::Reset);
-          emit(clear);
-          break;
-        }
-      }
-    }
-    change_session(key.row);
+    if (!follow(key.row)) return;
   } else if (!rule_->entry_states.empty()) {
     states(slots_->entry_states, typed_->entry_states, rule_->entry_states, true);
   }
@@ -338,6 +382,59 @@ void Translator::market_entry() noexcept {
   if (rule->also_book) book_entry(*rule, key.row, rule->also_side, true);
 }
 
+/// Puts an entry of an increment in its place after those before it. Returns whether it is to be applied.
+bool Translator::follow(std::uint32_t number) noexcept {
+  RowState& row = rows_[number];
+  if (!row.has_increments) {
+    row.has_increments = true;
+    row.channel = channel_;
+    shape(number);
+  } else if (row.channel != channel_) {
+    // Its numbers count the entries of one channel.
+    ++counts_.strayed;
+    return false;
+  }
+  const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
+  const bool has_entry = values_.has(map_.entry_number);
+  const std::uint64_t entry = has_entry ? integer(map_.entry_number) : message;
+  if (row.picture.is_open) {
+    // What the snapshot has is dropped. A book that lacks the snapshot's other parts cannot take anything newer, nor
+    // what begins the numbers again or has none.
+    const bool is_numbered = has_entry || (map_.entry_number == kNoSlot && message != 0);
+    const bool restarts = has_entry && entry == 1 && map_.source.restarts_at_one;
+    if (is_numbered && !restarts && entry <= row.picture.number) {
+      ++counts_.repeats;
+      return false;
+    }
+    tear(number);
+  }
+  if (map_.entry_number == kNoSlot && message != 0 && (message <= row.snapshot_message || message < row.message)) {
+    ++counts_.repeats;
+    return false;
+  }
+  row.message = std::max(row.message, message);
+  if (has_entry) {
+    const std::uint64_t before = continuity_.last(number);
+    switch (continuity_.entry(number, entry)) {
+      case Continuity::Verdict::Next: break;
+      case Continuity::Verdict::Repeat: ++counts_.repeats; return false;
+      case Continuity::Verdict::Gap:
+        ++counts_.gaps;
+        stale_event(number, Cause::Gap, before + 1);
+        break;
+      case Continuity::Verdict::Restart: {
+        Content clear = content(Kind::Clear, number);
+        clear.id = static_cast<std::uint64_t>(Cause::Reset);
+        emit(clear);
+        break;
+      }
+    }
+  }
+  change_session(number);
+  if (row.footing == Footing::Lost) row.footing = Footing::Follows;
+  return true;
+}
+
 void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept {
   const CompiledBook& book = map_.books[rule.book];
   Kind kind = Kind::New;
@@ -353,6 +450,7 @@ void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side s
     kind = static_cast<Kind>(*operation);
   }
   bool is_wide = false;
+  bool is_hashed = false;  // an order is found by its hash: nothing of the row is missing
   Content event = content(kind, row);
   event.side = side;
   event.book = book.of;
@@ -371,9 +469,9 @@ void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side s
     case BookKind::Price: event.id = values_.has(book.count) ? integer(book.count) : kNoCount; break;
     case BookKind::Position:
       event.level = values_.has(book.position) ? as_level(integer(book.position)) : kNoLevel;
-      event.id = identifier(book.id, is_wide);
+      event.id = identifier(book.id, is_hashed);
       break;
-    case BookKind::Order: event.id = identifier(book.id, is_wide); break;
+    case BookKind::Order: event.id = identifier(book.id, is_hashed); break;
     case BookKind::None: break;
   }
   if (is_wide) event.flags |= kFlagWide;
@@ -409,10 +507,25 @@ void Translator::plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t
 void Translator::empty_entry(const Key& key) noexcept {
   Content clear = content(Kind::Clear, key.row);
   clear.id = static_cast<std::uint64_t>(Cause::Exchange);
-  if (!key.exists) {
+  if (!key.exists()) {
     // Twice in a row says nothing new, and costs time for each instrument.
     if (has_pending_ && pending_.kind() == Kind::Clear && pending_.instrument() == kAllInstruments) return;
-    continuity_.forget_all(instruments_.count());
+    if (std::exchange(has_cleared_, true)) {
+      // No exchange empties its books, fills them and empties them in one message. The time that it costs must not grow
+      // with the entries, so nothing is known of the books from here on.
+      is_void_ = true;
+      return lose_all(Cause::Contradiction, sequence_);
+    }
+    const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
+    reset_ns_ = std::max(reset_ns_, exchange_time().value_or(0));
+    for_each_of_channel(Cause::Reset, sequence_, [&](std::uint32_t row) {
+      RowState& state = rows_[row];
+      state.message = std::max(state.message, message);
+      // Books that are known to be empty are at 0: the next entry is the first.
+      const bool is_reached = state.is_shaped && state.channel == channel_;
+      continuity_.set(row, is_reached ? 0 : Continuity::kNone);
+      mark_reset(state);
+    });
   }
   emit(clear);
 }
@@ -421,9 +534,9 @@ void Translator::empty_entry(const Key& key) noexcept {
 
 void Translator::definition() noexcept {
   const Key key = instrument();
-  if (!key.exists || key.row == 0) {
-    ++(key.exists ? counts_.refused : counts_.nameless);
-    std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
+  if (!key.exists() || key.row == 0) {
+    ++(key.exists() ? counts_.refused : counts_.nameless);
+    forget_depths();
     return;
   }
   RowState& state = rows_[key.row];
@@ -438,7 +551,7 @@ void Translator::definition() noexcept {
     state.depth[i] = depth_[i];
     has_depth = true;
   }
-  std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
+  forget_depths();
   bool has_moved = false;
   const std::uint8_t product = slots_->product != kNoSlot ? slots_->product : map_.product;
   instruments_.change(key.row, [&](InstrumentRow& row) {
@@ -455,6 +568,7 @@ void Translator::definition() noexcept {
     }
     if (has_moved) row.flags |= kRowTickMoved;
     if (rule_->adds_rows) row.flags |= kRowDefined;
+    if (is_removed) row.state = static_cast<std::uint8_t>(TradingState::Ended);
     row.flags = is_removed ? row.flags | kRowRemoved : row.flags & ~kRowRemoved;
     row.definition_ns = arrival_ns_;
     row.definition_sequence = sequence_;
@@ -463,11 +577,20 @@ void Translator::definition() noexcept {
   if (has_moved) ++counts_.tick_moves;
   // A ladder that has orders keeps its tick; it works with any.
   if (!state.is_shaped && tick > 0) state.tick = tick;
-  if (state.is_shaped && has_depth) shape(key.row);
+  if (state.is_shaped && has_depth) {
+    shape(key.row);
+    stale_event(key.row, Cause::Join, 0);  // books of another depth begin anew
+  }
   join_group(key.row, product);
   emit(content(is_removed ? Kind::Removed : Kind::Definition, key.row));
+  if (is_removed) return;
   states(slots_->states, typed_->states, rule_->states, true);
   if (plan_->has_entries) states(slots_->entry_states, typed_->entry_states, rule_->entry_states, true);
+}
+
+/// The depths of an entry are not those of the next one. A list of the message itself is for all its entries.
+void Translator::forget_depths() noexcept {
+  if (plan_->depth_in_entries) std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
 }
 
 void Translator::depth_element() noexcept {
@@ -479,7 +602,8 @@ void Translator::depth_element() noexcept {
     if (!known) return;
     book = *known;
   }
-  depth_[book] = as_level(integer(slots_->depth));
+  // A list without types may have several feeds' depths. The greatest one drops no row that the exchange has.
+  depth_[book] = std::max(depth_[book], as_level(integer(slots_->depth)));
 }
 
 /// The states in some slots: of the instrument whose key is there, else of a group, else of all. The last field whose
@@ -505,7 +629,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
                       holds(typed_->statistics_reset);
   if (!has_any && !resets) return;
   const auto take = [&](std::uint32_t row) {
-    if (has_any && !(only_if_new && (!has_known || instruments_.row(row).state == static_cast<std::uint8_t>(state)))) {
+    if (has_any && !(only_if_new && (!has_known || trading_state(row) == state))) {
       state_event(row, state, code, scale);
     }
     if (resets) {
@@ -516,7 +640,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
   };
   const bool is_of_group = plan_->kind == MessageKind::State && slots.data() == slots_->states.data();
   const Key key = instrument();
-  if (key.exists) {
+  if (key.exists()) {
     if (key.row == 0) {
       ++counts_.refused;
       return;
@@ -525,18 +649,22 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
   }
   if (!is_of_group) return;
   if (values_.has(slots_->group)) {
+    const std::uint64_t group = values_.bits(slots_->group);
     const bool is_limited = values_.has(slots_->within);
+    // A later instrument may be outside the limit.
+    if (has_any && !is_limited) groups_.set_state(group, state, code, scale);
     const std::uint64_t within = is_limited ? values_.bits(slots_->within) + 1 : 0;
-    return groups_.set_state(values_.bits(slots_->group), state, code, scale, [&](std::uint32_t row) {
+    const bool is_simple = is_limited && !rule_->simple.empty() && holds(typed_->simple);
+    return groups_.for_each(group, [&](std::uint32_t row) {
       const std::uint64_t complex = instruments_.row(row).complex;
-      if (!is_limited || complex == 0 || complex == within) take(row);
+      if (!is_limited || complex == within || (complex == 0 && is_simple)) take(row);
     });
   }
-  if (slots_->group != kNoSlot) {
+  if (slots_->group != kNoSlot || key.found == Key::Found::Part) {
     ++counts_.nameless;
     return;
   }
-  instruments_.set_channel_state(static_cast<std::uint32_t>(state));
+  if (has_any) instruments_.set_channel_state(static_cast<std::uint32_t>(state));
   take(kAllInstruments);
 }
 
@@ -544,20 +672,31 @@ void Translator::state_event(std::uint32_t row, TradingState state, std::uint64_
   Content event = content(Kind::State, row);
   event.id = StateCode{state, static_cast<std::uint32_t>(code), scale}.packed();
   emit(event);
-  if (row == kAllInstruments) return;
-  const InstrumentRow& known = instruments_.row(row);
-  if (known.state == static_cast<std::uint8_t>(state) && known.state_code == static_cast<std::uint32_t>(code)) return;
-  instruments_.change(row, [&](InstrumentRow& to) {
-    to.state = static_cast<std::uint8_t>(state);
-    to.state_code = static_cast<std::uint32_t>(code);
-    to.state_scale = scale;
-  });
+  const auto change = [&](std::uint32_t one) {
+    const InstrumentRow& known = instruments_.row(one);
+    if (known.state == static_cast<std::uint8_t>(state) && known.state_code == static_cast<std::uint32_t>(code)) return;
+    instruments_.change(one, [&](InstrumentRow& to) {
+      to.state = static_cast<std::uint8_t>(state);
+      to.state_code = static_cast<std::uint32_t>(code);
+      to.state_scale = scale;
+    });
+  };
+  if (row != kAllInstruments) return change(row);
+  for (std::uint32_t one = 1; one <= std::min(instruments_.count(), books_.instruments()); ++one) {
+    if (books_.is_of_channel(one, channel_)) change(one);
+  }
+}
+
+/// That of the events so far, of which the table of instruments has not all.
+TradingState Translator::trading_state(std::uint32_t row) const noexcept {
+  return row <= books_.instruments() ? books_.trading_state(row)
+                                     : static_cast<TradingState>(instruments_.row(row).state);
 }
 
 void Translator::other() noexcept {
   if (rule_->event == Kind::Other) return;
   const Key key = instrument();
-  if (key.exists && key.row == 0) {
+  if (key.exists() && key.row == 0) {
     ++counts_.refused;
     return;
   }
@@ -569,25 +708,29 @@ void Translator::other() noexcept {
 Translator::Key Translator::instrument() noexcept {
   KeyBits bits{};
   bool has_long = false;
+  std::size_t present = 0;
   for (std::size_t i = 0; i < slots_->key_count; ++i) {
     const std::uint8_t slot = slots_->key[i];
-    if (!values_.has(slot)) return {};
+    if (!values_.has(slot)) continue;
+    ++present;
     bits[i] = values_.bits(slot);
     has_long = has_long || values_.is_long_text(slot);
   }
-  if (last_row_ != 0 && bits == last_key_ && !has_long) return {true, last_row_};
+  if (present == 0) return {};
+  if (present != slots_->key_count) return {Key::Found::Part, 0};
+  if (last_row_ != 0 && bits == last_key_ && !has_long) return {Key::Found::Whole, last_row_};
   std::uint32_t row = keys_.find(bits);
   if (row != 0 && has_long) {
-    // Hashes may agree by chance, or by somebody's will.
+    // Hashes may agree by chance, or because a sender wants it.
     std::array<char, 256> room;
     bool is_cut = false;
     if (key_of(instruments_.row(row)) != key_text(room, is_cut)) row = 0;
-    if (row == 0) return {true, 0};
+    if (row == 0) return {Key::Found::Whole, 0};
   }
   if (row == 0) row = add_instrument(bits);
   last_key_ = bits;
   last_row_ = row;
-  return {true, row};
+  return {Key::Found::Whole, row};
 }
 
 std::uint32_t Translator::add_instrument(const KeyBits& key) noexcept {
@@ -605,6 +748,7 @@ std::uint32_t Translator::add_instrument(const KeyBits& key) noexcept {
     }
   });
   if (number == 0) return 0;
+  rows_[number].reset_ns = reset_ns_;
   keys_.add(key, number);
   join_group(number, map_.product);
   return number;
@@ -677,7 +821,7 @@ void Translator::shape(std::uint32_t number) noexcept {
   const bool is_first = !row.is_shaped;
   row.is_shaped = true;
   InstrumentShape shape;
-  shape.channel = row.channel != 0 ? row.channel : channel_;
+  shape.channel = row.channel;
   for (std::size_t i = 0; i < map_.books.size(); ++i) {
     const CompiledBook& book = map_.books[i];
     BookShape& one = book.of == BookOf::Direct ? shape.direct : shape.implied;
@@ -686,6 +830,10 @@ void Translator::shape(std::uint32_t number) noexcept {
     if (book.kind == BookKind::Order) one.tick = row.tick;
   }
   if (books_.define(number, shape) != Fault::None && is_first) ++counts_.no_book;
+  // Readers learn from the table which channel's events concern the instrument.
+  if (instruments_.row(number).channel != row.channel) {
+    instruments_.change(number, [&](InstrumentRow& to) { to.channel = row.channel; });
+  }
 }
 
 /// Another session than before: the books of the old one are gone.
@@ -695,7 +843,8 @@ void Translator::change_session(std::uint32_t number) noexcept {
   const std::uint64_t before = instruments_.row(number).session;
   if (session == before) return;
   instruments_.change(number, [&](InstrumentRow& row) { row.session = session; });
-  if (before == 0 || snapshot_row_ != 0) return;
+  // A book of which something is missing may lack entries of the new session: it is not known to be empty.
+  if (before == 0 || snapshot_row_ != 0 || rows_[number].footing == Footing::Lost) return;
   Content clear = content(Kind::Clear, number);
   clear.id = static_cast<std::uint64_t>(Cause::Session);
   emit(clear);
@@ -761,8 +910,7 @@ Content Translator::content(Kind kind, std::uint32_t row) const noexcept {
 
 void Translator::stale_event(std::uint32_t row, Cause cause, std::uint64_t number) noexcept {
   if (cause != Cause::Gap) ++counts_.stale;
-  rows_[row].losses = 0;
-  rows_[row].is_building = false;
+  rows_[row].lose();
   Content event = content(Kind::Stale, row);
   event.level = static_cast<std::uint16_t>(cause);
   event.id = number;
@@ -776,13 +924,20 @@ void Translator::emit(const Content& content) noexcept {
 }
 
 void Translator::flush(bool is_last) noexcept {
-  if (!has_pending_) return;
+  if (!has_pending_) {
+    // The rest of an event was not applied: readers still have to learn that it ends.
+    if (!is_last || !channels_[channel_].is_open) return;
+    pending_ = Event::of(content(Kind::Other, kAllInstruments));
+  }
   has_pending_ = false;
   if (is_last) pending_.add_flags(kFlagLastOfEvent);
+  channels_[pending_.channel()].is_open = !is_last;
   if (pending_.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
-  const Applied applied = publisher_.take(pending_);
-  if (applied.fault != Fault::None) ++counts_.stale;
+  (void)publisher_.take(pending_, [this](std::uint32_t row) {
+    rows_[row].lose();
+    ++counts_.stale;
+  });
 }
 
 }  // namespace stopbit::market

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -54,21 +55,60 @@ class Translator {
   void trace(Tracer* tracer) noexcept { tracer_ = tracer; }
 
  private:
+  /// How an instrument's entries follow each other.
+  enum class Footing : std::uint8_t {
+    Lost,     ///< Something is missing before the next entry, or none has been seen.
+    Follows,  ///< Nothing is missing since the last entry; no snapshot has said what the book was before.
+    InStep,   ///< A snapshot has said what the book is, and nothing is missing since.
+  };
+  /// The last snapshot of an instrument.
+  struct Picture {
+    bool is_open = false;     ///< It is being taken.
+    bool is_skipped = false;  ///< It is not, and its last part has not come yet.
+    bool has_number = false;
+    std::uint32_t sequence = 0;  ///< Packet of its last part so far.
+    std::uint64_t number = 0;    ///< Of the newest entry, or message, that is in it.
+
+    void skip() noexcept {
+      is_skipped = is_skipped || is_open;
+      is_open = false;
+    }
+  };
   struct RowState {
-    std::uint64_t number = 0;    ///< Of the snapshot that is being taken.
-    std::uint64_t message = 0;   ///< Number of the last message with increments.
-    std::uint32_t sequence = 0;  ///< Of the snapshot's last part.
-    bool is_building = false;
-    bool is_shaped = false;               ///< Its books have been defined.
-    std::uint16_t channel = 0;            ///< Of its increments, once there are any.
-    std::uint32_t losses = 0;             ///< Value of losses_ when a snapshot brought it into step; 0: it is not.
+    Footing footing = Footing::Lost;
+    bool is_shaped = false;       ///< Its books have been defined.
+    bool has_increments = false;  ///< `channel` is that of its increments, else of its snapshots.
+    std::uint16_t channel = 0;
+    Picture picture;
+    std::uint64_t message = 0;            ///< Number of the newest message that is in the book.
+    std::uint64_t snapshot_message = 0;   ///< Of the newest message that a snapshot had: not to be applied again.
+    std::int64_t reset_ns = 0;            ///< The exchange's time of the last reset: older snapshots have old numbers.
     std::uint16_t depth[kMaxBooks] = {};  ///< Of the definition; 0: none.
     std::int64_t tick = 0;
+
+    void lose() noexcept {
+      footing = Footing::Lost;
+      picture.skip();
+    }
   };
   struct Key {
-    bool exists = false;
-    std::uint32_t row = 0;
+    enum class Found : std::uint8_t {
+      Nothing,  ///< No field of the key: what is said concerns all instruments.
+      Part,     ///< Some fields: which instrument it is cannot be known.
+      Whole,
+    };
+    Found found = Found::Nothing;
+    std::uint32_t row = 0;  ///< 0: no room for it, or not found.
+    [[nodiscard]] bool exists() const noexcept { return found == Found::Whole; }
   };
+  struct ChannelState {
+    bool has_increments = false;
+    bool has_snapshots = false;
+    bool is_open = false;  ///< An event has begun, and its end was not written.
+    bool is_seen = false;
+    std::uint32_t sequence = 0;  ///< Packet of the last record.
+  };
+  static constexpr std::size_t kChannels = 65'536;
   struct OnMessage;  ///< Calls back for the entries of the message that is read.
 
   void read_message(const TemplatePlan& plan, std::span<const record::Slot> slots) noexcept;
@@ -77,19 +117,31 @@ class Translator {
   // Of the message kinds: before its entries, one entry, after them.
   void begin_snapshot() noexcept;
   void end_snapshot() noexcept;
+  [[nodiscard]] bool is_old(std::uint32_t row, bool has_number, std::uint64_t number) const noexcept;
+  void tear(std::uint32_t row) noexcept;
+  [[nodiscard]] bool is_whole_from_here() const noexcept;
   void begin() noexcept;
   void entry() noexcept;
   void market_entry() noexcept;
+  [[nodiscard]] bool follow(std::uint32_t row) noexcept;
   void book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept;
   void plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept;
   void empty_entry(const Key& key) noexcept;
+  void lose_some(std::uint64_t first) noexcept;
   void lose_all(Cause cause, std::uint64_t number) noexcept;
+  /// Calls take(row) for the instruments that a loss or a reset of the channel concerns. A channel-wide event does not
+  /// reach those with snapshots only: they get a stale event each.
+  template <class Take>
+  void for_each_of_channel(Cause cause, std::uint64_t number, const Take& take) noexcept;
+  void mark_reset(RowState& row) noexcept;
   void definition() noexcept;
   void depth_element() noexcept;
+  void forget_depths() noexcept;
   void states(std::span<const std::uint8_t> slots, std::span<const Span> scales, std::span<const StateField> fields,
               bool only_if_new) noexcept;
   void other() noexcept;
 
+  /// A snapshot has said what the book is, and it is still whole.
   [[nodiscard]] bool is_in_step(std::uint32_t row) const noexcept;
   [[nodiscard]] bool holds(const CompiledCondition& condition) const noexcept;
   [[nodiscard]] int rule_for() const noexcept;
@@ -100,6 +152,7 @@ class Translator {
   void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
   void shape(std::uint32_t row) noexcept;
   void change_session(std::uint32_t row) noexcept;
+  [[nodiscard]] std::optional<std::int64_t> exchange_time() const noexcept;
 
   [[nodiscard]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept;
   [[nodiscard]] std::int64_t number(std::uint8_t slot, std::int32_t unit, std::int32_t of_integers, std::int64_t none,
@@ -110,6 +163,7 @@ class Translator {
 
   [[nodiscard]] Content content(Kind kind, std::uint32_t row) const noexcept;
   void state_event(std::uint32_t row, TradingState state, std::uint64_t code, std::uint8_t scale) noexcept;
+  [[nodiscard]] TradingState trading_state(std::uint32_t row) const noexcept;
   void stale_event(std::uint32_t row, Cause cause, std::uint64_t number) noexcept;
   /// The event waits for the next one, which may say that it was not the last.
   void emit(const Content& content) noexcept;
@@ -140,13 +194,15 @@ class Translator {
   std::uint8_t flags_ = 0;
   std::int64_t delay_ns_ = kNoDelay;
   bool has_begun_ = false;          ///< What goes before the entries is done.
-  std::uint32_t snapshot_row_ = 0;  ///< Whose picture the message is; 0: nobody's, or an old one.
+  bool has_cleared_ = false;        ///< It has emptied all books.
+  bool is_void_ = false;            ///< The rest of its entries is not applied.
+  std::uint32_t snapshot_row_ = 0;  ///< Whose picture the message is; 0: none that is taken.
   std::uint16_t depth_[kMaxBooks] = {};
 
   KeyBits last_key_{};  ///< Most messages name one instrument only.
   std::uint32_t last_row_ = 0;
-  std::uint32_t losses_ = 1;                               ///< Counts what puts every instrument out of step.
-  std::unique_ptr<std::uint64_t[]> incremental_channels_;  ///< A bit each.
+  std::int64_t reset_ns_ = 0;  ///< The newest reset of any channel.
+  std::unique_ptr<ChannelState[]> channels_;
   Event pending_{};
   bool has_pending_ = false;
 };

@@ -26,7 +26,12 @@ class Publisher {
                      ? std::make_unique<std::uint32_t[]>(std::size_t{books.instruments()} + 1)
                      : nullptr) {}
 
-  Applied take(Event event) noexcept {
+  Applied take(const Event& event) noexcept {
+    return take(event, [](std::uint32_t) {});
+  }
+  /// Calls on_stale(row) for each instrument that a fault makes stale.
+  template <class OnStale>
+  Applied take(Event event, const OnStale& on_stale) noexcept {
     const Applied applied = books_.apply(event);
     if (applied.best_changed) event.add_flags(kFlagBestChanged);
     BookSet::BecameStale stale = books_.take_stale();
@@ -36,6 +41,7 @@ class Publisher {
     write(event);
     if (table_ != nullptr) show(event);
     while (stale.row != 0) {
+      on_stale(stale.row);
       const BookSet::BecameStale next = books_.take_stale();
       write_stale(event, stale, ends && next.row == 0);
       stale = next;
@@ -62,15 +68,22 @@ class Publisher {
     content.instrument = stale.row;
     content.kind = Kind::Stale;
     content.level = static_cast<std::uint16_t>(cause_of(stale.fault));
-    content.id = static_cast<std::uint64_t>(stale.fault);
+    content.id = event.sequence();
     const Event made = Event::of(content);
     write(made);
     if (table_ != nullptr) show_row(stale.row, made);
   }
 
+  [[nodiscard]] static bool changes_day(Kind kind) noexcept { return kind >= Kind::Trade && kind <= Kind::State; }
+  [[nodiscard]] static bool changes_book(Kind kind) noexcept {
+    return kind <= Kind::Clear || kind == Kind::State || (kind >= Kind::Removed && kind <= Kind::SnapshotEnd);
+  }
+
   void show(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
     if (row == kAllInstruments) {
+      // Entries without a key and news must not cost time for each instrument.
+      if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
       for (std::uint32_t each = 1; each <= books_.instruments(); ++each) {
         if (books_.is_of_channel(each, event.channel())) show_row(each, event);
       }
@@ -79,7 +92,7 @@ class Publisher {
     if (row <= books_.instruments()) show_row(row, event);
   }
   void show_row(std::uint32_t row, const Event& event) noexcept {
-    if (event.kind() >= Kind::Trade && event.kind() <= Kind::State) table_->put_day(row, event);
+    if (changes_day(event.kind())) table_->put_day(row, event);
     table_->put_book(row, books_, event);
     if (touched_ == nullptr || touched_[row] != 0) return;
     touched_[row] = first_touched_;

@@ -180,7 +180,8 @@ void Table::put_day(std::uint32_t row, const Event& event) noexcept {
         day.high = day.high == kNoPrice ? price : std::max(day.high, price);
         day.low = day.low == kNoPrice ? price : std::min(day.low, price);
       }
-      if (has_quantity) add_volume(quantity);
+      // Those in snapshots were counted when they came.
+      if (has_quantity && !event.has(record::kFlagSnapshot)) add_volume(quantity);
       break;
     case Kind::Bust:
       if (has_quantity) add_volume(-quantity);

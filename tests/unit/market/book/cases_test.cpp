@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -314,6 +315,40 @@ TEST_F(Books, by_position_have_orders_without_price_first) {
   EXPECT_EQ(take({.kind = Kind::Change, .side = Side::Bid, .level = 1, .id = 99}).fault, Fault::OtherOrder);
 }
 
+TEST_F(Books, that_an_auction_left_crossed_may_not_stay_so) {
+  define({BookKind::Level, 5, 0});
+  become(TradingState::Auction);
+  entry(Kind::New, Side::Bid, 1, 11 * kUnit);
+  entry(Kind::New, Side::Ask, 1, 10 * kUnit);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 0U);
+  become(TradingState::Open);
+  end_of_event();
+  EXPECT_EQ(books_.faults(Fault::Crossed), 1U);
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+}
+
+TEST_F(Books, by_position_tell_a_price_only_with_all_its_orders) {
+  define({BookKind::Position, 0, 0});
+  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  const auto change = [&](std::uint16_t position, std::int64_t price) {
+    return entry(Kind::Change, Side::Bid, position, price * kUnit, 5);
+  };
+  change(1, 10);
+  EXPECT_EQ(books_.extent(1, Side::Bid), Extent()) << "the next order may have the same price";
+  EXPECT_EQ(books_.best(1, Side::Bid).is_known, 0U);
+  change(3, 10);  // so the second one has it too
+  EXPECT_EQ(books_.extent(1, Side::Bid), Extent());
+  EXPECT_EQ(rows(Side::Bid), "?");
+  EXPECT_TRUE(change(2, 10).fault == Fault::None && books_.best(1, Side::Bid).is_known == 0);
+  EXPECT_TRUE(change(4, 9).best_changed);
+  EXPECT_EQ(books_.extent(1, Side::Bid), (Extent{1, false}));
+  EXPECT_EQ(rows(Side::Bid), "15@10 ?");
+  EXPECT_FALSE(take({.kind = Kind::DeleteBottom, .side = Side::Bid, .level = 5}).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "15@10 5@9") << "the side ends";
+  EXPECT_TRUE(books_.extent(1, Side::Bid).is_whole);
+}
+
 TEST_F(Books, of_a_channel_are_emptied_together) {
   define({BookKind::Price, 0, 0});
   define({BookKind::Price, 0, 0}, {}, 2);
@@ -338,6 +373,42 @@ TEST_F(Books, that_are_defined_anew_begin_anew) {
   EXPECT_EQ(books_.define(0, {}), Fault::Room);
   EXPECT_EQ(books_.apply(Event::of({.instrument = 400, .kind = Kind::New})).fault, Fault::NoBook);
   EXPECT_EQ(books_.apply(Event::of({.kind = Kind::New})).fault, Fault::NoBook);
+}
+
+TEST(OrderIndex, spreads_ids_that_instruments_could_cancel_out) {
+  // The same id xor instrument << 40 in each: they must not share a home.
+  constexpr std::uint32_t kOrders = 20'000;
+  OrderIndex index(kOrders, 12'345);
+  const auto id_of = [](std::uint32_t instrument) { return std::uint64_t{7} ^ std::uint64_t{instrument} << 40; };
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t i = 0; i < kOrders; ++i) index.insert(i, id_of(i), i);
+  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(index.find(i, id_of(i)), i);
+  // In one chain that takes 400 million steps.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+}
+
+TEST(OrderBook, has_its_ladder_where_the_prices_are_beside_orders_without) {
+  for (const std::int64_t tick : {std::int64_t{0}, kUnit / 100}) {
+    // The list has room for few levels: the others must be in the ladder.
+    BookSet books({.instruments = 1, .orders = 1'000, .levels = 1'000, .listed = 256, .ladders = 2});
+    ASSERT_EQ(books.define(1, {{BookKind::Order, 0, tick}, {}, kChannel}), Fault::None);
+    const auto add = [&](std::uint64_t id, std::int64_t price) {
+      return books
+          .apply(Event::of(
+              {.instrument = 1, .kind = Kind::New, .side = Side::Bid, .price = price, .quantity = 1, .id = id}))
+          .fault;
+    };
+    ASSERT_EQ(add(1, kNoPrice), Fault::None);
+    for (std::uint64_t id = 2; id <= 700; ++id) {
+      ASSERT_EQ(add(id, 100 * kUnit + static_cast<std::int64_t>(id) * kUnit / 100), Fault::None) << id;
+    }
+    EXPECT_EQ(books.best(1, Side::Bid).price, kNoPrice);
+    std::vector<Row> rows(701);
+    EXPECT_EQ(books.rows(1, Side::Bid, rows), 700U);
+    EXPECT_EQ(rows[1].price, 107 * kUnit);
+    books.apply(Event::of({.instrument = 1, .kind = Kind::Delete, .side = Side::Bid, .id = 1}));
+    EXPECT_EQ(books.best(1, Side::Bid).price, 107 * kUnit);
+  }
 }
 
 TEST_F(Books, keep_their_order_where_the_price_leaves_the_ladder) {
@@ -386,6 +457,25 @@ TEST(Book, of_one_instrument_passes_over_the_events_of_others) {
   EXPECT_TRUE(take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Reset)})) << "all of the channel";
   EXPECT_TRUE(take({.instrument = 77, .kind = Kind::Delete, .side = Side::Bid, .level = 1}));
   EXPECT_EQ(book.fault(), Fault::BeyondEnd);
+}
+
+TEST(Book, of_one_instrument_tells_a_change_when_the_event_ends_on_another_one) {
+  Book book(77, {.direct = {BookKind::Level, 5, 0}, .implied = {}, .channel = kChannel});
+  const auto add = [&](std::uint32_t instrument, std::uint8_t flags, std::uint16_t channel = kChannel) {
+    return book.apply(Event::of({.channel = channel,
+                                 .flags = flags,
+                                 .instrument = instrument,
+                                 .kind = Kind::New,
+                                 .side = Side::Bid,
+                                 .level = 1,
+                                 .price = kUnit,
+                                 .quantity = 1}));
+  };
+  EXPECT_TRUE(add(77, 0));
+  EXPECT_FALSE(add(78, 0));
+  EXPECT_FALSE(add(78, kFlagLastOfEvent, kChannel + 1));
+  EXPECT_TRUE(add(78, kFlagLastOfEvent));
+  EXPECT_FALSE(add(78, kFlagLastOfEvent)) << "the next event";
 }
 
 TEST(PriceLadder, finds_places_exactly_at_its_limits) {

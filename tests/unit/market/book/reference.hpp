@@ -409,15 +409,19 @@ class ReferencePositions final : public ReferenceBook {
   }
   [[nodiscard]] std::vector<Row> rows(Side side) const override {
     std::vector<Row> all;
+    bool is_whole = !open_[index_of(side)];
     for (const auto& order : orders_[index_of(side)]) {
       if (!order) {
-        all.emplace_back();
+        if (all.empty()) all.emplace_back();
+        is_whole = false;
         break;
       }
       if (all.empty() || all.back().price != order->price) all.push_back({order->price, 0, 0, 0, 1});
       all.back().quantity += order->quantity == kNoQuantity ? 0 : order->quantity;
       ++all.back().orders;
     }
+    // Further orders may have the last price.
+    if (!is_whole && !all.empty()) all.back() = Row();
     return all;
   }
   [[nodiscard]] Extent extent(Side side) const override {
@@ -425,7 +429,12 @@ class ReferencePositions final : public ReferenceBook {
     const bool is_known =
         std::all_of(orders.begin(), orders.end(), [](const auto& order) { return order.has_value(); });
     if (is_known && !open_[index_of(side)]) return {AnyBook::kMany, true};
-    return {!orders.empty() && orders.front() ? 1U : 0U, false};
+    // The first price is known if an order of another price is known to come next.
+    for (const auto& order : orders) {
+      if (!order) break;
+      if (order->price != orders.front()->price) return {1, false};
+    }
+    return {};
   }
   [[nodiscard]] std::vector<Target> targets(Side side) const override {
     std::vector<Target> all;

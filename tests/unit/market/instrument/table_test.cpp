@@ -50,6 +50,16 @@ TEST(InstrumentTable, survives_names_that_change_without_end) {
     table.change(1, [&](InstrumentRow& row) { table.set_name(row, "n" + std::to_string(i)); });
   }
   EXPECT_EQ(table.view().find_name("n5"), 0U);
+  EXPECT_GT(table.view().refused_names(), 9'900U) << "what is not found has been counted";
+}
+
+TEST(InstrumentTable, has_its_rows_where_no_sender_can_know) {
+  InstrumentTable a = InstrumentTable::make({.capacity = 8}).value();
+  InstrumentTable b = InstrumentTable::make({.capacity = 8}).value();
+  ASSERT_EQ(a.add("SBER/TQBR", [](InstrumentRow&) {}), 1U);
+  ASSERT_EQ(b.add("SBER/TQBR", [](InstrumentRow&) {}), 1U);
+  EXPECT_NE(a.row(1).key_hash, b.row(1).key_hash);
+  EXPECT_EQ(b.view().find("SBER/TQBR"), 1U);
 }
 
 TEST(InstrumentTable, is_read_by_another_process_whole_and_while_it_changes) {
@@ -132,7 +142,7 @@ TEST(InstrumentTable, refuses_files_that_are_none) {
   const Result<InstrumentView> view = InstrumentView::open(path);
   ASSERT_TRUE(view.ok());
   EXPECT_EQ(view.value().count(), 10U);
-  corrupt(offsetof(InstrumentHeader, schema_version), 2);
+  corrupt(offsetof(InstrumentHeader, schema_version), kInstrumentSchemaVersion + 1);
   EXPECT_NE(InstrumentView::open(path).message().find("version 2"), std::string::npos);
   corrupt(offsetof(InstrumentHeader, magic), 0);
   EXPECT_FALSE(InstrumentView::open(path).ok());

@@ -157,6 +157,22 @@ TEST(Map, refuses_values_that_an_enumeration_does_not_have) {
                                                   "'Offer'?"));
 }
 
+TEST(Map, wants_one_way_to_test_a_field) {
+  std::string text = kFeed + kBook + kMessages + kEntries;
+  text.replace(text.find("{ Type = \"0\" }"), 14, "{ Size = { any_of = 1, above = 5 } }");
+  EXPECT_THAT(errors_of(text), HasSubstr("m.toml:23:10: error: the test of 'Size' has more than one of"));
+}
+
+TEST(Map, tests_bits_and_sizes_of_integers_only) {
+  for (const std::string field : {"Type", "Price"}) {
+    for (const std::string way : {"any_of = 1", "none_of = 1", "above = 5"}) {
+      std::string text = kFeed + kBook + kMessages + kEntries;
+      text.replace(text.find("{ Type = \"0\" }"), 14, "{ " + field + " = { " + way + " } }");
+      EXPECT_THAT(errors_of(text), HasSubstr("m.toml:23:10: error: '" + field + "' is a ")) << way;
+    }
+  }
+}
+
 TEST(Map, is_bounded) {
   std::string many = kFeed + kBook + kMessages;
   for (int i = 0; i < 65; ++i) many += "[[entry]]\nrole = \"other\"\n";

@@ -109,4 +109,36 @@ TEST(Maps, are_short_and_each_is_proved_by_templates_but_one) {
   }
 }
 
+TEST(Maps, infer_no_depth_from_the_feed) {
+  for (const std::string name : {"cme-mdp2", "moex-spectra-book"}) {
+    Diagnostics diagnostics;
+    const auto source = read_map(name, read_file(fs::path(STOPBIT_MAPS_FOLDER) / (name + ".toml")), diagnostics);
+    ASSERT_TRUE(source) << diagnostics.format();
+    EXPECT_EQ(source->books.front().depth, 0U) << name;
+    EXPECT_TRUE(std::any_of(source->messages.begin(), source->messages.end(), [](const MessageRule& rule) {
+      return rule.kind == MessageKind::Definition && rule.depth.entries.text == "MDFeedTypes";
+    })) << name;
+  }
+}
+
+TEST(Maps, tell_phases_and_theoretical_prices_of_b3) {
+  Diagnostics diagnostics;
+  const auto source = read_map("b3", read_file(fs::path(STOPBIT_MAPS_FOLDER) / "b3-umdf.toml"), diagnostics);
+  ASSERT_TRUE(source) << diagnostics.format();
+  const auto status = std::find_if(source->messages.begin(), source->messages.end(),
+                                   [](const MessageRule& rule) { return rule.kind == MessageKind::State; });
+  ASSERT_EQ(status->states.size(), 2U);
+  EXPECT_EQ(status->states[0].field.text, "TradingSessionSubID");
+  EXPECT_EQ(status->states[1].field.text, "SecurityTradingStatus") << "an instrument's own state counts, so it is last";
+  const auto theoretical = std::find_if(source->entries.begin(), source->entries.end(), [](const EntryRule& rule) {
+    return std::any_of(rule.when.begin(), rule.when.end(),
+                       [](const market::Test& test) { return test.field.text == "OpenCloseSettlFlag"; });
+  });
+  ASSERT_NE(theoretical, source->entries.end());
+  EXPECT_EQ(theoretical->statistic, Statistic::IndicativePrice);
+  EXPECT_TRUE(std::any_of(theoretical, source->entries.end(), [](const EntryRule& rule) {
+    return rule.statistic_field;
+  })) << "the rule of the statistics comes after it";
+}
+
 }  // namespace stopbit::market::real_templates_test

@@ -16,12 +16,19 @@ namespace stopbit::market::allocation_test {
 constexpr const char* kTemplates = R"(<templates>
   <template name="Refresh" id="1">
     <sequence name="Entries">
-      <uInt32 name="Action"/><string name="Type"/><string name="Security"/><uInt32 name="Number"/><uInt32 name="Level"/>
-      <decimal name="Price"/><uInt32 name="Size"/><string name="Id"/>
+      <uInt32 name="Action"/><string name="Type"/><string name="Security" presence="optional"/>
+      <uInt32 name="Number"/><uInt32 name="Level"/><decimal name="Price"/><uInt32 name="Size"/><string name="Id"/>
     </sequence>
   </template>
   <template name="Definition" id="2"><string name="Security"/><string name="Name"/><string name="Group"/></template>
   <template name="Status" id="3"><string name="Group"/><uInt32 name="State"/></template>
+  <template name="Snapshot" id="4">
+    <string name="Security"/><uInt32 name="Number"/><uInt32 name="First"/><uInt32 name="Last"/>
+    <sequence name="Entries">
+      <string name="Type"/><uInt32 name="Level"/><decimal name="Price"/><uInt32 name="Size"/>
+    </sequence>
+  </template>
+  <template name="Restart" id="5"/>
 </templates>)";
 
 constexpr const char* kMap = R"([feed]
@@ -42,6 +49,16 @@ kind = "incremental"
 templates = ["Refresh"]
 entries = "Entries"
 [[message]]
+kind = "snapshot"
+templates = ["Snapshot"]
+entries = "Entries"
+number = "Number"
+first = { First = 1 }
+last = { Last = 1 }
+[[message]]
+kind = "reset"
+templates = ["Restart"]
+[[message]]
 kind = "definition"
 templates = ["Definition"]
 name = "Name"
@@ -51,6 +68,9 @@ kind = "state"
 templates = ["Status"]
 group = "Group"
 state = { field = "State", scale = "trading" }
+[[entry]]
+when = { Type = "J" }
+role = "empty"
 [[entry]]
 when = { Type = "2" }
 role = "trade"
@@ -90,11 +110,35 @@ TEST(Translator, allocates_nothing_after_the_start) {
     read(R"({"template":"Definition","fields":{"Security":")" + name + R"(","Name":"name )" + std::to_string(i) +
          R"(","Group":"G)" + std::to_string(i % 50) + R"("}})");
     read(R"({"template":"Status","fields":{"Group":"G)" + std::to_string(i % 60) + R"(","State":17}})");
+    const auto part = [&](int number, int first, int level) {
+      read(R"({"template":"Snapshot","fields":{"Security":")" + name + R"(","Number":)" + std::to_string(number) +
+           R"(,"First":)" + std::to_string(first) + R"(,"Last":)" + std::to_string(1 - first) +
+           R"(,"Entries":[{"Type":"0","Level":)" + std::to_string(level) + R"(,"Price":)" + std::to_string(9 - level) +
+           R"(,"Size":1}]}})");
+    };
+    // Some are complete, some torn by another number.
+    part(1'000 + i, 1, 1);
+    part(1'000 + i + i % 3 / 2, 0, 2);
+    if (i % 50 == 0) read(R"({"template":"Restart","fields":{}})");
+    if (i % 70 == 0) {
+      read(
+          R"({"template":"Refresh","fields":{"Entries":[{"Action":0,"Type":"J","Number":1,"Level":1,"Price":1,"Size":1,"Id":""}]}})");
+    }
+    if (i % 30 == 0) {
+      constexpr record::EventKind kKinds[] = {record::EventKind::Gap, record::EventKind::Reset,
+                                              record::EventKind::DecodeError, record::EventKind::Dropped,
+                                              record::EventKind::Lost};
+      record::Builder builder(*program);
+      builder.write_event(sink, {}, {.kind = kKinds[i / 30 % 5], .word5 = 1, .word6 = 1}, 0);
+    }
   }
 
   InstrumentTable table = InstrumentTable::make({.capacity = 32, .generation = 1, .map_name = "test"}).value();
   BookSet books({.instruments = 32, .rows = 1'024});
-  record::BufferSink events(1, [](std::span<const record::Slot>) {});
+  std::uint64_t snapshots = 0;
+  record::BufferSink events(1, [&](std::span<const record::Slot> slots) {
+    snapshots += Event::from(slots[0]).kind() == Kind::SnapshotEnd ? 1 : 0;
+  });
   Publisher publisher(books, &events, nullptr);
   Translator translator(*map, *program, table, books, publisher, 1);
   const std::uint64_t before = attack::allocations();
@@ -104,6 +148,9 @@ TEST(Translator, allocates_nothing_after_the_start) {
   EXPECT_EQ(table.count(), 32U);
   EXPECT_GT(translator.counts().events, 2'000U);
   EXPECT_GT(translator.counts().refused, 0U);
+  EXPECT_GT(translator.counts().gaps, 100U);
+  EXPECT_GT(translator.counts().torn_snapshots, 100U);
+  EXPECT_GT(snapshots, 100U);
 }
 
 }  // namespace stopbit::market::allocation_test

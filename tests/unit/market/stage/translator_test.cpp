@@ -16,41 +16,63 @@
 /// From messages, written as JSON lines, to events and books.
 namespace stopbit::market::translator_test {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kTemplates = R"(<templates>
   <template name="Refresh" id="1">
-    <uInt32 name="MsgSeqNum" presence="optional"/>
+    <uInt32 name="MsgSeqNum" presence="optional"/><uInt64 name="SendingTime" presence="optional"/>
     <sequence name="Entries">
       <uInt32 name="Action" presence="optional"/><string name="Type"/><string name="Security" presence="optional"/>
+      <string name="Board" presence="optional"/>
       <uInt32 name="RptSeq" presence="optional"/><uInt32 name="Level" presence="optional"/>
       <decimal name="Price" presence="optional"/><int64 name="Size" presence="optional"/>
       <uInt32 name="Orders" presence="optional"/><string name="Id" presence="optional"/>
       <uInt32 name="Session" presence="optional"/>
+      <decimal name="LastPrice" presence="optional"/><int64 name="LastSize" presence="optional"/>
     </sequence>
+    <uInt32 name="Ends" presence="optional"/>
   </template>
   <template name="Snapshot" id="2">
-    <string name="Security"/><uInt32 name="RptSeq"/><uInt32 name="First" presence="optional"/>
-    <uInt32 name="Last" presence="optional"/>
+    <uInt32 name="MsgSeqNum" presence="optional"/><uInt64 name="SendingTime" presence="optional"/>
+    <string name="Security"/><string name="Board" presence="optional"/>
+    <uInt32 name="RptSeq"/><uInt32 name="First" presence="optional"/><uInt32 name="Last" presence="optional"/>
+    <uInt32 name="Session" presence="optional"/><uInt32 name="Refresh" presence="optional"/>
+    <uInt32 name="State" presence="optional"/>
     <sequence name="Entries">
       <string name="Type"/><uInt32 name="Level" presence="optional"/><decimal name="Price" presence="optional"/>
-      <int64 name="Size" presence="optional"/>
+      <int64 name="Size" presence="optional"/><string name="Id" presence="optional"/>
     </sequence>
   </template>
   <template name="Definition" id="3">
-    <string name="Security"/><string name="Group"/><string name="Name"/>
+    <string name="Security"/><string name="Board" presence="optional"/><string name="Group"/><string name="Name"/>
+    <uInt32 name="Complex" presence="optional"/>
     <sequence name="Feeds"><string name="Feed"/><uInt32 name="Depth"/></sequence>
     <decimal name="Tick"/><string name="Gone" presence="optional"/>
   </template>
   <template name="Status" id="4">
-    <string name="Security" presence="optional"/><string name="Group" presence="optional"/><uInt32 name="State"/>
+    <string name="Security" presence="optional"/><string name="Board" presence="optional"/>
+    <string name="Group" presence="optional"/><uInt32 name="Within" presence="optional"/>
+    <uInt32 name="State" presence="optional"/><uInt32 name="Event" presence="optional"/>
+    <sequence name="List" presence="optional">
+      <string name="Security"/><uInt32 name="OwnState" presence="optional"/>
+    </sequence>
   </template>
+  <template name="Boards" id="6">
+    <string name="Security"/>
+    <sequence name="List"><string name="Board"/></sequence>
+    <sequence name="Feeds"><string name="Feed"/><uInt32 name="Depth"/></sequence>
+  </template>
+  <template name="Restart" id="5"><uInt64 name="SendingTime" presence="optional"/></template>
 </templates>)";
 
 const std::string kMap = R"([feed]
 name = "test"
+time = "SendingTime"
+time_format = "ns"
 [sequence]
 entry = "RptSeq"
 [instrument]
@@ -76,6 +98,10 @@ entries = "Entries"
 number = "RptSeq"
 first = { First = { is = 1, absent = true } }
 last = { Last = { is = 1, absent = true } }
+session = "Session"
+[[message]]
+kind = "reset"
+templates = ["Restart"]
 [[message]]
 kind = "definition"
 templates = ["Definition"]
@@ -91,7 +117,7 @@ group = "Group"
 state = { field = "State", scale = "trading" }
 [[message]]
 kind = "other"
-templates = ["FastReset"]
+templates = ["FastReset", "Boards"]
 [[entry]]
 when = { Type = ["0", "1"] }
 role = "book"
@@ -113,12 +139,20 @@ statistics = { 4 = "open" }
 trading = { open = [17], halted = [2] }
 )";
 
+/// Texts of the map, and what is there instead.
+using Edits = std::vector<std::pair<std::string, std::string>>;
+/// The feed has no numbers of entries, but of messages.
+const Edits kByMessage = {{"entry = \"RptSeq\"", "message = \"MsgSeqNum\""}};
+
 class Line {
  public:
-  explicit Line(const std::string& by = "level", std::uint32_t instruments = 8)
+  static constexpr std::uint64_t kNow = 1'700'000'000'000'000'000;
+
+  explicit Line(const Edits& edits) : Line("level", 8, edits) {}
+  explicit Line(const std::string& by = "level", std::uint32_t instruments = 8, const Edits& edits = {})
       : program_(compile()),
         schema_(record::Schema::make(program_).value()),
-        map_(compile_map_text(by)),
+        map_(compile_map_text(by, edits)),
         table_(InstrumentTable::make({.capacity = instruments}).value()),
         books_({.instruments = instruments, .rows = 4'096, .orders = 64, .levels = 64, .listed = 64, .ladders = 4}),
         events_(1, TakeEvent{this}),
@@ -137,11 +171,24 @@ class Line {
   void refresh(const std::string& entries, std::uint32_t sequence = 1) {
     read(R"({"template":"Refresh","fields":{"Entries":[)" + entries + "]}}", sequence);
   }
-  void gap(std::uint64_t first) {
+  /// The same with a number of the message.
+  void message(int number, const std::string& entries) {
+    read(R"({"template":"Refresh","fields":{"MsgSeqNum":)" + std::to_string(number) + R"(,"Entries":[)" + entries +
+             "]}}",
+         static_cast<std::uint32_t>(number));
+  }
+  /// An event record of the channel.
+  void event(record::EventKind kind, std::uint64_t first = 0) {
     record::BufferSink sink(program_.max_record_slots, TakeRecord{this});
     record::Builder builder(program_);
-    builder.write_event(sink, {}, {.kind = record::EventKind::Gap, .word5 = first, .word6 = 1}, 0);
+    builder.write_event(sink, {}, {.kind = kind, .word5 = first, .word6 = 1}, 0);
   }
+  void gap(std::uint64_t first = 1) { event(record::EventKind::Gap, first); }
+  /// The records from here on lack their last slots.
+  void cut(std::size_t slots) { cut_ = slots; }
+  void last_of_packet(bool is_last) { is_last_of_packet_ = is_last; }
+  /// That of the records from here on.
+  void channel(std::uint16_t channel) { channel_ = channel; }
 
   /// What was written since the last call: kind and what matters of it.
   std::vector<std::string> take() {
@@ -173,6 +220,23 @@ class Line {
   const MarketCounts& counts() { return translator_.counts(); }
   InstrumentTable& table() { return table_; }
   BookSet& books() { return books_; }
+  /// Rows of a side as price*quantity, and whether they are all.
+  std::string side(std::uint32_t row, Side side) {
+    translator_.finish();
+    std::vector<Row> rows(64);
+    rows.resize(books_.rows(row, side, rows));
+    std::string text;
+    for (const Row& one : rows) {
+      if (one.is_known == 0) {
+        text += "? ";
+        continue;
+      }
+      append_price(one.price, text);
+      text += "*" + std::to_string(one.quantity) + " ";
+    }
+    return text + (books_.extent(row, side).is_whole ? "whole" : "part");
+  }
+  std::string bids(std::uint32_t row = 1) { return side(row, Side::Bid); }
   const std::vector<Event>& seen() const { return seen_; }
 
  private:
@@ -184,7 +248,12 @@ class Line {
     Line* self;
     void operator()(std::span<const record::Slot> slots) const {
       std::vector<record::Slot> copy(slots.begin(), slots.end());
-      copy[0].words[2] |= self->sequence_;
+      copy[0].words[1] = kNow;
+      copy[0].words[2] |= self->sequence_ | std::uint64_t{self->channel_} << 32;
+      copy[0].words[2] &= ~(std::uint64_t{record::kFlagLastOfPacket} << 56);
+      if (self->is_last_of_packet_) copy[0].words[2] |= std::uint64_t{record::kFlagLastOfPacket} << 56;
+      copy.resize(copy.size() - self->cut_);
+      copy[0].words[0] -= std::uint64_t{self->cut_} << 16;
       self->translator_.take(copy);
     }
   };
@@ -195,9 +264,13 @@ class Line {
     EXPECT_TRUE(program) << diagnostics.format();
     return program.value_or(Program());
   }
-  Map compile_map_text(const std::string& by) {
+  Map compile_map_text(const std::string& by, const Edits& edits) {
     Diagnostics diagnostics;
     std::string text = kMap;
+    for (const auto& [what, with] : edits) {
+      EXPECT_NE(text.find(what), std::string::npos) << what;
+      text.replace(text.find(what), what.size(), with);
+    }
     text.replace(text.find("BY"), 2, by);
     auto source = read_map("m.toml", text, diagnostics);
     auto map = source ? compile_map(std::move(*source), program_, diagnostics) : std::nullopt;
@@ -217,6 +290,9 @@ class Line {
   record::BufferSink<TakeRecord> records_;
   std::vector<Event> seen_;
   std::uint32_t sequence_ = 0;
+  std::uint16_t channel_ = 0;
+  std::size_t cut_ = 0;
+  bool is_last_of_packet_ = true;
 };
 
 std::string entry(const std::string& security, int number, const std::string& rest) {
@@ -226,6 +302,22 @@ std::string bid(const std::string& security, int number, int level, const std::s
   return entry(security, number,
                R"("Type":"0","Action":)" + std::to_string(action) + R"(,"Level":)" + std::to_string(level) +
                    R"(,"Price":)" + price + R"(,"Size":5)");
+}
+
+/// A message of a snapshot; `more` are further fields, and begin with a comma.
+std::string snapshot(const std::string& security, int number, const std::string& entries,
+                     const std::string& more = "") {
+  return R"({"template":"Snapshot","fields":{"Security":")" + security + R"(","RptSeq":)" + std::to_string(number) +
+         more + R"(,"Entries":[)" + entries + "]}}";
+}
+const std::string kFirst = R"(,"First":1,"Last":0)";
+const std::string kMiddle = R"(,"First":0,"Last":0)";
+const std::string kLast = R"(,"First":0,"Last":1)";
+std::string row(int level, const std::string& price, const std::string& type = "0") {
+  return R"({"Type":")" + type + R"(","Level":)" + std::to_string(level) + R"(,"Price":)" + price + R"(,"Size":1})";
+}
+std::string sent_at(std::uint64_t time) {
+  return R"(,"SendingTime":)" + std::to_string(time);
 }
 
 TEST(Translator, makes_events_of_entries_and_books_of_events) {
@@ -304,7 +396,7 @@ TEST(Translator, survives_orders_twice_and_deletes_of_nothing) {
   EXPECT_EQ(line.books().faults(Fault::Twice), 1U);
   line.refresh(order("A", 3, 2, "99"));
   line.refresh(order("A", 4, 2, "no number"));
-  EXPECT_EQ(line.counts().wide, 1U);
+  EXPECT_EQ(line.counts().wide, 0U) << "its hash is as good";
   EXPECT_EQ(line.best(1, Side::Bid).quantity, 5);
   EXPECT_EQ(line.books().faults(Fault::Twice), 1U);
 }
@@ -312,8 +404,7 @@ TEST(Translator, survives_orders_twice_and_deletes_of_nothing) {
 TEST(Translator, takes_snapshots_whole_and_only_newer_ones) {
   Line line;
   const auto part = [](int number, const std::string& more, const std::string& entries) {
-    return R"({"template":"Snapshot","fields":{"Security":"A","RptSeq":)" + std::to_string(number) + more +
-           R"(,"Entries":[)" + entries + "]}}";
+    return snapshot("A", number, entries, more);
   };
   line.refresh(bid("A", 10, 1, "10"));
   line.read(part(9, "", R"({"Type":"0","Level":1,"Price":9,"Size":1})"), 2);
@@ -367,6 +458,29 @@ TEST(Translator, reads_definitions_and_states_of_instruments_and_groups) {
   EXPECT_THAT(line.take(), ElementsAre("removed A ."));
 }
 
+TEST(Translator, takes_the_greatest_depth_of_a_list_without_types) {
+  Line line(Edits{{R"(type = "Feed", depth = "Depth", books = { D = "direct" })", R"(depth = "Depth")"}});
+  line.read(
+      R"({"template":"Definition","fields":{"Security":"A","Group":"G","Name":"N","Feeds":[{"Feed":"X","Depth":20},{"Feed":"Y","Depth":5}],"Tick":1}})");
+  EXPECT_EQ(line.table().row(1).depth[0], 20);
+}
+
+TEST(Translator, gives_the_depth_of_a_message_to_each_of_its_entries) {
+  // The list of depths comes after that of the entries.
+  Line line(Edits{{R"(key = ["Security"])", R"(key = ["Security", "Board"])"},
+                  {R"(templates = ["FastReset", "Boards"])", R"(templates = ["FastReset"]
+[[message]]
+kind = "definition"
+templates = ["Boards"]
+entries = "List"
+depth = { entries = "Feeds", type = "Feed", depth = "Depth", books = { D = "direct" } })"}});
+  line.read(
+      R"({"template":"Boards","fields":{"Security":"A","List":[{"Board":"X"},{"Board":"Y"}],"Feeds":[{"Feed":"D","Depth":7}]}})");
+  ASSERT_EQ(line.table().count(), 2U);
+  EXPECT_EQ(line.table().row(1).depth[0], 7);
+  EXPECT_EQ(line.table().row(2).depth[0], 7);
+}
+
 TEST(Translator, empties_books_as_the_exchange_says) {
   Line line;
   line.refresh(bid("A", 1, 1, "10") + "," + bid("B", 1, 1, "20"));
@@ -397,6 +511,506 @@ TEST(Translator, keeps_long_keys_apart) {
   EXPECT_NE(line.table().row(1).flags & kRowKeyCut, 0U);
   EXPECT_EQ(line.best(1, Side::Bid).price, 10'000'000'000);
   EXPECT_EQ(line.best(2, Side::Bid).price, 20'000'000'000);
+}
+
+// States.
+
+const Edits kComplexes = {
+    {"key = [\"Security\"]\n", "key = [\"Security\"]\nproduct = \"Group\"\ncomplex = \"Complex\"\n"},
+    {"group = \"Group\"\n",
+     "group = \"Group\"\nwithin = \"Within\"\nsimple = { Within = 1 }\n"
+     "statistics_reset = { Event = 4 }\n"}};
+std::string definition(const std::string& security, const std::string& more = "") {
+  return R"({"template":"Definition","fields":{"Security":")" + security +
+         R"(","Group":"G","Name":"N","Feeds":[],"Tick":1)" + more + "}}";
+}
+
+TEST(Translator, limits_a_state_of_a_group_to_instruments_of_the_complex) {
+  Line line(kComplexes);
+  line.read(definition("Future"));
+  line.read(definition("Spread", R"(,"Complex":5)"));
+  (void)line.take();
+  line.read(R"({"template":"Status","fields":{"Group":"G","Within":5,"State":17}})");
+  EXPECT_THAT(line.take(), ElementsAre("state Spread open ."));
+  line.read(R"({"template":"Status","fields":{"Group":"G","Within":1,"State":2}})");
+  EXPECT_THAT(line.take(), ElementsAre("state Future halted ."));
+  line.read(definition("Later"));
+  EXPECT_THAT(line.take(), ElementsAre("definition Later .")) << "the limit may be to others";
+}
+
+TEST(Translator, remembers_no_state_of_a_group_that_a_message_does_not_tell) {
+  Line line(kComplexes);
+  line.read(R"({"template":"Status","fields":{"Group":"G","State":17}})");
+  line.read(definition("A"));
+  EXPECT_THAT(line.take(), ElementsAre("state A open", "definition A ."));
+  line.read(R"({"template":"Status","fields":{"Group":"G","Event":4}})");
+  EXPECT_THAT(line.take(), ElementsAre("statistic A reset ."));
+  line.read(definition("B"));
+  EXPECT_THAT(line.take(), ElementsAre("state B open", "definition B ."));
+}
+
+TEST(Translator, compares_states_with_those_of_the_books) {
+  Line line(
+      Edits{{"group = \"Group\"\n", ""},
+            {"number = \"RptSeq\"\n", "number = \"RptSeq\"\nstate = { field = \"State\", scale = \"trading\" }\n"}});
+  line.refresh(bid("A", 1, 1, "10"));
+  line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
+  line.read(R"({"template":"Status","fields":{"State":2}})");
+  EXPECT_EQ(line.table().row(1).state, static_cast<std::uint8_t>(TradingState::Halted)) << "as are all of the channel";
+  line.read(snapshot("A", 5, row(1, "10"), R"(,"State":17)"), 2);
+  EXPECT_EQ(line.books().trading_state(1), TradingState::Open);
+  line.read(definition("A", R"(,"Gone":"Y")"));
+  EXPECT_EQ(line.table().row(1).state, static_cast<std::uint8_t>(TradingState::Ended));
+}
+
+// Ends of events.
+
+TEST(Translator, ends_an_event_whose_last_message_changes_nothing) {
+  Line line(Edits{{"name = \"test\"\n", "name = \"test\"\nevent = { Ends = { is = 1, absent = true } }\n"}});
+  const auto message = [](const std::string& entries, int ends) {
+    return R"({"template":"Refresh","fields":{"Entries":[)" + entries + R"(],"Ends":)" + std::to_string(ends) + "}}";
+  };
+  line.read(message(bid("A", 1, 1, "10"), 0), 1);
+  line.channel(1);
+  line.read(message(bid("B", 1, 1, "10"), 1), 1);  // another channel's event ends that one's only
+  line.channel(0);
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 10 x5", "new B bid @1 10 x5 ."));
+  line.read(message(bid("A", 1, 1, "10"), 1), 2);
+  EXPECT_THAT(line.take(), ElementsAre("other ."));
+  line.read(message(bid("A", 1, 1, "10"), 1), 3);
+  EXPECT_THAT(line.take(), IsEmpty()) << "no event is open";
+}
+
+TEST(Translator, ends_events_with_their_packets_if_the_map_says_so) {
+  Line line(Edits{{"name = \"test\"\n", "name = \"test\"\nevent = \"packet\"\n"}});
+  line.last_of_packet(false);
+  line.refresh(bid("A", 1, 1, "10"));
+  line.refresh(bid("A", 2, 1, "11"));
+  line.last_of_packet(true);
+  line.refresh(bid("A", 2, 1, "11"));  // a repetition
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 10 x5", "new A bid @1 11 x5 ."));
+}
+
+// Losses.
+
+TEST(Translator, loses_what_comes_after_a_read_error) {
+  Line line(kByMessage);
+  line.message(1, R"({"Security":"A","Type":"J"})");
+  line.message(2, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1})");
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.cut(2);
+  const std::string other = R"({"Security":"B","Type":"4"})";
+  line.message(3, other + "," + other + "," + other + R"(,{"Security":"A","Type":"J"})");
+  EXPECT_EQ(line.counts().unreadable, 1U);
+  EXPECT_EQ(line.bids(), "part");
+  (void)line.take();
+  line.read(snapshot("A", 4, row(1, "9") + "," + row(2, "8") + "," + row(3, "7") + "," + row(4, "6")), 4);
+  EXPECT_EQ(line.bids(), "part");
+  EXPECT_THAT(line.take(), Not(Contains(HasSubstr("snapshot_end"))));
+}
+
+TEST(Translator, takes_lost_records_for_a_loss_of_each_channel) {
+  for (const auto kind : {record::EventKind::Lost, record::EventKind::LayoutChanged}) {
+    Line line(kByMessage);
+    line.message(1, R"({"Security":"A","Type":"J"})");
+    line.channel(1);
+    line.message(1, R"({"Security":"B","Type":"J"})");
+    EXPECT_EQ(line.bids(1) + " " + line.bids(2), "whole whole");
+    line.event(kind);
+    EXPECT_EQ(line.bids(1) + " " + line.bids(2), "part part");
+  }
+}
+
+TEST(Translator, tells_losses_of_each_kind) {
+  for (const auto kind : {record::EventKind::Gap, record::EventKind::DecodeError, record::EventKind::Dropped}) {
+    Line by_message(kByMessage);
+    by_message.message(1, R"({"Security":"A","Type":"J"})");
+    by_message.event(kind, 2);
+    EXPECT_THAT(by_message.take(), ElementsAre("clear A exchange .", "stale gap ."));
+    EXPECT_EQ(by_message.bids(), "part");
+    Line by_entry;
+    by_entry.refresh(R"({"Security":"A","Type":"J","RptSeq":1})");
+    by_entry.event(kind, 2);
+    EXPECT_THAT(by_entry.take(), ElementsAre("clear A exchange .", "suspect gap ."));
+    EXPECT_EQ(by_entry.bids(), "whole");
+  }
+}
+
+TEST(Translator, empties_all_books_once_a_message) {
+  Line line;
+  line.refresh(bid("A", 1, 1, "10"));
+  (void)line.take();
+  line.refresh(R"({"Type":"J"},)" + bid("A", 1, 1, "11") + R"(,{"Type":"J"},)" + bid("A", 1, 1, "12") +
+               R"(,{"Type":"J"},)" + bid("A", 1, 1, "13"));
+  EXPECT_THAT(line.take(), ElementsAre("clear exchange", "new A bid @1 11 x5", "stale contradiction ."));
+  EXPECT_EQ(line.counts().voided, 3U);
+  EXPECT_EQ(line.bids(), "part");
+  line.refresh(R"({"Type":"J"})");
+  EXPECT_EQ(line.bids(), "whole");
+}
+
+TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
+  Line line("order");
+  const auto order = [](int number, int action, const std::string& more) {
+    return entry("A", number, R"("Type":"0","Id":"no number","Action":)" + std::to_string(action) + more);
+  };
+  line.refresh(order(1, 0, R"(,"Price":10,"Size":5)"));
+  line.refresh(order(2, 1, R"(,"Size":3)"));
+  EXPECT_EQ(line.books().faults(Fault::Wide), 0U);
+  EXPECT_EQ(line.best(1, Side::Bid).quantity, 3);
+}
+
+TEST(Translator, shows_readers_the_channel_whose_losses_concern_an_instrument) {
+  Line line;
+  line.channel(3);
+  line.read(definition("A"));
+  EXPECT_EQ(line.table().row(1).channel, 3);
+  line.channel(1);
+  line.refresh(bid("A", 1, 1, "10"));
+  EXPECT_EQ(line.table().row(1).channel, 1);
+}
+
+TEST(Translator, counts_each_instrument_that_a_fault_makes_stale) {
+  Line line;
+  line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
+  line.refresh(bid("A", 1, 1, "11") + "," + entry("A", 2, R"("Type":"1","Action":0,"Level":1,"Price":10,"Size":1)"));
+  EXPECT_EQ(line.books().faults(Fault::Crossed), 1U);
+  EXPECT_EQ(line.counts().stale, 1U);
+}
+
+// What a map may say.
+
+TEST(Translator, takes_each_snapshot_whole_where_there_are_no_increments) {
+  Line line(Edits{{"kind = \"snapshot\"\n", "kind = \"snapshot\"\nreplaces = true\n"}});
+  line.read(snapshot("A", 5, row(1, "10")));
+  line.read(snapshot("A", 5, row(1, "11")), 2);
+  line.read(snapshot("A", 4, row(1, "12")), 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+}
+
+TEST(Translator, refreshes_books_in_step_only_if_the_snapshot_says_so) {
+  Edits edits = kByMessage;
+  edits.push_back({"kind = \"snapshot\"\n", "kind = \"snapshot\"\nrefresh = { Refresh = 1 }\n"});
+  Line line(edits);
+  line.read(snapshot("A", 5, row(1, "10")));
+  line.read(snapshot("A", 6, row(1, "11"), R"(,"Refresh":0)"), 2);
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.read(snapshot("A", 7, row(1, "12"), R"(,"Refresh":1)"), 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+  line.message(6, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":13,"Size":1})");
+  EXPECT_EQ(line.bids(), "12*1 whole");
+}
+
+TEST(Translator, begins_anew_at_number_one_if_the_map_says_so) {
+  Line line(Edits{{"entry = \"RptSeq\"\n", "entry = \"RptSeq\"\nrestarts_at_one = true\n"}});
+  line.refresh(bid("A", 500, 1, "10"));
+  line.refresh(bid("A", 1, 1, "11") + "," + bid("A", 2, 2, "10.5"));
+  EXPECT_THAT(line.take(),
+              ElementsAre("new A bid @1 10 x5 .", "clear A reset", "new A bid @1 11 x5", "new A bid @2 10.5 x5 ."));
+  EXPECT_EQ(line.bids(), "11*5 10.5*5 whole");
+}
+
+TEST(Translator, makes_a_trade_and_what_it_leaves_of_one_entry) {
+  Line line(
+      "order", 8,
+      Edits{{"role = \"trade\"\nid = \"Id\"\n",
+             "role = \"trade\"\nside = \"sell\"\nprice = \"LastPrice\"\nquantity = \"LastSize\"\nid = \"Orders\"\n"
+             "also_book = \"bid\"\n"}});
+  const auto order = [](int number, const std::string& more) { return entry("A", number, R"("Id":"7",)" + more); };
+  line.refresh(order(1, R"("Type":"0","Action":0,"Price":10,"Size":5)"));
+  line.refresh(order(2, R"("Type":"2","Action":1,"Price":10,"Size":3,"LastPrice":10,"LastSize":2,"Orders":99)"));
+  line.refresh(order(3, R"("Type":"2","Action":2,"Price":10,"LastPrice":10,"LastSize":3,"Orders":100)"));
+  EXPECT_THAT(line.take(), ElementsAre("new A bid 10 x5 .", "trade A ask 10 x2", "change A bid 10 x3 .",
+                                       "trade A ask 10 x3", "delete A bid 10 ."));
+}
+
+TEST(Translator, takes_states_of_the_exceptions_in_a_list) {
+  Line line(Edits{{"group = \"Group\"\nstate = { field = \"State\", scale = \"trading\" }\n",
+                   "group = \"Group\"\nentries = \"List\"\nstate = { field = \"State\", scale = \"trading\" }\n"
+                   "entry_state = { field = \"OwnState\", scale = \"trading\" }\n"}});
+  line.read(definition("A"));
+  line.read(definition("B"));
+  (void)line.take();
+  line.read(R"({"template":"Status","fields":{"Group":"G","State":17,"List":[{"Security":"B","OwnState":2}]}})");
+  EXPECT_THAT(line.take(), ElementsAre("state B open", "state A open", "state B halted ."));
+}
+
+// Which entries and which snapshots an instrument takes.
+
+TEST(Translator, applies_no_message_that_a_snapshot_has) {
+  Line line(kByMessage);
+  line.read(snapshot("A", 100, row(1, "10") + "," + row(2, "9")));
+  line.message(99, R"({"Security":"A","Type":"0","Action":2,"Level":1})");
+  line.message(100, R"({"Security":"A","Type":"0","Action":2,"Level":1})");
+  EXPECT_EQ(line.bids(), "10*1 9*1 whole");
+  EXPECT_EQ(line.counts().repeats, 2U);
+  line.message(101,
+               R"({"Security":"A","Type":"0","Action":2,"Level":1},{"Security":"A","Type":"0","Action":2,"Level":1})");
+  EXPECT_EQ(line.bids(), "whole");
+  line.message(103, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":7,"Size":1})");
+  line.message(102, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":8,"Size":1})");  // too late
+  EXPECT_EQ(line.bids(), "7*1 whole");
+  EXPECT_EQ(line.counts().repeats, 3U);
+}
+
+TEST(Translator, takes_snapshots_in_parts_without_a_mark_of_the_first) {
+  Line line(Edits{{"first = { First = { is = 1, absent = true } }\n", ""}});
+  line.read(snapshot("A", 7, row(1, "10"), R"(,"Last":0)"), 1);
+  line.read(snapshot("A", 7, row(2, "9"), R"(,"Last":0)"), 2);
+  line.read(snapshot("A", 7, row(3, "8"), R"(,"Last":1)"), 2);  // in the same packet
+  EXPECT_EQ(line.bids(), "10*1 9*1 8*1 whole");
+  EXPECT_EQ(line.counts().torn_snapshots, 0U);
+  // A part that does not follow is of the next picture.
+  line.read(snapshot("A", 8, row(1, "20"), R"(,"Last":0)"), 3);
+  line.read(snapshot("A", 9, row(1, "30"), R"(,"Last":1)"), 4);
+  EXPECT_EQ(line.bids(), "30*1 whole");
+  EXPECT_EQ(line.counts().torn_snapshots, 1U);
+}
+
+TEST(Translator, takes_no_rest_of_a_snapshot_without_a_mark_of_the_first) {
+  const Edits edits = {{"first = { First = { is = 1, absent = true } }\n", ""}};
+  const std::string more = R"(,"Last":0)";
+  const std::string last = R"(,"Last":1)";
+  // We join after the first part.
+  Line joins(edits);
+  joins.read(snapshot("A", 7, row(2, "9"), more), 5);
+  joins.read(snapshot("A", 7, row(3, "8"), last), 6);
+  EXPECT_EQ(joins.table().count(), 1U);
+  EXPECT_EQ(joins.bids(), "part");
+  joins.read(snapshot("B", 3, row(1, "20")), 7);
+  EXPECT_EQ(joins.bids(2), "20*1 whole");
+  // A packet with parts is missing.
+  joins.read(snapshot("A", 8, row(3, "8"), last), 9);
+  EXPECT_EQ(joins.bids(), "part");
+  // An increment ends it; what follows is not another one.
+  Line ends(edits);
+  ends.read(snapshot("A", 7, row(1, "10"), more), 1);
+  ends.refresh(bid("A", 8, 1, "11"), 1);
+  ends.read(snapshot("A", 7, row(2, "9"), last), 2);
+  EXPECT_EQ(ends.bids(), "11*5 part");
+  // Its parts have other packets between them.
+  Line apart(edits);
+  apart.read(snapshot("A", 7, row(1, "10"), more), 1);
+  apart.refresh(bid("B", 1, 1, "20"), 2);
+  apart.read(snapshot("A", 7, row(2, "9"), last), 3);
+  EXPECT_EQ(apart.bids(), "part");
+  apart.read(snapshot("A", 7, row(1, "10"), last), 4);
+  EXPECT_EQ(apart.bids(), "10*1 whole");
+  // It was old when it began.
+  Line old(edits);
+  old.read(snapshot("A", 7, row(1, "10"), last), 1);
+  old.read(snapshot("A", 7, row(1, "10"), more), 2);
+  old.refresh(bid("A", 9, 1, "11"), 2);
+  old.read(snapshot("A", 7, row(2, "9"), last), 3);
+  EXPECT_EQ(old.bids(), "11*5 part");
+  EXPECT_EQ(old.counts().old_snapshots, 1U);
+}
+
+TEST(Translator, does_not_know_the_book_of_a_session_of_which_entries_are_missing) {
+  const auto entry_of = [](int number, int session) {
+    return R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1,"RptSeq":)" + std::to_string(number) +
+           R"(,"Session":)" + std::to_string(session) + "}";
+  };
+  Line line;
+  line.refresh(entry_of(100, 5));
+  line.refresh(entry_of(151, 6));
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 10 x1 .", "stale A gap", "new A bid @1 10 x1 ."));
+  EXPECT_EQ(line.bids(), "10*1 part");
+  line.refresh(entry_of(152, 7));
+  EXPECT_THAT(line.take(), ElementsAre("clear A session", "new A bid @1 10 x1 ."));
+  // The same where the loss is one of messages.
+  Line by_message(kByMessage);
+  by_message.message(1, entry_of(1, 5));
+  by_message.gap(2);
+  by_message.message(4, entry_of(2, 6));
+  EXPECT_EQ(by_message.bids(), "10*1 part");
+}
+
+TEST(Translator, changes_no_session_by_a_snapshot_that_it_does_not_take) {
+  Line line;
+  line.refresh(R"({"Security":"A","Type":"J","RptSeq":1,"Session":5})");
+  line.refresh(R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1,"RptSeq":2,"Session":5})");
+  line.read(snapshot("A", 2, "", kMiddle + R"(,"Session":6)"), 2);  // never begun
+  line.read(snapshot("A", 1, "", R"(,"Session":4)"), 3);            // old
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.read(snapshot("A", 3, row(1, "11"), kFirst + R"(,"Session":6)"), 4);
+  line.read(snapshot("A", 3, row(2, "9"), kLast + R"(,"Session":6)"), 6);  // torn
+  EXPECT_EQ(line.bids(), "part");
+  line.refresh(R"({"Security":"A","Type":"4","RptSeq":3,"Session":6})");
+  EXPECT_EQ(line.bids(), "part");
+}
+
+TEST(Translator, resets_the_instruments_of_one_channel) {
+  Line line;
+  line.refresh(bid("A", 5, 1, "10"));
+  line.channel(1);
+  line.refresh(bid("B", 5, 1, "20"));
+  line.event(record::EventKind::Reset);
+  line.channel(0);
+  line.refresh(bid("A", 7, 1, "11"));  // 6 is missing
+  line.channel(1);
+  line.refresh(bid("B", 1, 1, "21"));
+  EXPECT_EQ(line.counts().gaps, 2U) << "the reset, and the gap of A";
+  EXPECT_EQ(line.best(1, Side::Bid).price, 11'000'000'000);
+  EXPECT_EQ(line.best(2, Side::Bid).price, 21'000'000'000);
+  // On a channel of snapshots a reset is the end of a cycle.
+  line.channel(2);
+  line.read(snapshot("A", 9, row(1, "12")), 2);
+  line.event(record::EventKind::Reset);
+  line.read(R"({"template":"Restart","fields":{}})", 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+}
+
+TEST(Translator, loses_instruments_that_only_snapshots_have_shown) {
+  Line line(kByMessage);
+  line.channel(1);
+  line.read(snapshot("A", 100, row(1, "10")));
+  line.channel(0);
+  line.message(101, R"({"Security":"B","Type":"0","Action":0,"Level":1,"Price":7,"Size":1})");
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.gap(102);
+  EXPECT_EQ(line.bids(), "part") << "what is missing may be of A";
+  (void)line.take();
+  line.gap(105);
+  EXPECT_THAT(line.take(), ElementsAre("stale gap .")) << "it is told once";
+}
+
+TEST(Translator, expects_the_first_number_after_all_books_were_emptied) {
+  Line line;
+  line.refresh(bid("A", 500, 1, "10"));
+  line.refresh(R"({"Type":"J"})");
+  line.refresh(bid("A", 3, 1, "11"));
+  EXPECT_EQ(line.bids(), "11*5 part") << "1 and 2 are missing";
+  EXPECT_EQ(line.counts().gaps, 1U);
+}
+
+TEST(Translator, expects_the_first_number_after_a_snapshot_of_nothing) {
+  Line line;
+  line.read(snapshot("A", 0, ""));
+  EXPECT_EQ(line.bids(), "whole");
+  line.refresh(bid("A", 2, 1, "10"), 2);
+  EXPECT_EQ(line.bids(), "10*5 part");
+  Line in_order;
+  in_order.read(snapshot("A", 0, ""));
+  in_order.refresh(bid("A", 1, 1, "10"), 2);
+  EXPECT_EQ(in_order.bids(), "10*5 whole");
+}
+
+TEST(Translator, refuses_snapshots_that_were_sent_before_a_reset) {
+  for (const bool is_known_before : {true, false}) {
+    Line line;
+    if (is_known_before) line.refresh(bid("A", 499, 1, "10"));
+    line.read(R"({"template":"Refresh","fields":{"SendingTime":)" + std::to_string(Line::kNow) +
+              R"(,"Entries":[{"Type":"J"}]}})");
+    line.channel(1);
+    line.read(snapshot("A", 500, row(1, "9"), sent_at(Line::kNow - 1)), 2);
+    EXPECT_EQ(line.counts().old_snapshots, 1U);
+    line.channel(0);
+    line.refresh(bid("A", 1, 1, "10"), 3);
+    EXPECT_EQ(line.best(1, Side::Bid).price, 10'000'000'000);
+    line.channel(1);
+    line.read(snapshot("A", 20, row(1, "11"), sent_at(Line::kNow + 1)), 4);
+    EXPECT_EQ(line.bids(), "11*1 whole");
+  }
+}
+
+TEST(Translator, takes_snapshots_with_small_numbers_after_a_reset) {
+  Line line(kByMessage);
+  line.message(1'433'909, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":10,"Size":1})");
+  line.read(R"({"template":"Restart","fields":{}})", 2);
+  line.channel(1);
+  line.read(snapshot("A", 3, row(1, "11")), 1);
+  EXPECT_EQ(line.bids(), "11*1 whole");
+}
+
+TEST(Translator, keeps_increments_out_of_a_snapshot_that_is_not_complete) {
+  const auto begun = [](Line& line) {
+    line.refresh(bid("A", 99, 1, "8"), 1);
+    line.channel(1);
+    line.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+    line.channel(0);
+  };
+  // What the snapshot has is in it.
+  Line inside;
+  begun(inside);
+  inside.refresh(bid("A", 100, 1, "9"), 2);
+  inside.channel(1);
+  inside.read(snapshot("A", 100, row(2, "9"), kLast), 2);
+  EXPECT_EQ(inside.bids(), "10*1 9*1 whole");
+  inside.channel(0);
+  inside.refresh(bid("A", 101, 1, "11"), 3);
+  EXPECT_EQ(inside.bids(), "11*5 10*1 part");
+  EXPECT_EQ(inside.counts().gaps, 0U);
+  // What is newer than the snapshot ends it.
+  Line newer;
+  begun(newer);
+  newer.refresh(bid("A", 100, 1, "9") + "," + bid("A", 101, 1, "11"), 2);
+  newer.channel(1);
+  newer.read(snapshot("A", 100, row(2, "9"), kLast), 2);
+  EXPECT_EQ(newer.counts().torn_snapshots, 1U);
+  EXPECT_EQ(newer.bids(), "11*5 part");
+  newer.channel(0);
+  newer.refresh(bid("A", 102, 1, "12"), 3);
+  EXPECT_EQ(newer.counts().gaps, 1U) << "100 was dropped, and is missing";
+  EXPECT_EQ(newer.bids(), "12*5 part");
+}
+
+TEST(Translator, ends_a_snapshot_at_an_entry_without_a_number) {
+  Line line(Edits{{"entry = \"RptSeq\"", "message = \"MsgSeqNum\"\nentry = \"RptSeq\""}});
+  line.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+  line.message(50, R"({"Security":"A","Type":"0","Action":0,"Level":1,"Price":11,"Size":1})");
+  line.read(snapshot("A", 100, row(2, "9"), kLast), 2);
+  EXPECT_EQ(line.counts().torn_snapshots, 1U);
+  EXPECT_EQ(line.counts().repeats, 0U) << "the number of a message is another one than that of the snapshot";
+  EXPECT_EQ(line.bids(), "11*1 part");
+}
+
+TEST(Translator, ends_a_snapshot_where_the_numbers_begin_again) {
+  Line line(Edits{{"entry = \"RptSeq\"\n", "entry = \"RptSeq\"\nrestarts_at_one = true\n"}});
+  line.refresh(bid("A", 90, 1, "10"));
+  line.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+  line.refresh(bid("A", 1, 1, "11"));
+  EXPECT_EQ(line.bids(), "11*5 whole");
+}
+
+TEST(Translator, ends_a_snapshot_at_a_loss_and_at_a_fault) {
+  Line lost(kByMessage);
+  lost.message(1, R"({"Security":"A","Type":"4"})");
+  lost.read(snapshot("A", 100, row(1, "10"), kFirst), 2);
+  lost.gap(2);
+  lost.read(snapshot("A", 100, row(2, "9"), kLast), 3);
+  EXPECT_EQ(lost.bids(), "part");
+  EXPECT_THAT(lost.take(), Not(Contains(HasSubstr("snapshot_end"))));
+  Line faulty;
+  faulty.read(snapshot("A", 100, row(1, "10"), kFirst), 1);
+  faulty.read(snapshot("A", 100, row(2, "11"), kLast), 2);  // a lower row with a better price
+  EXPECT_EQ(faulty.bids(), "part");
+  EXPECT_THAT(faulty.take(), Not(Contains(HasSubstr("snapshot_end"))));
+}
+
+TEST(Translator, does_not_take_a_part_of_a_key_for_all_instruments) {
+  Line line(Edits{{R"(key = ["Security"])", R"(key = ["Security", "Board"])"}, {"group = \"Group\"\n", ""}});
+  line.refresh(R"({"Security":"A","Board":"X","Type":"0","Action":0,"Level":1,"Price":10,"Size":5,"RptSeq":1})");
+  (void)line.take();
+  line.refresh(R"({"Security":"A","Type":"J"})");
+  line.read(R"({"template":"Status","fields":{"Security":"A","State":17}})");
+  EXPECT_EQ(line.counts().nameless, 2U);
+  EXPECT_THAT(line.take(), ElementsAre("other ."));
+  EXPECT_EQ(line.bids(), "10*5 part");
+  line.read(R"({"template":"Status","fields":{"State":17}})");
+  EXPECT_THAT(line.take(), ElementsAre("state open ."));
+}
+
+TEST(Translator, refuses_entries_of_an_instrument_from_another_channel) {
+  Line line;
+  line.refresh(bid("A", 5'000, 1, "10"));
+  line.channel(1);
+  line.refresh(bid("A", 1'000, 1, "11") + "," + bid("A", 9'000, 1, "12"));
+  line.channel(0);
+  line.refresh(bid("A", 5'001, 1, "10.5"));
+  EXPECT_EQ(line.counts().strayed, 2U);
+  EXPECT_EQ(line.counts().repeats + line.counts().gaps, 0U);
+  EXPECT_EQ(line.bids(), "10.5*5 part");
 }
 
 }  // namespace stopbit::market::translator_test

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -274,6 +275,35 @@ TEST(Publisher, gives_readers_its_books_from_any_clear_or_snapshot_on) {
   std::printf("%llu comparisons; crossed %llu, room %llu\n", static_cast<unsigned long long>(comparisons),
               static_cast<unsigned long long>(faults[static_cast<std::size_t>(Fault::Crossed)]),
               static_cast<unsigned long long>(faults[static_cast<std::size_t>(Fault::Room)]));
+}
+
+TEST(Publisher, spends_no_time_on_instruments_that_an_event_does_not_concern) {
+  constexpr std::uint32_t kMany = 20'000;
+  BookSet books({.instruments = kMany, .rows = kMany * 16});
+  Result<state::Table> table = state::Table::create_private({.rows = kMany, .levels = 0, .generation = 1});
+  ASSERT_TRUE(table);
+  Publisher publisher(books, nullptr, &table.value());
+  for (std::uint32_t row = 1; row <= kMany; ++row) {
+    ASSERT_EQ(books.define(row, {{BookKind::Level, 5, 0}, {}, kChannel}), Fault::None);
+    for (const Side side : {Side::Bid, Side::Ask}) {
+      (void)publisher.take(Event::of({.channel = kChannel,
+                                      .instrument = row,
+                                      .kind = Kind::New,
+                                      .side = side,
+                                      .level = 1,
+                                      .price = side == Side::Bid ? 2 : 1,
+                                      .quantity = 1}));
+    }
+  }
+  // Entries without a key, and ends of another channel's events while all books of this one are crossed. If each cost
+  // time for each instrument, that would be 800 million steps.
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint32_t i = 0; i < kMany; ++i) {
+    (void)publisher.take(Event::of({.channel = kChannel, .kind = Kind::Other}));
+    (void)publisher.take(
+        Event::of({.channel = kChannel + 1, .flags = kFlagLastOfEvent, .instrument = 1, .kind = Kind::Other}));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 }  // namespace stopbit::market::publisher_test

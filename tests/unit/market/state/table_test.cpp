@@ -131,6 +131,8 @@ TEST(Table, takes_the_exchanges_figures_before_its_own) {
   };
   trade(5 * kUnit, 10);
   EXPECT_EQ(day_of(reader.value(), 1).volume, 10);
+  market.take({.flags = record::kFlagSnapshot, .instrument = 1, .kind = Kind::Trade, .price = kUnit, .quantity = 10});
+  EXPECT_EQ(day_of(reader.value(), 1).volume, 10) << "a snapshot says it again";
   statistic(Statistic::Volume, kNoPrice, 500);
   trade(6 * kUnit, 10);
   EXPECT_EQ(day_of(reader.value(), 1).volume, 500) << "the exchange says what it is";
