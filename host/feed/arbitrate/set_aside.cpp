@@ -178,9 +178,9 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   // Both lines have brought other bytes than the run's, or one has brought neighbours; copies that differ come apart.
   const bool is_more = stranger.lines == 3 || stranger.successions != 0;
   if (stranger.is_confirmed && is_more && match_of(strangers_.first(stranger)) == Match::Other) return false;
-  if (stranger.fit != Fit::Behind || stranger.last_t_ns > alive_t_ns_) return false;
+  if (stranger.fit != Fit::Behind || stranger.last_t_ns >= alive_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
-  if (stranger.fills_holes && stranger.last_t_ns < alive_t_ns_ && !fills_hole(packet)) return true;
+  if (stranger.fills_holes && !fills_hole(packet)) return true;
   return since(packet.t_ns, alive_t_ns_) > kLateWindows * options_.window_ns;
 }
 

@@ -45,7 +45,7 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
   const bool is_leap = stranger.fit == Fit::Ahead && stranger.packets < options_.window_packets;
-  const std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  const std::uint64_t shown_ns = stranger.begin_t_ns + (is_leap ? options_.window_ns : 0);
   const std::uint64_t at = std::max(silent_enough_at(stranger), shown_ns);
   return stranger.is_confirmed ? at : std::max(at, stranger.begin_t_ns + options_.switch_silence_ns);
 }
@@ -159,14 +159,13 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
 }
 
 /// Of two old runs that may go on at `begin`. A stranger's are short; numbers go on after their place, not below it;
-/// and near it the later one counts, because what came before has been left for it.
+/// and of places that are near each other the later one counts, because what came before has been left for it.
 bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept {
   if (left.is_long() != right.is_long()) return left.is_long();
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
   if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
-  const std::uint64_t near = magnitude(leap());
-  if (magnitude(from_left) <= near && magnitude(from_right) <= near) return left.left_t_ns > right.left_t_ns;
+  if (magnitude(from_left - from_right) <= magnitude(leap())) return left.left_t_ns > right.left_t_ns;
   return magnitude(from_left) < magnitude(from_right);
 }
 

@@ -94,6 +94,21 @@ TEST(Return, is_not_to_where_a_leap_began_with_a_reset_whose_first_numbers_had_n
   EXPECT_EQ(told.substr(0, told.find(" 36")), "reset(35) gap(1+34) 35");
 }
 
+TEST(Return, is_to_the_later_of_two_places_that_are_near_each_other) {
+  Bench bench(fast_options());
+  const auto offer_run = [&](std::uint64_t sender, std::uint64_t first, std::uint64_t last) {
+    offer_all(bench, A, first, last, {.source = static_cast<std::uint32_t>(sender), .sender = sender});
+    bench.tick(2 * kSilence);
+  };
+  offer_run(1, 1, 60);
+  offer_run(2, 1, 10);
+  offer_run(1, 1, 58);  // it has begun anew
+  offer_run(77, 5'000, 5'001);
+  bench.story.take();
+  offer(bench, A, {140, 141}, {.sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(140) gap(59+81) 140 141");
+}
+
 TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   Bench bench(fast_options());
   offer(bench, A, {100});
@@ -103,6 +118,20 @@ TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   EXPECT_EQ(offer(bench, A, {200, 201}), "");
   EXPECT_EQ(bench.tick(kWindow * 3 / 4), "");
   EXPECT_EQ(bench.tick(kWindow), "gap(101+99) 200 201");
+}
+
+TEST(Leap, to_the_nearer_one_that_came_first_when_many_are_read_at_once) {
+  Options options = fast_options();
+  options.switch_silence_ns = 10'000'000;
+  Bench bench(options);
+  offer(bench, A, {100});
+  bench.is_read_in_order = false;
+  bench.now_ns += 2'000'000;
+  offer(bench, A, {200, 201});
+  bench.now_ns += 2'000'000;
+  offer_all(bench, A, 300, 320);
+  const std::string told = bench.tick(2'000'000);
+  EXPECT_EQ(told.substr(0, told.find(" 300")), "gap(101+99) 200 201 gap(202+98)");
 }
 
 TEST(Leap, keeps_what_came_last_among_many_wild_numbers_of_both_lines) {
@@ -145,6 +174,18 @@ TEST(Leap, goes_not_on_to_second_copies_that_the_run_has_outlived) {
   bench.tick(kWindow);
   EXPECT_EQ(offer(bench, A, {201, 32'800}).substr(0, 3), "201");
   EXPECT_EQ(bench.tick(2 * kSilence), "gap(202+32598) 32800");
+}
+
+TEST(Reset, begins_with_what_came_at_the_time_of_the_last_packet_of_the_run) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 100, 300);
+  offer(bench, A, {1});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {2, 3});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(1) 1 2 3");
 }
 
 TEST(Reset, is_not_made_of_numbers_that_come_just_after_they_were_given_up) {
