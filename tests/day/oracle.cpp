@@ -127,6 +127,9 @@ void Oracle::handed_out(const HandOut& hand_out) {
   }
   if (copy.body == Body::Oversized) found->has_oversized_copy = true;
   found->fate[copy.line] = Fate::HandedOut;
+  if (hand_out.high_ns - hand_out.low_ns > plan.options.window_ns) {
+    found->timeless = static_cast<std::uint8_t>(found->timeless | 1U << copy.line);
+  }
   const std::size_t chunk = copy.chunk - 1U;
   if (found->order[chunk] == ~0U && channel.running && channel.run != copy.run) {
     found->is_aside = true;
@@ -376,6 +379,7 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   }
   channel.number = identity.number + 1;
   if (run != kStranger) channel.true_next = channel.number;
+  if (run != kStranger) channel.passed = 0;
   if (identity.announces != 0 && run != kStranger) channel.announced[run] = true;
   if (run == kStranger) {
     take_by_wire(index, sequence);
@@ -391,17 +395,19 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   // The line did not show that its cycle began: its packets look like the next ones of the cycle before.
   const bool is_hidden = first != nullptr && first->fate[static_cast<std::size_t>(packet.line)] != Fate::HandedOut;
   if (channel.is_fused && is_hidden) number->fused_in = channel.switches;
+  const bool is_behind = is_of_cycle_before(index, *number, 1U << static_cast<unsigned>(packet.line));
   const bool was_corrected =
       number->told == Number::Told::Lost &&
       (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
        (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign);
-  if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted) {
+  if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
     fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
   }
   if (number->told == Number::Told::Lost && !was_corrected) {
     fail(index, fmt::format("{} of run {} is delivered after it was lost ({})", identity.number, run,
                             to_text(number->reason)));
   }
+  number->delivered_in = channel.switches;
   if (++number->chunks_told == number->chunks || is_last_chunk) number->told = Number::Told::Delivered;
   return true;
 }
@@ -424,6 +430,7 @@ void Oracle::run(std::size_t index, const arbitrate::NewRun& run) {
   channel.running = true;
   channel.leapt = 0;
   channel.left_out = 0;
+  channel.passed = 0;
   channel.is_fused = false;
   channel.was_stranger = channel.run == kStranger;
   ++channel.switches;
@@ -454,6 +461,7 @@ void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, const Blame& blam
   if (gap.reason != GapReason::Room) channel.leapt = gap.reason == GapReason::Leap ? gap.count : 0;
   if (channel.leapt != 0) channel.has_leapt = true;
   channel.left_out += gap.count;
+  channel.passed += gap.count;
   channel.may_retry = false;
   move_cursor(channel, gap.first + gap.count, gap.count);
   if (!channel.run) {
@@ -506,6 +514,14 @@ void Oracle::forget_fused(const Channel& channel, Number& number) const {
   number.fused_in = 0;
 }
 
+/// Whether the number was told in a cycle before, and came on one of the lines at a time that is not known. A line that
+/// is read late may be one cycle behind the other, and nothing but the time shows it.
+bool Oracle::is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const {
+  const ChannelPlan& plan = day_.channels[index];
+  return plan.mode == Mode::Carousel && plan.lines == 2 && number.delivered_in != channels_[index].switches &&
+         (number.timeless & lines) != 0;
+}
+
 /// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.
 void Oracle::settle_passed(std::size_t index) {
   Channel& channel = channels_[index];
@@ -530,10 +546,15 @@ void Oracle::settle_leapt(std::size_t index, const Gap& gap) {
   }
 }
 
-/// The true run goes on here: from here on each number is told once more.
+/// The true run goes on here: from here on each number is told once more. So is what was delivered, if strangers have
+/// led the channel round all numbers meanwhile: these are the same, and other ones for all that can be known.
 void Oracle::reopen(std::size_t index, std::uint32_t run, std::uint64_t number) {
+  const Channel& channel = channels_[index];
+  const bool is_round = channel.passed > channel.mask / 2;
   for (Number* one = find(index, run, number); one != nullptr; one = find(index, run, ++number)) {
-    if (one->is_leapt_by_stranger && one->told == Number::Told::Lost) one->told = Number::Told::Nothing;
+    const bool is_leapt = one->is_leapt_by_stranger && one->told == Number::Told::Lost;
+    if (is_round) one->is_round = one->told == Number::Told::Delivered;
+    if (is_leapt) one->told = Number::Told::Nothing;
     one->is_leapt_by_stranger = false;
   }
 }
@@ -542,11 +563,12 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   Number& number = *find(index, run, at);
   if (number.sent_ns == 0) return;
   forget_fused(channels_[index], number);
+  if (number.is_round && number.told == Number::Told::Delivered) return;
   if (gap.blame.cause == Cause::End && gap.gap.reason == GapReason::End) {  // delivered, but it did not decode
     number.told = Number::Told::Broken;
     return;
   }
-  if (number.told == Number::Told::Delivered) {
+  if (number.told == Number::Told::Delivered && !is_of_cycle_before(index, number, 3)) {
     fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, run, to_text(gap.gap.reason)));
   }
   number.told = Number::Told::Lost;

@@ -100,7 +100,8 @@ class Oracle final : public Listener {
     std::vector<const Copy*> numberless;         ///< Framing none: handed out.
     std::size_t numberless_at = 0;               ///< The first that was not delivered.
     std::uint32_t handed = 0;                    ///< Packets handed out.
-    std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor.
+    std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor,
+    std::uint64_t passed = 0;                    ///< and since the true run had the channel last.
     std::uint32_t foreign = 0;                   ///< How often strangers have got the channel.
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
@@ -120,6 +121,7 @@ class Oracle final : public Listener {
   void settle_leapt(std::size_t index, const Gap& gap);
   void reopen(std::size_t index, std::uint32_t run, std::uint64_t number);
   void forget_fused(const Channel& channel, Number& number) const;
+  [[nodiscard]] bool is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const;
   void lose(std::size_t index, std::uint32_t run, std::uint64_t number, const Gap& gap);
   void check_cause(std::size_t index, const Gap& gap, std::uint64_t first);
   void check_run(std::size_t index, std::uint32_t run);
