@@ -45,7 +45,7 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
   const bool is_leap = stranger.fit == Fit::Ahead && stranger.packets < options_.window_packets;
-  const std::uint64_t shown_ns = stranger.begin_t_ns + (is_leap ? options_.window_ns : 0);
+  const std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
   const std::uint64_t at = std::max(silent_enough_at(stranger), shown_ns);
   return stranger.is_confirmed ? at : std::max(at, stranger.begin_t_ns + options_.switch_silence_ns);
 }
@@ -64,10 +64,10 @@ void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
 /// from there.
 bool Arbiter::waits_for_nearer(const Stranger& stranger) const noexcept {
   if (stranger.fit != Fit::Ahead) return false;
+  const std::uint64_t at = std::max(acceptable_at(stranger), stranger.begin_t_ns);
   return std::ranges::any_of(strangers_, [&](const Stranger& other) {
     return other.fit == Fit::Ahead && other.is_confirmed && !is_refuted(other) &&
-           strangers_.is_before(other, stranger) &&
-           acceptable_at(other) <= acceptable_at(stranger) + options_.window_ns;
+           strangers_.is_before(other, stranger) && acceptable_at(other) <= at + options_.window_ns;
   });
 }
 
