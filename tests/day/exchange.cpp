@@ -280,7 +280,7 @@ class Sender {
       quiet(step);
     }
     if (random_.happens(0.3)) quiet(silence_ns_ * 2);
-    if (addresses_.happens(0.5)) lose_on_both(1 + addresses_.below(6));  // they pass meanwhile
+    if (addresses_.happens(0.5)) lose_on_both((spoofs_ ? 3 : 1) + addresses_.below(6));  // they pass meanwhile
     alone_for(3 * silence_ns_);
     delicate.push_back({begin - silence_ns_, now_ns_ + silence_ns_});
   }

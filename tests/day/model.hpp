@@ -133,13 +133,18 @@ struct Number {
   // Told.
   enum class Told : std::uint8_t { Nothing, Delivered, Broken, Lost } told = Told::Nothing;
   arbitrate::GapReason reason = arbitrate::GapReason::Window;
-  bool is_aside = false;           ///< Handed out while another run had the channel,
-  bool is_aside_of_wrong = false;  ///< a stranger's, and not long after it went on,
-  bool has_waited = false;         ///< or before the other run had been silent for long enough.
-  bool has_died = false;           ///< An appliance had it and was killed.
-  bool is_of_new_address = false;  ///< Handed out first from an address that had brought nothing of the run.
-  bool is_far = false;             ///< Handed out when the run had come to less than what is believed at once.
-  bool is_leapt = false;           ///< Told lost together with more numbers than what is believed at once.
+  bool is_aside = false;              ///< Handed out while another run had the channel,
+  bool is_aside_of_wrong = false;     ///< a stranger's, and not long after it went on,
+  bool has_waited = false;            ///< or before the other run had been silent for long enough.
+  bool has_died = false;              ///< An appliance had it and was killed.
+  bool is_of_new_address = false;     ///< Handed out first from an address that had brought nothing of the run.
+  bool is_far = false;                ///< Handed out when the run had come to less than what is believed at once.
+  bool is_leapt = false;              ///< Told lost together with more numbers than what is believed at once.
+  bool is_leapt_by_stranger = false;  ///< Told lost by a gap that a stranger made in the true run.
+  std::uint32_t fused_in = 0;         ///< Delivered in a cycle told that began with another one: its count.
+  std::uint32_t delivered_in = 0;     ///< Runs told until it was delivered.
+  std::uint8_t timeless = 0;          ///< A bit per line on which its arrival is not known to within a window.
+  bool is_round = false;              ///< Delivered before strangers led the channel round all numbers.
   bool is_told_late = false;
   bool is_told_conflict = false;
   std::uint8_t chunks_told = 0;

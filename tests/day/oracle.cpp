@@ -60,6 +60,7 @@ Oracle::Oracle(Day& day, Counts& counts) : day_(day), counts_(counts), channels_
     channels_[i].mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     channels_[i].aside.resize(day.runs[i].size());
     channels_[i].epochs.resize(day.runs[i].size());
+    channels_[i].announced.resize(day.runs[i].size());
   }
 }
 
@@ -118,13 +119,17 @@ void Oracle::handed_out(const HandOut& hand_out) {
     channel.last_run_ns[0] = 0;
   }
   channel.last_run_ns[0] = std::max(channel.last_run_ns[0], hand_out.high_ns);
-  if (channel.true_run == copy.run) channel.run_ns = std::max(channel.run_ns, hand_out.low_ns);
+  const bool is_believed = !is_lone(channel, plan, copy);
+  if (channel.true_run == copy.run && is_believed) channel.run_ns = std::max(channel.run_ns, hand_out.low_ns);
   if (copy.body == Body::Truncated) {
     found->has_broken_copy = true;
     return;
   }
   if (copy.body == Body::Oversized) found->has_oversized_copy = true;
   found->fate[copy.line] = Fate::HandedOut;
+  if (hand_out.high_ns - hand_out.low_ns > plan.options.window_ns) {
+    found->timeless = static_cast<std::uint8_t>(found->timeless | 1U << copy.line);
+  }
   const std::size_t chunk = copy.chunk - 1U;
   if (found->order[chunk] == ~0U && channel.running && channel.run != copy.run) {
     found->is_aside = true;
@@ -146,6 +151,17 @@ void Oracle::handed_out(const HandOut& hand_out) {
   found->high_ns[chunk] = std::min(found->high_ns[chunk], hand_out.high_ns);
   found->order[chunk] = std::min(found->order[chunk], order);
   if (plan.mode == Mode::Ordered) channel.waiting.push_back({hand_out.high_ns, copy.run, copy.number});
+}
+
+/// Whether the packet is so far ahead that nobody believes it, and no other has come there yet: for all that can be
+/// known it is wild, and the run is silent.
+bool Oracle::is_lone(Channel& channel, const ChannelPlan& plan, const Copy& copy) const {
+  const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
+  if (channel.run != copy.run || ahead <= believed(plan)) return false;
+  const Copy* const last = std::exchange(channel.lone, &copy);
+  if (last == nullptr || last->run != copy.run) return true;
+  const std::uint64_t apart = std::max(last->number, copy.number) - std::min(last->number, copy.number);
+  return apart > static_cast<std::uint64_t>(believed(plan)) || (apart == 0 && last->line == copy.line);
 }
 
 void Oracle::dropped(const Copy& copy, Fate fate) {
@@ -245,6 +261,7 @@ void Oracle::meet(std::size_t index, std::uint32_t run, std::uint64_t number) {
     }
     count(Count::WrongSwitches);
     ++channel.foreign;
+    settle_passed(index);
     channel.run = kStranger;
     channel.pending.clear();
     return;
@@ -259,6 +276,7 @@ void Oracle::meet(std::size_t index, std::uint32_t run, std::uint64_t number) {
   channel.epochs[run] = channel.switches;
   channel.has_met = true;
   channel.run = channel.true_run = run;
+  reopen(index, run, number);
   channel.run_ns = std::max(channel.run_ns, std::min(until_ns_, channel.last_run_ns[0]));
   std::uint64_t before = 0;
   for (const Gap& gap : channel.pending) before += gap.gap.count;
@@ -349,13 +367,20 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
         static_cast<std::uint64_t>(believed(plan));  // copies of the run before, for all that can be known
     for (std::uint64_t i = 1; i <= near; ++i) take(index, run, identity.number - i);
   }
-  if (*channel.run != run && (may_join || continues)) channel.run = channel.true_run = run;
+  if (*channel.run != run && (may_join || continues)) {
+    channel.is_fused = plan.mode == Mode::Carousel;
+    channel.run = channel.true_run = run;
+    reopen(index, run, identity.number);
+  }
   if (*channel.run != run) {
     fail(index, fmt::format("packet {} of run {} among those of run {}", identity.number, static_cast<int>(run),
                             static_cast<int>(*channel.run)));
     return true;
   }
   channel.number = identity.number + 1;
+  if (run != kStranger) channel.true_next = channel.number;
+  if (run != kStranger) channel.passed = 0;
+  if (identity.announces != 0 && run != kStranger) channel.announced[run] = true;
   if (run == kStranger) {
     take_by_wire(index, sequence);
     return true;
@@ -366,17 +391,23 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     fail(index, fmt::format("{} was not sent", identity.number));
     return true;
   }
+  forget_fused(channel, *number);
+  // The line did not show that its cycle began: its packets look like the next ones of the cycle before.
+  const bool is_hidden = first != nullptr && first->fate[static_cast<std::size_t>(packet.line)] != Fate::HandedOut;
+  if (channel.is_fused && is_hidden) number->fused_in = channel.switches;
+  const bool is_behind = is_of_cycle_before(index, *number, 1U << static_cast<unsigned>(packet.line));
   const bool was_corrected =
       number->told == Number::Told::Lost &&
       (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
        (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign);
-  if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted) {
+  if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
     fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
   }
   if (number->told == Number::Told::Lost && !was_corrected) {
     fail(index, fmt::format("{} of run {} is delivered after it was lost ({})", identity.number, run,
                             to_text(number->reason)));
   }
+  number->delivered_in = channel.switches;
   if (++number->chunks_told == number->chunks || is_last_chunk) number->told = Number::Told::Delivered;
   return true;
 }
@@ -399,6 +430,8 @@ void Oracle::run(std::size_t index, const arbitrate::NewRun& run) {
   channel.running = true;
   channel.leapt = 0;
   channel.left_out = 0;
+  channel.passed = 0;
+  channel.is_fused = false;
   channel.was_stranger = channel.run == kStranger;
   ++channel.switches;
   channel.epoch = run.epoch;
@@ -428,6 +461,7 @@ void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, const Blame& blam
   if (gap.reason != GapReason::Room) channel.leapt = gap.reason == GapReason::Leap ? gap.count : 0;
   if (channel.leapt != 0) channel.has_leapt = true;
   channel.left_out += gap.count;
+  channel.passed += gap.count;
   channel.may_retry = false;
   move_cursor(channel, gap.first + gap.count, gap.count);
   if (!channel.run) {
@@ -436,6 +470,7 @@ void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, const Blame& blam
   }
   settle(index, {gap, blame}, channel.number);
   channel.number += gap.count;
+  if (channel.run != kStranger) channel.true_next = channel.number;
 }
 
 /// A stranger's packet, or a gap in a run of strangers, has the place of this number.
@@ -457,30 +492,84 @@ void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
   if (*channel.run == kStranger) {
     const std::uint64_t near = std::min(gap.gap.count, static_cast<std::uint64_t>(believed(day_.channels[index])));
     for (std::uint64_t i = 0; i < near; ++i) take_by_wire(index, gap.gap.first + i);
-    return;
+    return settle_leapt(index, gap);
   }
   const Run& run = day_.runs[index][*channel.run];
   if (gap.blame.is_told) check_cause(index, gap, first);
   for (std::uint64_t i = 0; i < gap.gap.count; ++i) {
     const std::uint64_t at = first + i - run.first;
     if (at < run.numbers.size()) {
-      lose(index, first + i, gap);
+      lose(index, *channel.run, first + i, gap);
     } else if (static_cast<std::int64_t>(at) > 0) {
       break;
     }
   }
 }
 
-void Oracle::lose(std::size_t index, std::uint64_t at, const Gap& gap) {
-  Number& number = *find(index, *channels_[index].run, at);
+/// Numbers that a cycle has lent to the one before, for nobody saw where it began, are told again if the cycle is told
+/// after all.
+void Oracle::forget_fused(const Channel& channel, Number& number) const {
+  if (number.fused_in == 0 || number.fused_in == channel.switches) return;
+  number.told = Number::Told::Nothing;
+  number.fused_in = 0;
+}
+
+/// Whether the number was told in a cycle before, and came on one of the lines at a time that is not known. A line that
+/// is read late may be one cycle behind the other, and nothing but the time shows it.
+bool Oracle::is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const {
+  const ChannelPlan& plan = day_.channels[index];
+  return plan.mode == Mode::Carousel && plan.lines == 2 && number.delivered_in != channels_[index].switches &&
+         (number.timeless & lines) != 0;
+}
+
+/// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.
+void Oracle::settle_passed(std::size_t index) {
+  Channel& channel = channels_[index];
+  if (channel.reason != arbitrate::NewRun::Reason::Back || channel.pending.empty() || !channel.true_run) return;
+  if (channel.pending.front().gap.first != (channel.true_next & channel.mask)) return;
+  channel.epochs[*channel.true_run] = channel.switches;
+  for (const Gap& gap : channel.pending) settle_leapt(index, gap);
+}
+
+/// A stranger led the true run on to numbers far ahead. As the numbers are the same, those between are told as lost.
+void Oracle::settle_leapt(std::size_t index, const Gap& gap) {
+  const Channel& channel = channels_[index];
+  if (!channel.true_run || channel.epochs[*channel.true_run] != channel.switches) return;
+  const std::uint64_t first = day_.runs[index][*channel.true_run].first;
+  const std::uint64_t begin = first + ((gap.gap.first - first) & channel.mask);
+  for (std::uint64_t i = 0; i < gap.gap.count; ++i) {
+    Number* const number = find(index, *channel.true_run, begin + i);
+    if (number == nullptr) break;
+    if (number->sent_ns == 0 || number->told != Number::Told::Nothing) continue;
+    lose(index, *channel.true_run, begin + i, gap);
+    number->is_leapt_by_stranger = true;
+  }
+}
+
+/// The true run goes on here: from here on each number is told once more. So is what was delivered, if strangers have
+/// led the channel round all numbers meanwhile: these are the same, and other ones for all that can be known.
+void Oracle::reopen(std::size_t index, std::uint32_t run, std::uint64_t number) {
+  const Channel& channel = channels_[index];
+  const bool is_round = channel.passed > channel.mask / 2;
+  for (Number* one = find(index, run, number); one != nullptr; one = find(index, run, ++number)) {
+    const bool is_leapt = one->is_leapt_by_stranger && one->told == Number::Told::Lost;
+    if (is_round) one->is_round = one->told == Number::Told::Delivered;
+    if (is_leapt) one->told = Number::Told::Nothing;
+    one->is_leapt_by_stranger = false;
+  }
+}
+
+void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const Gap& gap) {
+  Number& number = *find(index, run, at);
   if (number.sent_ns == 0) return;
+  forget_fused(channels_[index], number);
+  if (number.is_round && number.told == Number::Told::Delivered) return;
   if (gap.blame.cause == Cause::End && gap.gap.reason == GapReason::End) {  // delivered, but it did not decode
     number.told = Number::Told::Broken;
     return;
   }
-  if (number.told == Number::Told::Delivered) {
-    fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, *channels_[index].run,
-                            to_text(gap.gap.reason)));
+  if (number.told == Number::Told::Delivered && !is_of_cycle_before(index, number, 3)) {
+    fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, run, to_text(gap.gap.reason)));
   }
   number.told = Number::Told::Lost;
   number.reason = gap.gap.reason;
@@ -577,6 +666,15 @@ bool Oracle::was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at
     if (number.reason == GapReason::Leap && later.any_order < order) return false;
   }
   if (!plan.options.ordered) return number.chunks == 1 || by_ns < shown_ns + plan.options.window_ns;
+  // Chunks of the numbers just before it, which were not whole either, waited too.
+  for (std::size_t i = at; i > 0 && run.numbers[i - 1].told == Number::Told::Lost; --i) {
+    const Number& below = run.numbers[i - 1];
+    if (below.lost_order != number.lost_order) break;
+    for (std::size_t chunk = 0; chunk < below.chunks; ++chunk) {
+      waiting += below.low_ns[chunk] <= by_ns ? 1 : 0;
+      held += below.order[chunk] < order ? 1 : 0;
+    }
+  }
   // A number before it that waits for its other copy holds all back, and is given up by the same rules.
   return by_ns < shown_ns + plan.options.window_ns && waiting < plan.options.window_packets &&
          (!by_room || held < plan.options.room_packets);
@@ -651,9 +749,12 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         (number.reason == GapReason::Window || number.reason == GapReason::Overtaken)) {
       ++untold_late;
     }
-    // What is set aside, because it was far ahead, is not compared.
-    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.is_far && !number.has_died &&
-        !number.is_told_conflict && number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
+    // What is set aside, because it was far ahead, is not compared; nor what may be of the run that is announced.
+    const auto after_announced = static_cast<std::int64_t>((run.first + i - 1) & channels_[index].mask);
+    const bool is_announced = channels_[index].announced[which] && after_announced <= believed(plan);
+    if (number.is_altered && !is_announced && !plan.options.chunks && !number.is_aside && !number.is_far &&
+        !number.has_died && !number.is_told_conflict && number.fate[0] == Fate::HandedOut &&
+        number.fate[1] == Fate::HandedOut) {
       ++untold_conflicts;
     }
     if (number.is_aside && (number.is_aside_of_wrong ||
@@ -667,8 +768,9 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
       continue;
     }
     // One packet far from all others, or from a new address, is believed by nobody.
-    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap &&
-        (number.is_far || number.is_of_new_address) && is_alone(plan, run, i)) {
+    const bool is_passed = number.reason == GapReason::Leap || number.reason == GapReason::Switch;
+    if (number.told == Number::Told::Lost && is_passed && (number.is_far || number.is_of_new_address) &&
+        is_alone(plan, run, i)) {
       continue;
     }
     // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose

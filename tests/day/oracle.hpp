@@ -80,15 +80,19 @@ class Oracle final : public Listener {
     bool may_retry = false;                 ///< The last packet did not decode.
     std::optional<std::uint32_t> run;       ///< Of the exchange; a stranger's is kStranger.
     std::uint64_t number = 0;               ///< That the cursor stands for.
+    std::uint64_t true_next = 0;            ///< The same of the true run that had the channel last.
     std::vector<Gap> pending;               ///< Before the first packet of the run.
     std::optional<std::uint32_t> true_run;  ///< The true run that had the channel last.
     std::uint64_t run_ns = 0;               ///< Arrival of its last packet.
+    const Copy* lone = nullptr;             ///< The last one that was too far ahead to be believed by itself.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> silences;  ///< Horizon and its silence then, the last few.
     std::uint64_t leapt = 0;                                        ///< Numbers left out just before the cursor.
     bool was_stranger = false;                                      ///< The run before was a stranger's.
     bool has_leapt = false;                                         ///< In this life.
     std::uint32_t switches = 0;                                     ///< Runs told,
     std::vector<std::uint32_t> epochs;           ///< and how many when this one last began, by run of the exchange.
+    bool is_fused = false;                       ///< The cycle told has packets of two of the exchange.
+    std::vector<bool> announced;                 ///< By run: it has said that the numbers begin anew.
     bool has_met = false;                        ///< A true run had the channel, in this life of the appliance.
     std::uint64_t foreign_ns = 0;                ///< Arrival of the last stranger's packet,
     std::array<std::uint64_t, 2> last_run_ns{};  ///< and of the last packets of the last two runs,
@@ -96,7 +100,8 @@ class Oracle final : public Listener {
     std::vector<const Copy*> numberless;         ///< Framing none: handed out.
     std::size_t numberless_at = 0;               ///< The first that was not delivered.
     std::uint32_t handed = 0;                    ///< Packets handed out.
-    std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor.
+    std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor,
+    std::uint64_t passed = 0;                    ///< and since the true run had the channel last.
     std::uint32_t foreign = 0;                   ///< How often strangers have got the channel.
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
@@ -112,9 +117,15 @@ class Oracle final : public Listener {
   void take(std::size_t index, std::uint32_t run, std::uint64_t number);
   void take_by_wire(std::size_t index, std::uint64_t sequence);
   void settle(std::size_t index, const Gap& gap, std::uint64_t first);
-  void lose(std::size_t index, std::uint64_t number, const Gap& gap);
+  void settle_passed(std::size_t index);
+  void settle_leapt(std::size_t index, const Gap& gap);
+  void reopen(std::size_t index, std::uint32_t run, std::uint64_t number);
+  void forget_fused(const Channel& channel, Number& number) const;
+  [[nodiscard]] bool is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const;
+  void lose(std::size_t index, std::uint32_t run, std::uint64_t number, const Gap& gap);
   void check_cause(std::size_t index, const Gap& gap, std::uint64_t first);
   void check_run(std::size_t index, std::uint32_t run);
+  [[nodiscard]] bool is_lone(Channel& channel, const ChannelPlan& plan, const Copy& copy) const;
   [[nodiscard]] bool is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const;
   /// For people: what happens in the channel whose story is told.

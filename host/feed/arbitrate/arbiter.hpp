@@ -156,6 +156,7 @@ class Arbiter {
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_of_late_line(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_before_run(std::uint64_t number) const noexcept;
   [[nodiscard]] bool begins_before_run(const Packet& packet, std::uint64_t number) noexcept;
 
@@ -184,7 +185,9 @@ class Arbiter {
   void drop_copies(Stranger& stranger) noexcept;
   void drop_copy(Stranger& stranger, std::uint32_t slot) noexcept;
   void drop(Stranger& stranger, Sink& sink) noexcept;
+  void drop_outlived(Sink& sink) noexcept;
   [[nodiscard]] bool was_given_up(const Packet& packet) const noexcept;
+  [[nodiscard]] bool fills_hole(const Packet& packet) const noexcept;
   void count_in_vain(const Stranger& stranger, const Packet& packet, std::uint64_t late_ns, Sink& sink) noexcept;
 
   // switch_over.cpp: a stranger becomes the run, or part of it.
@@ -230,6 +233,7 @@ class Arbiter {
   [[nodiscard]] bool is_known(const Packet& packet) const noexcept;
   void go_on_after_known(const Packet& packet, Sink& sink) noexcept;
   void end_run(Sink& sink) noexcept;
+  void remember_leap(std::uint64_t from, std::uint64_t to, const Sources& sources) noexcept;
   void jump(std::uint64_t number, Sink& sink) noexcept;
 
   // in_run.cpp: a packet has its place in the run.

@@ -81,6 +81,8 @@ bool Cycles::opens(const Cycle& line, const Packet& packet, Match match, bool is
   const std::uint64_t sequence = packet.preamble.sequence;
   if (sequence > line.highest || packet.preamble.chunk > 1) return false;
   if (is_in_step && match == Match::Other) return true;
+  // The line's latest packet once more is a second copy, which may be read long after the first.
+  if (!is_in_step && sequence == line.highest && sequence > 1) return false;
   // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
   const bool is_far = sequence + options_.window_packets < line.highest;
   const bool was_silent = since(packet.t_ns, line.t_ns) >= options_.window_ns;

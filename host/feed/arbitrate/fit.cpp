@@ -54,7 +54,8 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
 /// A packet below the run is a late one of it, or of a run that begins anew.
 Fit Arbiter::fit_behind(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
-  if (ahead < -reach() || is_announced(packet) || rewinds(packet)) return Fit::Behind;
+  if (ahead < -reach()) return Fit::Behind;
+  if ((is_announced(packet) || rewinds(packet)) && !is_of_late_line(packet)) return Fit::Behind;
   const std::uint64_t number = number_of(packet);
   // The range that was leapt over goes on all the same.
   if (leapt_.has(number)) {
@@ -92,6 +93,13 @@ void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
   const bool goes_on = distance(packet.preamble.sequence, table_.top() + 1) == 0;
   const std::uint32_t numbers = match_of(packet) == Match::Same ? Candidates::kEnough : goes_on ? 1 : 0;
   if (candidates_.add(packet.source, numbers)) own_.add(packet.source);
+}
+
+/// Whether the line, which is late, goes on with a number that was given up just now.
+bool Arbiter::is_of_late_line(const Packet& packet) const noexcept {
+  if (!book_.has_heard(packet.line) || !fills_hole(packet)) return false;
+  const std::int64_t ahead = distance(packet.preamble.sequence, book_.highest(packet.line));
+  return ahead > 0 && ahead <= leap();
 }
 
 /// Within reach, and neither delivered nor given up by anybody.
@@ -188,6 +196,8 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   if (!has_both_lines()) return !is_other_line && !is_soon && is_back_far;
   if (options_.chunks) return false;
+  // The line has yet to bring the number, and has not come far beyond it: this is its copy, however late.
+  if (is_other_line && !restarts && !is_back_far) return false;
   const bool is_copy = is_other_line || known.in_conflict != 0;
   return known.brought != 0 && !(is_copy && is_soon) && known.check != check_for(packet);
 }

@@ -110,21 +110,26 @@ void Arbiter::end_run(Sink& sink) noexcept {
   book_.judge_all(undecided_);
 }
 
+/// The run passes over numbers that may still come to go on.
+void Arbiter::remember_leap(std::uint64_t from, std::uint64_t to, const Sources& sources) noexcept {
+  leapt_ = {.has_leapt = true, .from = from, .to = to, .t_ns = latest_t_ns_};
+  old_runs_.remember({.is_leap = true,
+                      .sender = sender_,
+                      .next = from,
+                      .packets = stretch(),
+                      .left_t_ns = latest_t_ns_,
+                      .sources = sources});
+  stretch_resumed_ = 0;
+  stretch_began_ = run_.packets.delivered;
+}
+
 /// The run goes on at a number far ahead.
 void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   const Evidence evidence = evidence_;
   close_windows(true, sink);
   if (!before(next_, number)) return;  // what was held goes on beyond it
   evidence_ = evidence;
-  leapt_ = {.has_leapt = true, .from = next_, .to = number, .t_ns = latest_t_ns_};
-  old_runs_.remember({.is_leap = true,
-                      .sender = sender_,
-                      .next = leapt_.from,
-                      .packets = stretch(),
-                      .left_t_ns = leapt_.t_ns,
-                      .sources = own_});
-  stretch_resumed_ = 0;
-  stretch_began_ = run_.packets.delivered;
+  remember_leap(next_, number, own_);
   advance(number - 1);
   next_ = number;
   skipped_as_ = evidence.reason;

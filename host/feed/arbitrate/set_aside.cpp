@@ -68,6 +68,7 @@ Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& sink) noexc
                           .is_late = fit == Fit::Behind && !is_announced(packet) && leapt_.has(number),
                           .is_early = fit == Fit::Behind && is_before_run(number),
                           .is_given_up = was_given_up(packet),
+                          .fills_holes = fit == Fit::Behind,
                           .sender = packet.preamble.sender,
                           .begin_t_ns = packet.t_ns,
                           .last_t_ns = packet.t_ns});
@@ -84,6 +85,7 @@ Stranger& Arbiter::group_of(const Packet& packet, Fit fit, Sink& sink) noexcept 
   Stranger& stranger = known != nullptr ? *known : new_stranger(packet, fit, sink);
   stranger.begin_t_ns = std::min(stranger.begin_t_ns, packet.t_ns);
   stranger.last_t_ns = std::max(stranger.last_t_ns, packet.t_ns);
+  stranger.fills_holes = stranger.fills_holes && fills_hole(packet);
   if (!options_.carousel) stranger.sources.add(packet.source);
   stranger.lines = static_cast<std::uint8_t>(stranger.lines | bit_of(index(packet.line)));
   return stranger;
@@ -173,10 +175,13 @@ void Arbiter::believe_successor(const Stranger& stranger, Sink& sink) noexcept {
 
 /// The stranger was something late: the run has outlived it, and what comes now comes much later.
 bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noexcept {
-  // Both lines have brought other bytes than the run's.
-  if (stranger.is_confirmed && match_of(strangers_.first(stranger)) == Match::Other) return false;
-  return stranger.fit == Fit::Behind && stranger.last_t_ns <= alive_t_ns_ &&
-         since(packet.t_ns, alive_t_ns_) > kLateWindows * options_.window_ns;
+  // Both lines have brought other bytes than the run's, or one has brought neighbours; copies that differ come apart.
+  const bool is_more = stranger.lines == 3 || stranger.successions != 0;
+  if (stranger.is_confirmed && is_more && match_of(strangers_.first(stranger)) == Match::Other) return false;
+  if (stranger.fit != Fit::Behind || stranger.last_t_ns >= alive_t_ns_) return false;
+  // What begins anew does not come to the numbers that the run has just given up, and to no other.
+  if (stranger.fills_holes && !fills_hole(packet)) return true;
+  return since(packet.t_ns, alive_t_ns_) > kLateWindows * options_.window_ns;
 }
 
 /// Drops the packet with the lowest number.
@@ -217,6 +222,22 @@ void Arbiter::drop_copy(Stranger& stranger, std::uint32_t slot) noexcept {
 void Arbiter::drop(Stranger& stranger, Sink& sink) noexcept {
   while (stranger.packets != 0) drop_first(stranger, sink);
   strangers_.release_if_empty(stranger);
+}
+
+/// Before a leap: what the run has outlived is late, or a copy, and nothing that the leap could go on to.
+void Arbiter::drop_outlived(Sink& sink) noexcept {
+  for (Stranger& stranger : strangers_) {
+    if (stranger.fit == Fit::Behind && !stranger.is_late && stranger.last_t_ns < alive_t_ns_) drop(stranger, sink);
+  }
+}
+
+/// Whether its number is one that the run has just given up, but not in a leap, after which many others may come.
+bool Arbiter::fills_hole(const Packet& packet) const noexcept {
+  if (!was_given_up(packet)) return false;
+  const std::uint64_t number = number_of(packet);
+  const Entry& known = table_[number];
+  return known.brought == 0 && !leapt_.has(number) &&
+         since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
 }
 
 /// Whether its number is one of the run's that were given up.

@@ -39,8 +39,8 @@ std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept
 std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   // A packet that the run outlives is late, or a copy.
   if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
-  // One number that was given up has come very late.
-  if (stranger.is_given_up && stranger.packets == 1) return kNever;
+  // One number that was given up has come very late, or several have just come too late.
+  if (stranger.fills_holes || (stranger.is_given_up && stranger.packets == 1)) return kNever;
   // Numbers that were given up are late ones, but if they go on when the run does not.
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
@@ -64,10 +64,10 @@ void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
 /// from there.
 bool Arbiter::waits_for_nearer(const Stranger& stranger) const noexcept {
   if (stranger.fit != Fit::Ahead) return false;
+  const std::uint64_t at = std::max(acceptable_at(stranger), stranger.begin_t_ns);
   return std::ranges::any_of(strangers_, [&](const Stranger& other) {
     return other.fit == Fit::Ahead && other.is_confirmed && !is_refuted(other) &&
-           strangers_.is_before(other, stranger) &&
-           acceptable_at(other) <= acceptable_at(stranger) + options_.window_ns;
+           strangers_.is_before(other, stranger) && acceptable_at(other) <= at + options_.window_ns;
   });
 }
 
@@ -106,6 +106,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   if (!options_.carousel && (old != nullptr || stranger.is_late)) {
     has_dropped = go_back(stranger, old, entrance, sink);
   } else if (stranger.fit == Fit::Ahead) {
+    drop_outlived(sink);
     evidence_ = {leap_as, first.arrival_ns, first.t_ns};
     jump(next_ + static_cast<std::uint64_t>(distance(entrance.begin, next_)), sink);
     has_dropped = entrance.begin != entrance.sequence();
@@ -125,10 +126,11 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
 }
 
 /// How far after the place where the old run stopped the stranger begins. Packets dropped below that place are not
-/// missing there: they were another stranger's.
+/// missing there: they were another stranger's, unless they are those that a sender begins anew with.
 std::int64_t Arbiter::from_old(const OldRun& old, const Entrance& entrance) const noexcept {
   const std::int64_t from_begin = distance(entrance.begin, old.next);
-  return from_begin < 0 && distance(entrance.sequence(), old.next) >= 0 ? 0 : from_begin;
+  const bool is_of_another = entrance.begin > kRestartNumbers && distance(entrance.sequence(), old.next) >= 0;
+  return from_begin < 0 && is_of_another ? 0 : from_begin;
 }
 
 /// Whether the stranger is what the old run goes on with.
@@ -157,14 +159,13 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
 }
 
 /// Of two old runs that may go on at `begin`. A stranger's are short; numbers go on after their place, not below it;
-/// and near it the later one counts, because what came before has been left for it.
+/// and of places that are near each other the later one counts, because what came before has been left for it.
 bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept {
   if (left.is_long() != right.is_long()) return left.is_long();
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
   if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
-  const std::uint64_t near = magnitude(leap());
-  if (magnitude(from_left) <= near && magnitude(from_right) <= near) return left.left_t_ns > right.left_t_ns;
+  if (magnitude(from_left - from_right) <= magnitude(leap())) return left.left_t_ns > right.left_t_ns;
   return magnitude(from_left) < magnitude(from_right);
 }
 
@@ -189,9 +190,12 @@ bool Arbiter::go_back(const Stranger& stranger, const OldRun* old, const Entranc
   const std::uint64_t came = has_dropped ? entrance.begin : entrance.sequence();
   const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(came, old->next), 0);
   const std::uint64_t next = is_told || passed > 0 ? came : old->next;
+  const Sources sources = old != nullptr ? old->sources : Sources();
   begin_run(NewRun::Reason::Back, entrance.first, entrance.in_hand, next, sink, old);
   first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
   skipped_as_ = GapReason::Switch;
+  // Far ahead it may be wild: then what has passed goes on.
+  if (passed > leap()) remember_leap(first_, next, sources);
   return has_dropped;
 }
 

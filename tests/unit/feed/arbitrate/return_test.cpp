@@ -67,6 +67,48 @@ TEST(Return, of_a_sender_that_has_moved_to_an_address_of_another) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(113) gap(111+2) 113 114");
 }
 
+TEST(Return, to_what_was_passed_by_a_return_far_ahead) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 110, {.source = 1, .sender = 1});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 10, {.source = 2, .sender = 2});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {400, 401}, {.source = 9, .sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(400) gap(111+289) 400 401");
+  offer(bench, A, {111, 112}, {.source = 1, .sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(111) 111 112");
+}
+
+TEST(Return, is_not_to_where_a_leap_began_with_a_reset_whose_first_numbers_had_no_room) {
+  Bench bench(ordered_options());
+  offer_all(bench, A, 1, 29);
+  bench.tick(2 * kWindow);
+  offer(bench, A, {200, 201});
+  bench.tick(2 * kSilence);
+  offer(bench, A, {202});
+  bench.story.take();
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  offer_all(bench, A, 1, 100, {.payload = other});
+  const std::string told = bench.tick(2 * kSilence);
+  EXPECT_EQ(told.substr(0, told.find(" 36")), "reset(35) gap(1+34) 35");
+}
+
+TEST(Return, is_to_the_later_of_two_places_that_are_near_each_other) {
+  Bench bench(fast_options());
+  const auto offer_run = [&](std::uint64_t sender, std::uint64_t first, std::uint64_t last) {
+    offer_all(bench, A, first, last, {.source = static_cast<std::uint32_t>(sender), .sender = sender});
+    bench.tick(2 * kSilence);
+  };
+  offer_run(1, 1, 60);
+  offer_run(2, 1, 10);
+  offer_run(1, 1, 58);  // it has begun anew
+  offer_run(77, 5'000, 5'001);
+  bench.story.take();
+  offer(bench, A, {140, 141}, {.sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(140) gap(59+81) 140 141");
+}
+
 TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   Bench bench(fast_options());
   offer(bench, A, {100});
@@ -76,6 +118,20 @@ TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   EXPECT_EQ(offer(bench, A, {200, 201}), "");
   EXPECT_EQ(bench.tick(kWindow * 3 / 4), "");
   EXPECT_EQ(bench.tick(kWindow), "gap(101+99) 200 201");
+}
+
+TEST(Leap, to_the_nearer_one_that_came_first_when_many_are_read_at_once) {
+  Options options = fast_options();
+  options.switch_silence_ns = 10'000'000;
+  Bench bench(options);
+  offer(bench, A, {100});
+  bench.is_read_in_order = false;
+  bench.now_ns += 2'000'000;
+  offer(bench, A, {200, 201});
+  bench.now_ns += 2'000'000;
+  offer_all(bench, A, 300, 320);
+  const std::string told = bench.tick(2'000'000);
+  EXPECT_EQ(told.substr(0, told.find(" 300")), "gap(101+99) 200 201 gap(202+98)");
 }
 
 TEST(Leap, keeps_what_came_last_among_many_wild_numbers_of_both_lines) {
@@ -104,6 +160,98 @@ TEST(Leap, in_fast_mode_leaves_out_nothing_that_its_new_address_has_brought) {
   EXPECT_EQ(offer(bench, A, {102, 103, 106}, {.source = 2}), "102 103");
   EXPECT_EQ(offer(bench, A, {104}, {.source = 2}), "104");
   EXPECT_EQ(offer(bench, A, {107}, {.source = 2}), "gap(105+1) 106 107");
+}
+
+TEST(Leap, goes_not_on_to_second_copies_that_the_run_has_outlived) {
+  Options options = fast_options();
+  options.sequence_bits = 16;
+  options.history = 65'536;
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 200);
+  bench.tick(kWindow);
+  offer(bench, A, {2, 53});
+  bench.tick(kWindow);
+  EXPECT_EQ(offer(bench, A, {201, 32'800}).substr(0, 3), "201");
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(202+32598) 32800");
+}
+
+TEST(Reset, begins_with_what_came_at_the_time_of_the_last_packet_of_the_run) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 100, 300);
+  offer(bench, A, {1});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {2, 3});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(1) 1 2 3");
+}
+
+TEST(Reset, is_not_made_of_numbers_that_come_just_after_they_were_given_up) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 6);
+  offer_all(bench, A, 8, 47);
+  offer_all(bench, A, 49, 200);
+  bench.story.take();
+  offer(bench, A, {7, 48});
+  EXPECT_EQ(bench.tick(2 * kSilence), "");
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.total().packets.late, 2U);
+}
+
+TEST(Reset, does_not_begin_with_a_late_number_that_the_run_has_outlived) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 6);
+  offer_all(bench, A, 8, 200);
+  offer(bench, A, {7});
+  bench.tick(kWindow);
+  offer(bench, A, {201});
+  bench.tick(kWindow);
+  bench.story.take();
+  offer(bench, A, {5, 6, 8});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(5) 5 6 gap(7+1) 8");
+}
+
+TEST(Reset, that_is_announced_does_not_take_what_a_late_line_brings) {
+  Bench bench(fast_options());
+  offer(bench, A, {1, 2});
+  offer_all(bench, A, 4, 100);
+  offer(bench, B, {1, 2});
+  bench.arbiter.announce(1);
+  offer(bench, B, {3});
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+}
+
+TEST(Reset, that_is_announced_begins_without_copies_that_differed_long_before) {
+  Bench bench(fast_options());
+  const std::array<std::byte, 2> damaged = {std::byte{0x66}, std::byte{0x66}};
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  offer_all(bench, A, 1, 100);
+  offer_all(bench, B, 1, 5);
+  bench.arbiter.announce(1);
+  offer(bench, B, {6, 8}, {.payload = damaged});
+  bench.tick(kWindow);
+  offer(bench, A, {101});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer_all(bench, A, 1, 6, {.payload = other});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(1) 1 2 3 4 5 6");
+  EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, other));
+}
+
+TEST(Reset, is_not_one_of_the_first_numbers_that_a_line_brings_late_with_other_bytes) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 1, 30);
+  offer(bench, B, {1, 2, 3, 4, 6, 7, 8});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  const std::array<std::byte, 2> damaged = {std::byte{0x66}, std::byte{0x66}};
+  EXPECT_EQ(offer(bench, B, {5}, {.payload = damaged}), "conflict(5)");
 }
 
 TEST(Reset, at_numbers_that_were_given_up_long_ago) {
@@ -194,6 +342,21 @@ TEST(Carousel, a_line_that_is_read_late_begins_no_cycle_of_its_own_after_the_lea
   bench.tick(kWindow / 2);
   EXPECT_EQ(offer(bench, A, {1}, {.payload = second}), "cycle(1)");
   EXPECT_EQ(offer(bench, B, {1}, {.payload = second}), "") << "the same cycle";
+  offer(bench, A, {2}, {.payload = second});
+  EXPECT_EQ(bench.tick(2 * kWindow), "1 2");
+}
+
+TEST(Carousel, a_second_copy_that_is_read_late_is_of_no_cycle_that_has_begun_meanwhile) {
+  Options options = ordered_options();
+  options.carousel = true;
+  Bench bench(options);
+  const std::array<std::byte, 2> first = {std::byte{1}, std::byte{1}};
+  const std::array<std::byte, 2> second = {std::byte{2}, std::byte{2}};
+  for (const Line line : {A, B}) offer(bench, line, {1, 2, 3}, {.payload = first});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  EXPECT_EQ(offer(bench, A, {1}, {.payload = second}), "cycle(1)");
+  offer(bench, B, {3, 4}, {.payload = first});
   offer(bench, A, {2}, {.payload = second});
   EXPECT_EQ(bench.tick(2 * kWindow), "1 2");
 }
