@@ -69,8 +69,9 @@ int main(int argc, char** argv) {
   using namespace stopbit::tools;
   using stopbit::printable_lines;
   occupy_standard_streams();
-  // A reader that goes away (`| head`) shows as an error of write, which Output knows.
+  // A reader that goes away (`| head`) and a file at its limit (`ulimit -f`) show as errors of write.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const ToolError& error) {

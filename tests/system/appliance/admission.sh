@@ -23,7 +23,7 @@ to = ["fabric"]
 allow = ["10.91.0.0/30", "fd00::/8"]'
 start_publisher
 
-"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/left-only" --from-start >left.jsonl 2>left.log &
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/left-only" --wait --from-start >left.jsonl 2>left.log &
 left_reader=$!
 wait_for '[[ -s left.jsonl ]]'
 status=0

@@ -94,7 +94,7 @@ printed=$!
 left_ring=$!
 "${in_right[@]}" "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/right" --once "${with_token[@]}" 2>killed.log &
 killed=$!
-"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" --wait "${with_token[@]}" >stopped.jsonl 2>stopped.log &
 stopped=$!
 have_records() { stat "all(s['records'] > 0 for p in status['nic']['publishers'] for s in p['subscribers'])"; }
 # Counters are a tenth of a second old.

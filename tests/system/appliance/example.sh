@@ -31,7 +31,7 @@ subscriber=$!
 reader=$!
 "$bin/stopbit" tail shm://example-publisher/sample --from-start >shm.jsonl 2>shm.log &
 shm=$!
-"$bin/stopbit" tail fabric://127.0.0.1:7700/sample --filter Symbol=ASPEN >filtered.jsonl 2>filtered.log &
+"$bin/stopbit" tail fabric://127.0.0.1:7700/sample --wait --filter Symbol=ASPEN >filtered.jsonl 2>filtered.log &
 filtered=$!
 # The lines of a file that are there, and whole.
 lines() { wc -l <"$1"; }

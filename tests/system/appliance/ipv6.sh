@@ -40,7 +40,7 @@ has_all() {
 
 publish_at "$at" fd00:91::/64
 start_publisher
-"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --from-start >left.jsonl 2>left.log &
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --wait --from-start >left.jsonl 2>left.log &
 left_reader=$!
 wait_for '[[ $(wc -l <left.jsonl) -ge 100 ]]'
 wait_for 'grep -q "of node [0-9]* at fd00:91::2 subscribed to .cme." log'
@@ -54,7 +54,7 @@ has_all left "$left_reader"
 
 publish_at '[::1]:7707' ::1
 start_appliance
-"$bin/stopbit" tail 'fabric://[::1]:7707/cme' --from-start >own.jsonl 2>own.log &
+"$bin/stopbit" tail 'fabric://[::1]:7707/cme' --wait --from-start >own.jsonl 2>own.log &
 own_reader=$!
 wait_for '[[ $(wc -l <own.jsonl) -ge 100 ]]'
 stop_appliance

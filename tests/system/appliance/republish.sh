@@ -50,11 +50,11 @@ ring = "cme"
 as = "extra"
 TOML
 start_publisher
-"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --from-start --token-file token >left.jsonl 2>left.log &
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --wait --from-start --token-file token >left.jsonl 2>left.log &
 left_reader=$!
 "$bin/stopbit" tail "shm://$name/cme" --from-start --token-file token >near.jsonl 2>near.log &
 near_reader=$!
-"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" --token-file token >right.jsonl 2>right.log &
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" --wait --token-file token >right.jsonl 2>right.log &
 right_reader=$!
 "$bin/stopbit" tail "shm://$name/extra" >extra.jsonl 2>extra.log &
 extra_reader=$!
@@ -96,7 +96,7 @@ fails right "$right_reader" "the subscriber's address is not allowed to read the
 fails extra "$extra_reader" "no such ring for this token"
 grep -q 'what="publish" answer="2 rings published: cme, new"' log || { cat log; exit 1; }
 wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the subscriber.s address is not allowed" log'
-"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/new" >new.jsonl 2>new.log &
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/new" --wait >new.jsonl 2>new.log &
 new_reader=$!
 wait_for '[[ -s new.jsonl ]]'
 at_change=$(wc -l <left.jsonl)

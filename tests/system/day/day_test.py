@@ -505,7 +505,6 @@ class Columns(Folder):
 
     def test_a_full_disk_leaves_nothing_that_looks_complete(self):
         def small_files():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
         out = self.path("out")
