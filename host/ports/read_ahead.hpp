@@ -11,8 +11,8 @@
 
 namespace stopbit::ingest {
 
-/// A source that is read, and decompressed, on a thread of its own, some MiB ahead: whoever asks for a packet waits
-/// only for what the file itself takes. The thread begins with the first call of next() and ends with the source.
+/// Reads and decompresses a source on a separate thread, some MiB ahead, so that next() waits only if the file is the
+/// slower side. The thread begins with the first call of next() and ends with the source.
 class ReadAhead final : public PacketSource {
  public:
   /// `is_stopped` is asked while next() waits: true makes it return End, for the source may be a pipe through which

@@ -253,7 +253,7 @@ class Arbiter {
     Failed,
     Waits,  ///< It did not decode, and another copy may come.
   };
-  /// Hands a packet on whose turn it is.
+  /// Delivers a packet that is next.
   [[nodiscard]] Handed hand_on(const Packet& packet, std::uint64_t number, Sink& sink) noexcept;
   void retry(const Packet& packet, std::uint64_t number, Sink& sink) noexcept;
   void complete(std::uint64_t number, Line line) noexcept;

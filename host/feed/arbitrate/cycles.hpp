@@ -13,7 +13,7 @@ namespace stopbit::arbitrate {
 ///
 /// Each line counts its own cycles. One line leads; the other's cycle is the same if its packets have the same bytes,
 /// or, while nothing can be compared, if it began within the window of the leader's, before it or after. A line that is
-/// out of step is ignored, as its numbers stand for other data, until the leader is silent.
+/// out of step is ignored, as its numbers carry other data, until the leader is silent.
 class Cycles {
  public:
   enum class Verdict : std::uint8_t {

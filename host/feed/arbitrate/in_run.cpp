@@ -73,7 +73,7 @@ void Arbiter::place_late(const Packet& packet, std::uint64_t number, Sink& sink)
   count_late(packet, late_ns, sink);
 }
 
-/// The first copy of a number whose turn it is, or will be.
+/// The first copy of a number that is next, or will be.
 void Arbiter::place_new(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
   progress_t_ns_ = std::max(progress_t_ns_, packet.t_ns);
   // It did not come to what was announced.
@@ -128,7 +128,7 @@ void Arbiter::compare_copies(const Packet& packet, std::uint64_t number, bool is
   }
 }
 
-/// A number that is whole with this packet, and whose turn it is; in fast mode, any from next_ on.
+/// A number that is complete with this packet, and is next; in fast mode, any from next_ on.
 void Arbiter::place_whole(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
   const bool is_only_chunk = !held_.has(number);
   if (!is_only_chunk) held_.hold(packet, number);
@@ -187,7 +187,7 @@ void Arbiter::complete(std::uint64_t number, Line line) noexcept {
   next_ = undecided_ = number + 1;
 }
 
-/// Delivers the held packets whose turn it is.
+/// Delivers the held packets that are next.
 void Arbiter::drain(Sink& sink) noexcept {
   const auto waits_for_copy = [&] { return options_.ordered && undecodable_.is_awaited; };
   while (!held_.empty() && !waits_for_copy() && !before(table_.top(), next_) && held_.has(next_) &&

@@ -49,7 +49,7 @@ class Candidates {
   /// An address is the run's own when it has brought this many numbers that go on.
   static constexpr std::uint32_t kEnough = 3;
 
-  /// The address has brought so many more. True if that is enough: it is no candidate any longer.
+  /// The address has brought these numbers. True if it has brought enough; it is then no longer a candidate.
   [[nodiscard]] bool add(std::uint32_t source, std::uint32_t numbers) noexcept {
     auto known = std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.source == source; });
     if (known == all_.end()) {

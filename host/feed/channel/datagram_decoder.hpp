@@ -42,8 +42,8 @@ enum class Quality : std::uint8_t { Unknown, Good, Stale };
 /// One thread. Allocates when it is made, never later.
 class DatagramDecoder {
  public:
-  /// All references must outlive it. With `stale_after` datagrams in a row that do not decode the channel is stale,
-  /// which an event reports, and it recovers with as many that do; 0: never.
+  /// All references must outlive it. After `stale_after` consecutive datagrams that do not decode, the channel is
+  /// stale, which an event reports; as many that decode end that. 0: never stale.
   DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target, Counts& counts,
                   Watcher& watcher, std::uint32_t stale_after = 0);
 

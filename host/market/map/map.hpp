@@ -21,7 +21,7 @@ namespace stopbit::market {
 inline constexpr std::uint8_t kNoSlot = 0xFF;
 inline constexpr std::uint16_t kNoIndex = 0xFFFF;
 
-/// Bits that stand for a text of more than 8 bytes: its hash, marked by a byte 7 that no word of a record has.
+/// The bits of a text of more than 8 bytes: its hash, marked by a byte 7 that no word of a record has.
 [[nodiscard]] std::uint64_t hashed_text(std::string_view text) noexcept;
 constexpr std::uint8_t kHashedText = 0x7E;
 
