@@ -99,7 +99,7 @@ class Fabric final : public Network {
   /// The other process gets some of the real time: at each step while frames are known to be under way, and now and
   /// then in any case, as it may have frames that it has not counted yet.
   void set_time(std::uint64_t) override {
-    constexpr std::uint64_t kStepsAtMost = 16;
+    constexpr std::uint64_t kStepsAtMost = 4;
     if (program_.empty() || (under_way() == lost_ && ++steps_ % kStepsAtMost != 0)) return;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
