@@ -7,21 +7,6 @@
 namespace stopbit::record {
 namespace {
 
-void append_cell(std::string& out, std::string_view text) {
-  bool is_plain = true;
-  for (const char c : text) is_plain &= c != ',' && c != '"' && c != '\r' && c != '\n';
-  if (is_plain) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
-
 void append_cell(const Schema& schema, const SchemaNode& node, const Value& value, std::string& out) {
   switch (node.type) {
     case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
@@ -144,7 +129,7 @@ class CsvPrinter::Writer : public Visitor {
     out_.append(prefix().text());
     if (is_quoted_) [[unlikely]] {
       printer_.rare_.clear();
-      append_cell(printer_.rare_, path().text());
+      append_csv_cell(printer_.rare_, path().text());
       out_.append(printer_.rare_);
     } else {
       out_.append(path().text());
@@ -173,7 +158,7 @@ class CsvPrinter::Writer : public Visitor {
     text.clear();
     append_cell(schema_, node, value, text);
     const std::size_t length = text.size();
-    append_cell(text, std::string(text));
+    append_csv_cell(text, std::string(text));
     out_.append(std::string_view(text).substr(length));
   }
 
@@ -191,7 +176,7 @@ CsvPrinter::CsvPrinter(const Schema& schema) : reader_(schema) {
     std::string text;
     append_utf8(text, name, false);
     std::string quoted;
-    append_cell(quoted, text);
+    append_csv_cell(quoted, text);
     return pieces_.add(quoted += after);
   };
   templates_.reserve(program.templates.size());
@@ -240,7 +225,7 @@ void CsvPrinter::print_event(const Slot& slot, std::string& out) const {
   out += ',';
   std::string text;
   append_utf8(text, place.template_name, false);
-  append_cell(out, text);
+  append_csv_cell(out, text);
   out += ",!";
   out += event_name(event.kind());
   out += ',';
@@ -270,7 +255,7 @@ void CsvPrinter::print_event(const Slot& slot, std::string& out) const {
   }
   text += ": ";
   text += event_detail(event);
-  append_cell(out, text);
+  append_csv_cell(out, text);
   out += '\n';
 }
 

@@ -130,6 +130,21 @@ constexpr std::string_view kTypeNames[] = {
 };
 }  // namespace
 
+void append_csv_cell(std::string& out, std::string_view text) {
+  bool is_plain = true;
+  for (const char c : text) is_plain &= c != ',' && c != '"' && c != '\r' && c != '\n';
+  if (is_plain) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
 std::string_view type_name(FieldType type) noexcept {
   const auto index = static_cast<std::size_t>(type);
   return index < std::size(kTypeNames) ? kTypeNames[index] : "?";

@@ -26,6 +26,9 @@ void append_utf8(std::string& out, std::string_view bytes, bool is_ascii);
 void append_json_string(std::string& out, std::string_view bytes, bool is_ascii);
 [[nodiscard]] std::string json_string(std::string_view bytes, bool is_ascii);
 
+/// As one cell of CSV: in quotes if it needs them (RFC 4180).
+void append_csv_cell(std::string& out, std::string_view text);
+
 /// As a template file writes it: "uInt32", "string", "byteVector"; "unicode" for a string of that character set.
 [[nodiscard]] std::string_view type_name(FieldType type) noexcept;
 

@@ -186,6 +186,7 @@ void Agent::publish(std::uint64_t now) noexcept {
     channels_[index]->publish(now);
   }
   dirty_.clear();
+  for (const RecordOutput* output : parts_.outputs) output->publish();
   parts_.counter_set->last_turn_ns.set(clocks_.wall());
   parts_.counter_set->last_alive_ns.set(now);
   parts_.counter_set->notices_lost.set(notices_.lost());

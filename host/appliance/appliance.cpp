@@ -64,7 +64,7 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   }
   const OpenCard& open_card = options.open_card ? options.open_card : device::Card::open;
   if (const Status done = made->open_card(open_card); !done) return done.failure();
-  if (const Status done = made->start_loads(); !done) return done.failure();
+  if (const Status done = made->start_loads(diagnostics); !done) return done.failure();
   if (made->distribution_) {
     if (const Status done = made->distribution_->open(); !done) return done.failure();
   }
@@ -126,6 +126,30 @@ void Appliance::plan_places(const Topology& topology) {
   }
 }
 
+/// How long the ring's writer waits for readers; nothing: it never waits.
+std::optional<ring::Patience> Appliance::patience_of(const std::string& ring) {
+  const auto patience = settings_.nic ? settings_.nic->patience_ns(ring) : std::nullopt;
+  if (!patience) return std::nullopt;
+  return ring::Patience{.stuck_ns = *patience, .on_event = {}, .keep_waiting = [this] { return !stop_.load(); }};
+}
+
+/// Of all channels whose records go where the channel's do.
+EventOutput::Plan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& channel) {
+  EventOutput::Plan plan;
+  plan.room = {
+      .instruments = settings_.books.instruments, .orders = settings_.books.orders, .levels = settings_.books.levels};
+  for (const feed::Channel& other : feed.description.channels) {
+    if (other.ring != channel.ring || other.image != channel.image || other.map.empty()) continue;
+    plan.map = other.map;
+    plan.ring = other.events;
+    plan.slots = settings_.slots_of(other.events);
+    plan.lossless = patience_of(other.events);
+    plan.channels.resize(std::max<std::size_t>(plan.channels.size(), other.number + 1U));
+    plan.channels[other.number] = true;
+  }
+  return plan;
+}
+
 /// Compiles the images, and finds out which channels share a ring, hence a program and engines.
 Status Appliance::make_outputs(Diagnostics& diagnostics) {
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
@@ -145,10 +169,8 @@ Status Appliance::make_outputs(Diagnostics& diagnostics) {
         plan.index = static_cast<std::uint32_t>(outputs_.size());
         plan.ring = channel.ring;
         plan.slots = settings_.slots_of(channel.ring);
-        if (const auto patience = settings_.nic ? settings_.nic->patience_ns(channel.ring) : std::nullopt) {
-          plan.lossless =
-              ring::Patience{.stuck_ns = *patience, .on_event = {}, .keep_waiting = [this] { return !stop_.load(); }};
-        }
+        plan.lossless = patience_of(channel.ring);
+        plan.events = plan_events(feed, channel);
         plan.engine = settings_.engine;
         plan.strict = settings_.strict;
         plan.limits = settings_.limits;
@@ -199,6 +221,9 @@ Status Appliance::make_counters(bool is_private) {
       if (output_entries_[o].agent != a) continue;
       RecordOutput& output = *outputs_[o];
       builder.output(output.counter_set(), output.label());
+      if (!output.plan().events.map.empty()) {
+        builder.market(output.market_counter_set(), output.plan().events.ring);
+      }
       const Program& program = *programs_[output_entries_[o].feed][output_entries_[o].image];
       for (const Template& item : program.templates) {
         const std::string name(program.name(item.name));
@@ -280,14 +305,26 @@ Result<device::Card*> Appliance::card_for(std::size_t output) {
   return nullptr;
 }
 
-Status Appliance::start_loads() {
+Result<std::unique_ptr<Load>> Appliance::prepare(std::size_t output, std::shared_ptr<const Program> program,
+                                                 std::uint16_t generation, Diagnostics& diagnostics,
+                                                 device::Card* card) const {
+  const std::string& path = outputs_[output]->plan().events.map;
+  std::optional<market::Map> map;
+  if (!path.empty()) {
+    map = load_map(path, *program, diagnostics, opener_);
+    if (!map) return Failure{"the map '" + path + "' cannot be used"};
+  }
+  return outputs_[output]->prepare(image_of(static_cast<std::uint32_t>(output)), std::move(program), generation,
+                                   std::move(map), card);
+}
+
+Status Appliance::start_loads(Diagnostics& diagnostics) {
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     const RecordOutputEntry& entry = output_entries_[o];
     const Visit visit(places_[entry.agent]);
     const Result<device::Card*> card = card_for(o);
     if (!card) return card.failure();
-    auto load = outputs_[o]->prepare(image_of(static_cast<std::uint32_t>(o)), programs_[entry.feed][entry.image],
-                                     entry.generation, card.value());
+    auto load = prepare(o, programs_[entry.feed][entry.image], entry.generation, diagnostics, card.value());
     if (!load) return Failure{load.message()};
     if (card.value() != nullptr) {
       on_card_ = load.value()->on_card;
@@ -489,7 +526,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
         RecordOutputEntry& entry = output_entries_[o];
         if (entry.feed != f || entry.image != i) continue;
         const Visit visit(places_[entry.agent]);
-        auto load = outputs_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1));
+        auto load = prepare(o, shared, static_cast<std::uint16_t>(entry.generation + 1), diagnostics);
         if (!load) return Failure{load.message() + "; the previous image remains in use"};
         loads.emplace_back(o, std::move(load).value());
       }
@@ -526,8 +563,8 @@ std::string Appliance::take_card_failure() {
   if (!settings_.card->fallback) return why + "; its channels are dropped";
   const RecordOutputEntry& entry = output_entries_[card_output_];
   const Visit visit(places_[entry.agent]);
-  auto load = outputs_[card_output_]->prepare(image_of(static_cast<std::uint32_t>(card_output_)), entry.program,
-                                              static_cast<std::uint16_t>(entry.generation + 1));
+  Diagnostics diagnostics;
+  auto load = prepare(card_output_, entry.program, static_cast<std::uint16_t>(entry.generation + 1), diagnostics);
   if (!load) return why + "; software cannot take over: " + load.message();
   return push(card_output_, std::move(load).value()) ? why + "; software takes over"
                                                      : why + "; its channels are dropped";

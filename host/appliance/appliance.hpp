@@ -44,6 +44,10 @@ using OpenCard = std::function<Result<std::unique_ptr<device::Card>>(const devic
 [[nodiscard]] std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics,
                                                 opener::Client* opener = nullptr);
 
+/// The feed map of a file, compiled for a program. Errors are in `diagnostics`. `opener`, if there is one, opens it.
+[[nodiscard]] std::optional<market::Map> load_map(const std::string& path, const Program& program,
+                                                  Diagnostics& diagnostics, opener::Client* opener = nullptr);
+
 struct MakeOptions {
   Clocks clocks = {};
   OpenPort open_port = {};            ///< Empty: standard_ports.
@@ -150,6 +154,8 @@ class Appliance {
 
   Appliance(Settings settings, Clocks clocks);
   [[nodiscard]] Status make_outputs(Diagnostics& diagnostics);
+  [[nodiscard]] std::optional<ring::Patience> patience_of(const std::string& ring);
+  [[nodiscard]] EventOutput::Plan plan_events(const FeedSettings& feed, const feed::Channel& channel);
   [[nodiscard]] Status lock_folders();
   void plan_recording();
   [[nodiscard]] Status make_counters(bool is_private);
@@ -157,7 +163,11 @@ class Appliance {
   [[nodiscard]] Status open_card(const OpenCard& open);
   /// The card, if the output's program is to run there; null if software runs it. Fails if software may not.
   [[nodiscard]] Result<device::Card*> card_for(std::size_t output);
-  [[nodiscard]] Status start_loads();
+  [[nodiscard]] Status start_loads(Diagnostics& diagnostics);
+  /// A load of the output's program, with its map. Fails if the map does not fit; the errors are in `diagnostics`.
+  [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::size_t output, std::shared_ptr<const Program> program,
+                                                      std::uint16_t generation, Diagnostics& diagnostics,
+                                                      device::Card* card = nullptr) const;
   /// To the agent of the output. False if too many are waiting there.
   [[nodiscard]] bool push(std::size_t output, std::unique_ptr<Load> load);
   [[nodiscard]] Status make_agents(const OpenPort& open_port);

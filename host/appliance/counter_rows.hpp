@@ -16,6 +16,7 @@ enum class Table : std::uint8_t {
   Agents,
   Ports,
   Rings,
+  Books,
   Lines,
   Packets,
   Numbers,
@@ -70,6 +71,10 @@ inline constexpr CounterRow<PortCounterSet, PortStatus> kPortRows[] = {
 };
 inline constexpr CounterRow<RecordOutputCounterSet, RingStatus> kRingRows[] = {
 #define STOPBIT_RING(...) STOPBIT_ROW(RecordOutputCounterSet, RingStatus, __VA_ARGS__)
+#include "host/appliance/counters.def"
+};
+inline constexpr CounterRow<MarketCounterSet, MarketStatus> kMarketRows[] = {
+#define STOPBIT_MARKET(...) STOPBIT_ROW(MarketCounterSet, MarketStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<LineCounterSet, LineStatus> kLineRows[] = {

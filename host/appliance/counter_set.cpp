@@ -86,6 +86,21 @@ void CounterSetBuilder::templates(counters::Counter& counter, std::string_view o
   add(counter, "messages", {{"ring", output}, {"template", name}}, kMessagesHelp);
 }
 
+void CounterSetBuilder::market(MarketCounterSet& counter_set, std::string_view events) {
+  add_rows(kMarketRows, counter_set, {{"events", events}});
+  std::size_t i = 0;
+#define STOPBIT_MARKET_COUNT(member, name, what)                                      \
+  add(counter_set.counts[i++], "market_counts", {{"events", events}, {"what", name}}, \
+      "Entries, events, snapshots and instruments, by what became of them.");
+#include "host/market/stage/counts.def"
+#undef STOPBIT_MARKET_COUNT
+#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what)                                     \
+  add(counter_set.faults[static_cast<std::size_t>(market::Fault::enumerator)], "book_faults", \
+      {{"events", events}, {"fault", name}}, "Events that a book ruled out, by what was wrong.");
+#include "host/market/book/faults.def"
+#undef STOPBIT_BOOK_FAULT
+}
+
 void CounterSetBuilder::channel(ChannelCounterSet& counter_set, std::string_view name, bool has_b) {
   for (std::size_t i = 0; i < (has_b ? 2 : 1); ++i) {
     LineCounterSet& line = counter_set.lines[i];

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "host/feed/packet/packet.hpp"
+#include "host/market/book/fault.hpp"
+#include "host/market/stage/counts.hpp"
 #include "host/monitor/counters/writer.hpp"
 #include "host/remote/protocol.hpp"
 
@@ -48,6 +50,14 @@ struct RecordOutputCounterSet {
 #include "host/appliance/counters.def"
   counters::Text image;
   counters::Counter other;  ///< Messages of templates that came with a later image.
+};
+
+/// Market events, instruments and books of an outlet.
+struct MarketCounterSet {
+#define STOPBIT_MARKET(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+  std::array<counters::Counter, market::kMarketCounts> counts;  ///< By row of market/stage/counts.def.
+  std::array<counters::Counter, market::kFaults> faults;        ///< By market::Fault.
 };
 
 struct AgentCounterSet {
@@ -132,6 +142,7 @@ class CounterSetBuilder {
   void output(RecordOutputCounterSet& counter_set, std::string_view name);
   /// Messages of one template.
   void templates(counters::Counter& counter, std::string_view output, std::string_view name);
+  void market(MarketCounterSet& counter_set, std::string_view events);
   void channel(ChannelCounterSet& counter_set, std::string_view name, bool has_b);
   void record(RecordCounterSet& counter_set, std::string_view channel, bool is_b);
   void recorder(RecorderCounterSet& counter_set);

@@ -41,6 +41,7 @@ opener::Grants grants_of(const Settings& settings) {
       add_file(image.firmware);
     }
     for (const feed::Channel& channel : feed.description.channels) {
+      add_file(channel.map);
       for (std::size_t line = 0; line < channel.lines.size(); ++line) {
         const PortSettings& port = settings.ports[feed.ports[line]];
         auto options = port.source->sockets();

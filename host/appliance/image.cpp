@@ -44,6 +44,19 @@ std::optional<Program> read_firmware(const std::string& path, Diagnostics& diagn
 
 }  // namespace
 
+std::optional<market::Map> load_map(const std::string& path, const Program& program, Diagnostics& diagnostics,
+                                    opener::Client* opener) {
+  constexpr std::size_t kMaxMapBytes = 1U << 20;
+  const auto text = os::read_file(open_file(path, opener), path, kMaxMapBytes);
+  if (!text) {
+    diagnostics.error(ErrorCode::None, {}, text.message());
+    return std::nullopt;
+  }
+  auto source = market::read_map(path, text.value(), diagnostics);
+  if (!source) return std::nullopt;
+  return market::compile_map(std::move(*source), program, diagnostics);
+}
+
 std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics, opener::Client* opener) {
   return image.firmware.empty() ? compile(image, diagnostics, opener)
                                 : read_firmware(image.firmware, diagnostics, opener);

@@ -3,8 +3,47 @@
 #include <algorithm>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "host/market/stage/market_stage.hpp"
 
 namespace stopbit::appliance {
+
+Result<std::unique_ptr<EventOutput>> EventOutput::make(const Plan& plan, market::Map map, const Program& program,
+                                                       std::uint16_t generation, const EventOutput* before) {
+  Result<ring::Writer> ring = ring::Writer::create(plan.ring, program,
+                                                   {.slot_count = plan.slots,
+                                                    .image_generation = generation,
+                                                    .lossless = plan.lossless,
+                                                    .replaces = before != nullptr ? &before->ring_ : nullptr});
+  if (!ring) return Failure{ring.message()};
+  std::unique_ptr<EventOutput> made(new EventOutput(std::move(map), std::move(ring).value()));
+  Result<std::unique_ptr<market::EventMaker>> maker =
+      market::EventMaker::make(made->map_, program,
+                               {.name = plan.ring,
+                                .room = plan.room,
+                                .generation = std::uint32_t{generation} + 1,
+                                .replaces = before != nullptr ? before->maker_.get() : nullptr},
+                               made->ring_);
+  if (!maker) return Failure{maker.message()};
+  made->maker_ = std::move(maker).value();
+  return made;
+}
+
+void EventOutput::publish(const MarketCounterSet& counter_set) const noexcept {
+  const market::MarketCounts& counts = std::as_const(*maker_).translator().counts();
+  const market::BookSet& books = maker_->books();
+  counter_set.instruments.set(maker_->instruments().count());
+  counter_set.books.set(books.defined());
+  counter_set.latest.set(books.count_of(market::Standing::Latest));
+  counter_set.suspect.set(books.count_of(market::Standing::Suspect));
+  counter_set.stale.set(books.count_of(market::Standing::Stale));
+  std::size_t i = 0;
+#define STOPBIT_MARKET_COUNT(member, name, what) counter_set.counts[i++].set(counts.member);
+#include "host/market/stage/counts.def"
+#undef STOPBIT_MARKET_COUNT
+  for (std::size_t fault = 0; fault < market::kFaults; ++fault) {
+    counter_set.faults[fault].set(books.faults(static_cast<market::Fault>(fault)));
+  }
+}
 
 EngineOptions RecordOutput::engine_options(std::size_t rule, std::uint16_t generation) const {
   return {.reset = static_cast<ResetRule>(rule),
@@ -28,7 +67,8 @@ Result<std::string> RecordOutput::why_not_on(device::Card& card, const Program& 
 }
 
 Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::shared_ptr<const Program> program,
-                                                    std::uint16_t generation, device::Card* card) const {
+                                                    std::uint16_t generation, std::optional<market::Map> map,
+                                                    device::Card* card) const {
   auto load = std::make_unique<Load>();
   load->name = std::move(name);
   load->generation = generation;
@@ -71,6 +111,13 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
   if (auto session = feed::SessionStage::make(*program)) {
     load->session = session.get();
     load->stages.add(std::move(session));
+  }
+  if (map) {
+    auto events =
+        EventOutput::make(plan_.events, std::move(*map), *program, generation, load_ ? load_->events.get() : nullptr);
+    if (!events) return Failure{events.message()};
+    load->events = std::move(events).value();
+    load->stages.add(std::make_unique<market::MarketStage>(load->events->translator(), plan_.events.channels));
   }
   load->sink = &load->stages.connect(*last);
   load->builder = std::make_unique<record::Builder>(*program);

@@ -16,6 +16,7 @@
 #include "host/feed/channel/datagram_decoder.hpp"
 #include "host/feed/channel/session_stage.hpp"
 #include "host/feed/channel/stage.hpp"
+#include "host/market/stage/event_maker.hpp"
 #include "host/ring/writer.hpp"
 
 namespace stopbit::appliance {
@@ -39,6 +40,43 @@ class CountingStage final : public feed::Stage {
   std::vector<counters::Counter> templates_;  ///< By template index.
 };
 
+/// Market events of records: their ring, and the tables of instruments and states beside it. One thread.
+class EventOutput {
+ public:
+  struct Plan {
+    std::string map;          ///< A file; empty: no market events.
+    std::string ring;         ///< Of the events; the tables have its name.
+    std::uint64_t slots = 0;  ///< Of the ring.
+    std::optional<ring::Patience> lossless;
+    market::MarketRoom room;
+    std::vector<bool> channels;  ///< By number: whose records are translated.
+  };
+  /// `map` is compiled for the program, which must outlive the result. `before` is the one whose names it takes; or
+  /// null.
+  [[nodiscard]] static Result<std::unique_ptr<EventOutput>> make(const Plan& plan, market::Map map,
+                                                                 const Program& program, std::uint16_t generation,
+                                                                 const EventOutput* before);
+
+  [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
+  void beat(std::uint64_t now_ns) noexcept {
+    ring_.beat(now_ns);
+    maker_->beat(now_ns);
+  }
+  void publish(const MarketCounterSet& counter_set) const noexcept;
+  /// No event follows.
+  void finish() noexcept {
+    maker_->finish();
+    ring_.finish();
+  }
+
+ private:
+  EventOutput(market::Map map, ring::Writer ring) : map_(std::move(map)), ring_(std::move(ring)) {}
+
+  market::Map map_;
+  ring::Writer ring_;
+  std::unique_ptr<market::EventMaker> maker_;
+};
+
 /// What an image needs to run: engines, and a ring that carries it. Made by a thread that may take its time, then given
 /// to the thread that decodes, between two datagrams.
 struct Load {
@@ -51,6 +89,7 @@ struct Load {
   const device::DeviceEngine* on_card = nullptr;   ///< One of them, if it is a card's.
   std::optional<ring::Writer> ring;                ///< Nothing: `memory` takes the records.
   std::unique_ptr<record::RecordSink> memory;
+  std::unique_ptr<EventOutput> events;  ///< Null: there is no map.
   feed::Stages stages;
   feed::SessionStage* session = nullptr;     ///< One of them, if the program has messages for it.
   record::RecordSink* sink = nullptr;        ///< Where the engines write: the first stage.
@@ -68,6 +107,7 @@ struct RecordOutputPlan {
   EngineKind engine = EngineKind::Native;
   bool strict = false;
   EngineLimits limits;
+  EventOutput::Plan events;
 };
 
 /// Where the records of some channels of one image go. One thread, but for `prepare`.
@@ -76,10 +116,11 @@ class RecordOutput {
   RecordOutput(RecordOutputPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
 
   /// Prepares a load of a verified program. Its ring replaces the present one by name; readers of the present ring
-  /// continue until it ends. With `card` the program runs on the card;
-  /// why_not_on must be empty. Any thread.
+  /// continue until it ends. With `card` the program runs on the card; why_not_on must be empty. `map` is that of the
+  /// plan, compiled for the program; nothing if it has none. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
-                                                      std::uint16_t generation, device::Card* card = nullptr) const;
+                                                      std::uint16_t generation, std::optional<market::Map> map,
+                                                      device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
 
@@ -95,14 +136,23 @@ class RecordOutput {
   [[nodiscard]] const Load* load() const noexcept { return load_.get(); }
   void beat(std::uint64_t now_ns) noexcept {
     if (load_->ring) load_->ring->beat(now_ns);
+    if (load_->events) load_->events->beat(now_ns);
+  }
+  /// Brings the counters of market events up to date.
+  void publish() const noexcept {
+    if (load_->events) load_->events->publish(market_counter_set_);
   }
   void finish() noexcept {
     if (load_ && load_->ring) load_->ring->finish();
+    if (!load_ || !load_->events) return;
+    load_->events->finish();
+    publish();
   }
 
   [[nodiscard]] const RecordOutputPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   RecordOutputCounterSet& counter_set() noexcept { return counter_set_; }
+  MarketCounterSet& market_counter_set() noexcept { return market_counter_set_; }
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
@@ -111,6 +161,7 @@ class RecordOutput {
   RecordOutputPlan plan_;
   std::string label_;  ///< Of its counters.
   RecordOutputCounterSet counter_set_;
+  MarketCounterSet market_counter_set_;
   std::map<std::string, counters::Counter> templates_;  ///< By name, of the first image.
   std::unique_ptr<Load> load_;
   std::array<feed::Target, 3> targets_;  ///< By ResetRule.

@@ -9,6 +9,8 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/config/nearest.hpp"
 #include "host/config/toml.hpp"
+#include "host/market/map/find.hpp"
+#include "host/market/state/layout.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/layout.hpp"
@@ -23,6 +25,8 @@ constexpr std::uint32_t kMaxCore = 4'095;
 constexpr std::size_t kMaxPublished = 64;
 constexpr std::size_t kMaxAllowed = 1'024;
 constexpr std::uint64_t kMaxPatienceNs = 60 * kNsPerSecond;
+constexpr std::uint64_t kMaxBookInstruments = 1U << 20;
+constexpr std::uint64_t kMaxBookOrders = 1U << 26;
 
 /// A name or an address as a Host of HTTP has it, without the port.
 bool is_host(std::string_view text) {
@@ -74,6 +78,7 @@ class SettingsReader {
     read_control();
     read_recorder();
     read_rings();
+    read_books();
     read_dpdk();
     read_agents();
     read_ports();
@@ -217,6 +222,19 @@ class SettingsReader {
     table->finish();
   }
 
+  void read_books() {
+    auto table = root_.table("books");
+    if (!table) return;
+    BookSettings& books = settings_.books;
+    const auto number = [&](std::string_view key, std::uint32_t& to, std::uint64_t least, std::uint64_t most) {
+      to = static_cast<std::uint32_t>(table->integer(key, {least, most}, to));
+    };
+    number("instruments", books.instruments, 1, kMaxBookInstruments);
+    number("orders", books.orders, 1'024, kMaxBookOrders);
+    number("levels", books.levels, 0, market::state::kMaxLevels);
+    table->finish();
+  }
+
   void read_dpdk() {
     auto table = root_.table("dpdk");
     if (!table) return;
@@ -299,6 +317,14 @@ class SettingsReader {
     });
   }
 
+  /// From here on `map` is the path of a file: a confined process looks in no folders.
+  static void find_map(config::Table& table, feed::Channel& channel) {
+    if (channel.map.empty()) return;
+    Result<std::string> path = market::find_map(channel.map);
+    if (!path) return table.error("file", "channel '" + channel.name + "': " + path.message());
+    channel.map = std::move(path).value();
+  }
+
   void read_feeds() {
     std::set<std::string> names;
     std::map<std::string, std::size_t> agent_of_ring;
@@ -318,14 +344,25 @@ class SettingsReader {
       if (!description) continue;
       feed.description = std::move(*description);
       choose_channels(table, feed);
-      for (const feed::Channel& channel : feed.description.channels) {
+      for (feed::Channel& channel : feed.description.channels) {
         if (!names.insert(channel.name).second) {
           table.error("file", "another feed has a channel with the name '" + channel.name + "'");
         }
-        if (channel.ring.empty()) continue;
-        const auto [found, is_new] = agent_of_ring.try_emplace(channel.ring, settings_.feeds.size() - 1);
-        if (!is_new && found->second != settings_.feeds.size() - 1) {
-          table.error("file", "another feed has a ring with the name '" + channel.ring + "': a ring has one feed");
+        find_map(table, channel);
+        for (const std::string& ring : {channel.ring, channel.events}) {
+          if (ring.empty()) continue;
+          const auto [found, is_new] = agent_of_ring.try_emplace(ring, settings_.feeds.size() - 1);
+          if (!is_new && found->second != settings_.feeds.size() - 1) {
+            table.error("file", "another feed has a ring with the name '" + ring + "': a ring has one feed");
+          }
+        }
+      }
+      for (const feed::Channel& channel : feed.description.channels) {
+        const auto is_its = [&](const feed::Channel& other) { return other.ring == channel.events; };
+        if (!channel.events.empty() &&
+            std::any_of(feed.description.channels.begin(), feed.description.channels.end(), is_its)) {
+          table.error("file", "the ring '" + channel.events + "' would have both records and market events");
+          break;
         }
       }
     }
@@ -341,12 +378,14 @@ class SettingsReader {
     std::map<std::string, std::string> by_name;
     for (const FeedSettings& feed : settings_.feeds) {
       for (const feed::Channel& channel : feed.description.channels) {
-        if (channel.ring.empty()) continue;
-        const std::string name = std::filesystem::path(channel.ring).filename().string();
-        const auto [found, is_new] = by_name.try_emplace(name, channel.ring);
-        if (!is_new && found->second != channel.ring) {
-          table.error("the rings '" + found->second + "' and '" + channel.ring + "' would both be named '" + name +
-                      "' for other processes");
+        for (const std::string& ring : {channel.ring, channel.events}) {
+          if (ring.empty()) continue;
+          const std::string name = std::filesystem::path(ring).filename().string();
+          const auto [found, is_new] = by_name.try_emplace(name, ring);
+          if (!is_new && found->second != ring) {
+            table.error("the rings '" + found->second + "' and '" + ring + "' would both be named '" + name +
+                        "' for other processes");
+          }
         }
       }
     }
@@ -412,9 +451,8 @@ class SettingsReader {
   void check_waits(config::Table& table, const std::string& ring) {
     for (const FeedSettings& feed : settings_.feeds) {
       const auto& channels = feed.description.channels;
-      if (std::none_of(channels.begin(), channels.end(), [&](const auto& channel) { return channel.ring == ring; })) {
-        continue;
-      }
+      const auto writes = [&](const auto& channel) { return channel.ring == ring || channel.events == ring; };
+      if (std::none_of(channels.begin(), channels.end(), writes)) continue;
       for (const PortSettings& port : settings_.ports) {
         if (port.agent != feed.agent || !port.source->is_live()) continue;
         table.error("lossless", "its agent also reads port '" + port.name +

@@ -143,6 +143,13 @@ struct NicSettings {
   }
 };
 
+/// Room for market events and books; of each outlet with a map.
+struct BookSettings {
+  std::uint32_t instruments = 16'384;
+  std::uint32_t orders = 1'048'576;  ///< In all books by order or position together.
+  std::uint32_t levels = 0;          ///< Rows a side in the state table, beside the best.
+};
+
 struct Settings {
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
@@ -156,6 +163,7 @@ struct Settings {
   std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if it has received nothing for this time.
   /// Datagrams that fail one after another before the channel is called stale.
   std::uint32_t stale_after = feed::ChannelOptions().stale_after;
+  BookSettings books;
   bool lock_memory = false;
   std::uint64_t dpdk_memory = 256U << 20;  ///< For the frames of all its ports.
   bool confined = true;                    ///< Gives up privileges, files and system calls once everything is set up.

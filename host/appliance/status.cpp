@@ -274,6 +274,20 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
         ring.templates.emplace_back(i->second->name.label("template"), reader.value(*i->second));
       }
       if (const Metric* image = group.find("image")) ring.image = reader.text(*image);
+    } else if (family == "market_instruments") {
+      MarketStatus& market = status.markets.emplace_back();
+      market.name = metric.name.label("events");
+      const Group group(index, "events", market.name);
+      read_rows(kMarketRows, market, [&](const char* name) { return group.value(name); });
+      const auto read_list = [&](const char* list, const char* label, auto& to) {
+        const auto [begin, end] = group.metrics().equal_range(list);
+        for (auto i = begin; i != end; ++i) {
+          const std::uint64_t value = reader.value(*i->second);
+          if (value != 0) to.emplace_back(i->second->name.label(label), value);
+        }
+      };
+      read_list("market_counts", "what", market.counts);
+      read_list("book_faults", "fault", market.faults);
     } else if (family == "agent_turns") {
       AgentStatus& agent = status.agents.emplace_back();
       agent.name = metric.name.label("agent");
@@ -434,6 +448,14 @@ json ring_json(const RingStatus& ring) {
   return item;
 }
 
+json market_json(const MarketStatus& market) {
+  json item = {{"events", market.name}, {"counts", json::object()}, {"faults", json::object()}};
+  put_rows(item, kMarketRows, market);
+  for (const auto& [what, count] : market.counts) item["counts"][what] = count;
+  for (const auto& [fault, count] : market.faults) item["faults"][fault] = count;
+  return item;
+}
+
 json agent_json(const AgentStatus& agent) {
   json item = {{"name", agent.name},
                {"batch", quantiles(agent.batch)},
@@ -508,6 +530,7 @@ std::string to_json(const StatusReport& status) {
                {"channels", list_json(status.channels, channel_json)},
                {"ports", list_json(status.ports, port_json)},
                {"rings", list_json(status.rings, ring_json)},
+               {"markets", list_json(status.markets, market_json)},
                {"agents", list_json(status.agents, agent_json)},
                {"errors", list_json(status.errors, error_json)},
                {"errors_beyond", status.errors_beyond},

@@ -72,6 +72,15 @@ struct RingStatus {
   std::vector<ring::SeenReader> readers;                         ///< Those with a name.
 };
 
+/// Market events of an outlet: its instruments and their books.
+struct MarketStatus {
+  std::string name;  ///< Of the ring of events.
+#define STOPBIT_MARKET(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+  std::vector<std::pair<std::string, std::uint64_t>> counts;  ///< Those that are not 0.
+  std::vector<std::pair<std::string, std::uint64_t>> faults;  ///< Of books, likewise.
+};
+
 struct AgentStatus {
   std::string name;
 #define STOPBIT_AGENT(member, ...) std::uint64_t member = 0;
@@ -147,6 +156,7 @@ struct StatusReport {
   std::vector<ChannelStatus> channels;
   std::vector<PortStatus> ports;
   std::vector<RingStatus> rings;
+  std::vector<MarketStatus> markets;
   std::vector<AgentStatus> agents;
   RecorderStatus recorder;
   NicStatus nic;

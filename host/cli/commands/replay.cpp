@@ -18,6 +18,7 @@
 #include "host/cli/common/column_output.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/engine_arguments.hpp"
+#include "host/cli/common/event_ring.hpp"
 #include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/market_source.hpp"
 #include "host/cli/common/messages.hpp"
@@ -48,6 +49,7 @@ struct ReplayArguments {
   std::string map;
   std::string output = "-";
   RingArguments ring;
+  std::string events;  ///< The ring of market events; empty: none.
   std::string columns;
   bool force = false;
   std::optional<std::uint64_t> jobs;
@@ -160,7 +162,7 @@ class EventLines {
   EventLines(const ReplayArguments& arguments, const Program& program, Output out)
       : map_(load_map(arguments.map, program)),
         out_(std::move(out)),
-        market_(map_, program, kDefaultInstruments, [this](const market::Event& event) {
+        market_(map_, program, market::MarketRoom().instruments, [this](const market::Event& event) {
           market_.append_event(event, out_.buffer());
           out_.flush_if_full();
         }) {}
@@ -192,6 +194,7 @@ std::uint16_t jobs_of(const ReplayArguments& arguments) {
   };
   if (jobs != 1) {
     refuse(!arguments.ring.name.empty(), "--ring");
+    refuse(!arguments.events.empty(), "--events");
     refuse(wants_card(arguments.engine), "a card");
     refuse(arguments.limit.has_value(), "--limit");
     refuse(arguments.pace != "max", "--pace");
@@ -239,7 +242,7 @@ struct RecordEnd {
 
 Format record_format(const ReplayArguments& arguments) {
   if (!arguments.format.empty()) return format_from(arguments.format);
-  return arguments.ring.name.empty() ? Format::Jsonl : Format::None;
+  return arguments.ring.name.empty() && arguments.events.empty() ? Format::Jsonl : Format::None;
 }
 
 void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
@@ -249,11 +252,18 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
     throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
   }
   const bool wants_events = arguments.format == "events";
-  if (wants_events && arguments.map.empty()) throw ToolError(kExitUsage, "--format events needs --map");
-  if (!wants_events && !arguments.map.empty()) throw ToolError(kExitUsage, "--map is for --format events");
-  if (wants_events && images > 1) {
+  const bool wants_ring = !arguments.events.empty();
+  const char* const what = wants_ring ? "--events" : "--format events";
+  if (wants_events && wants_ring) throw ToolError(kExitUsage, "--format events and --events: give one");
+  if ((wants_events || wants_ring) && arguments.map.empty()) {
+    throw ToolError(kExitUsage, std::string(what) + " needs --map");
+  }
+  if (!wants_events && !wants_ring && !arguments.map.empty()) {
+    throw ToolError(kExitUsage, "--map is for --events and --format events");
+  }
+  if ((wants_events || wants_ring) && images > 1) {
     throw ToolError(kExitUsage,
-                    "--format events: events are made of the records of one image, and the feed has several");
+                    std::string(what) + ": events are made of the records of one image, and the feed has several");
   }
   if (!wants_columns && !wants_events && record_format(arguments) == Format::None && arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
@@ -296,7 +306,7 @@ void print_summary(const replay::Summary& summary, const Lane& lane, bool is_qui
 }
 
 int run_replay(const ReplayArguments& arguments) {
-  arguments.ring.check();
+  arguments.ring.check(arguments.events);
   arguments.card.check(wants_card(arguments.engine));
   std::optional<feed::Description> description;
   Lanes lanes;
@@ -333,12 +343,20 @@ int run_replay(const ReplayArguments& arguments) {
   }
   // After the card and the ring: what an earlier run has written is replaced only by a run that can begin.
   RecordEnd end = open_end(arguments, lanes, jobs);
+  std::optional<EventRing> events;
+  if (!arguments.events.empty()) {
+    events.emplace(arguments.ring.named(arguments.events), arguments.map, first.program, arguments.quiet);
+  }
   if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
+  if (events && !wait_for_readers(arguments.ring.named(arguments.events), events->ring(), arguments.quiet)) {
+    return kExitDone;
+  }
 
   ProgressBar bar(!arguments.quiet && !end.is_terminal);
   first.options.on_progress = [&](const replay::Progress& progress) {
     bar.draw(progress);
     if (ring) ring->beat(os::wall_clock_ns());
+    if (events) events->beat(os::wall_clock_ns());
   };
   std::vector<replay::Summary> summaries;
   if (jobs > 1) {
@@ -367,14 +385,17 @@ int run_replay(const ReplayArguments& arguments) {
            .output = end.output(),
            .schema = i,
            .ring = ring ? &*ring : nullptr,
-           .market = end.events ? &end.events->translator() : nullptr,
+           .market = events       ? &events->translator()
+                     : end.events ? &end.events->translator()
+                                  : nullptr,
            .has_failed = [&card, &end] { return (card && card->failed()) || (end.events && end.events->failed()); }});
     }
     summaries = run_pipelines(pipelines, sources);
   }
   if (ring) ring->finish();
   const std::string of_card = card ? card->summary() : std::string();  // throws if it failed, whatever came of the rest
-  const std::string of_market = end.finish(summaries);
+  std::string of_market = end.finish(summaries);
+  if (events) of_market = events->finish();
   std::uint64_t errors = 0;
   std::uint64_t decode_errors = 0;
   std::uint64_t messages = 0;
@@ -406,13 +427,14 @@ Command replay_command() {
   const auto arguments = std::make_shared<ReplayArguments>();
   std::vector<Option> options = {captures_option(arguments->captures)};
   Option format = format_option(arguments->format,
-                                "Output format. Default jsonl, or none with --ring. events: one line per market event, "
+                                "Output format. Default jsonl, or none with --ring or --events. events: one line per "
+                                "market event, "
                                 "as the map makes them.",
                                 true);
   format.hint.words.emplace_back("events");
   Option map = map_option(arguments->map);
   map.required = false;
-  map.help += " For --format events.";
+  map.help += " For --events and --format events.";
   for (Option& option : program_options(arguments->program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -454,7 +476,7 @@ Command replay_command() {
       {.names = "-j,--jobs",
        .value = "N",
        .help = "Decodes on N threads and prints on N more; 0: one for each core. N does not change the output. Default "
-               "1. Not with --ring, --limit, --pace, --format events or a card.",
+               "1. Not with --ring, --events, --limit, --pace, --format events or a card.",
        .target = &arguments->jobs},
       {.names = "--merge",
        .value = "",
@@ -477,7 +499,16 @@ Command replay_command() {
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
-  for (Option& option : ring_options(arguments->ring)) options.push_back(std::move(option));
+  for (Option& option : ring_options(arguments->ring)) {
+    options.push_back(std::move(option));
+    if (options.back().names != "--ring") continue;
+    options.push_back({.names = "--events",
+                       .value = "NAME",
+                       .help = "Writes market events to a ring in shared memory, for `stopbit tail NAME` and other "
+                               "readers, and their instruments and states to tables beside it, for `stopbit "
+                               "instruments NAME` and `stopbit states NAME`. Needs --map.",
+                       .target = &arguments->events});
+  }
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   for (Option& option : card_options(arguments->card)) options.push_back(std::move(option));
   return {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "appliance_page.hpp"
@@ -286,9 +287,17 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
 /// Reads the images and tokens that a start needs besides the settings.
 int check(const appliance::Settings& settings) {
   for (const appliance::FeedSettings& feed : settings.feeds) {
-    for (const feed::Image& image : feed.description.images) {
+    for (std::size_t i = 0; i < feed.description.images.size(); ++i) {
       Diagnostics diagnostics;
-      const bool is_good = appliance::load_image(image, diagnostics).has_value();
+      const auto program = appliance::load_image(feed.description.images[i], diagnostics);
+      bool is_good = program.has_value();
+      std::set<std::string> maps;
+      for (const feed::Channel& channel : feed.description.channels) {
+        if (channel.image == i && !channel.map.empty()) maps.insert(channel.map);
+      }
+      for (const std::string& map : maps) {
+        is_good = is_good && appliance::load_map(map, *program, diagnostics).has_value();
+      }
       write_stderr(diagnostics.format());
       if (!is_good) return kExitRejected;
     }

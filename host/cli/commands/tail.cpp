@@ -171,6 +171,7 @@ int tail(TailArguments arguments) {
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
+  printer.show_events(reader.path());
   std::optional<ring::ReaderRegistration> sign;
   if (!arguments.reader.empty()) {
     Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);
@@ -204,6 +205,9 @@ Command tail_command() {
           "of its records. Any number of readers may follow a ring without slowing its writer: a reader that falls "
           "behind loses records, and the loss is counted on stderr. The writer of a lossless ring (`stopbit replay "
           "--lossless`) waits for its readers instead.\n"
+          "\n"
+          "A ring of market events (`stopbit replay --events`, or an appliance with a map) is printed as one line per "
+          "event; the instruments' keys come from the table RING.instruments beside it.\n"
           "\n"
           "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
           "on this host shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for users that its "

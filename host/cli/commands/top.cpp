@@ -1,10 +1,3 @@
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -13,6 +6,7 @@
 #include "host/cli/common/appliance_text.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/screen.hpp"
 #include "host/cli/common/signals.hpp"
 
 namespace stopbit::tools {
@@ -28,33 +22,6 @@ struct TopArguments {
   bool once = false;
 };
 
-/// Keys come one at a time and are not shown, as long as this lives.
-class RawKeys {
- public:
-  RawKeys() : is_terminal_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
-    if (!is_terminal_) return;
-    termios raw = before_;
-    raw.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));
-    ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-  }
-  RawKeys(const RawKeys&) = delete;
-  RawKeys& operator=(const RawKeys&) = delete;
-  ~RawKeys() {
-    if (is_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-  }
-  /// Waits up to `wait_ms` for a key; true if it is one that ends the program.
-  [[nodiscard]] bool quits(int wait_ms) const {
-    pollfd in{.fd = is_terminal_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
-    if (::poll(&in, 1, wait_ms) <= 0) return false;
-    char key = 0;
-    return ::read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q';
-  }
-
- private:
-  termios before_{};
-  bool is_terminal_;
-};
-
 int top(const TopArguments& arguments) {
   accept_user(arguments.user);
   const counters::Reader reader = open_counters(arguments.name);
@@ -65,28 +32,16 @@ int top(const TopArguments& arguments) {
     out.close();
     return kExitDone;
   }
-  if (::isatty(STDOUT_FILENO) == 0)
-    throw ToolError(kExitUsage,
-                    "stdout is not a terminal; use --once to print one "
-                    "screen");
   catch_stop_signals();
-  const RawKeys keys;
-  // The other screen of the terminal, without cursor; back at the end.
-  Output out = Output::open("-");
-  out.write("\x1b[?1049h\x1b[?25l");
+  Screen screen;
   while (!stop_requested()) {
     appliance::StatusReport now = appliance::read_status(reader, appliance::now_of_machine());
-    winsize size{};
-    const bool has_size = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
-    const std::string screen = screen_text(now, before, has_size ? std::max<std::size_t>(20, size.ws_col) : kColumns,
-                                           has_size ? std::max<std::size_t>(8, size.ws_row) - 1 : kRows);
-    out.write("\x1b[H\x1b[2J" + screen);
-    out.flush();
+    const Screen::Size size = Screen::size();
+    screen.show(screen_text(now, before, size.columns, size.rows));
     before = std::move(now);
-    if (keys.quits(kRefreshMs)) break;
+    if (screen.key(kRefreshMs) == 'q') break;
   }
-  out.write("\x1b[?25h\x1b[?1049l");
-  out.close();
+  screen.close();
   return kExitDone;
 }
 

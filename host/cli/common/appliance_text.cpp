@@ -7,6 +7,7 @@
 #include "host/appliance/counter_rows.hpp"
 #include "host/appliance/gap_log.hpp"
 #include "host/cli/common/appliance_name.hpp"
+#include "host/cli/common/grid.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/os/readable.hpp"
 
@@ -17,7 +18,7 @@ using appliance::ChannelStatus;
 using appliance::LineStatus;
 using appliance::StatusReport;
 using appliance::Table;
-using Cells = std::vector<std::string>;
+using Cells = Grid::Cells;
 using os::clock_text;
 using os::duration_text;
 using os::short_number;
@@ -48,33 +49,6 @@ std::string head_line(const StatusReport& status) {
   return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
                      clock_text(until > status.started_ns ? until - status.started_ns : 0));
 }
-
-/// Columns as wide as their widest cell; numbers to the right.
-class Grid {
- public:
-  explicit Grid(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  [[nodiscard]] std::string text(std::size_t left_columns) const {
-    std::vector<std::size_t> widths(rows_[0].size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (i != 0) line += "  ";
-        line += i < left_columns ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + '\n';
-    }
-    return out;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 /// `cells`, then the headings of the counters that the table shows.
 template <class Rows>
@@ -184,6 +158,15 @@ std::string rings_text(const StatusReport& status) {
   return "\nRings\n" + rings.text(2) + (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string());
 }
 
+std::string markets_text(const StatusReport& status) {
+  if (status.markets.empty()) return {};
+  Grid grid(headings(Table::Books, appliance::kMarketRows, {"events"}));
+  for (const appliance::MarketStatus& market : status.markets) {
+    grid.add(values(Table::Books, appliance::kMarketRows, market, {plain(market.name)}));
+  }
+  return "\nInstruments and books\n" + grid.text(1);
+}
+
 std::string ports_text(const StatusReport& status) {
   Grid grid(headings(Table::Ports, appliance::kPortRows, {"port"}));
   for (const appliance::PortStatus& port : status.ports) {
@@ -286,8 +269,8 @@ std::string publishers_text(const StatusReport& status) {
 std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
-         ports_text(status) + rings_text(status) + agents_text(status) + housekeeper_text(status) +
-         recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
+         ports_text(status) + rings_text(status) + markets_text(status) + agents_text(status) +
+         housekeeper_text(status) + recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
          (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 

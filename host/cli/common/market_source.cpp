@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
 #include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
@@ -20,28 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxMapBytes = 1U << 20;
 constexpr std::uint16_t kMaxGroups = 256;
-
-market::BookRoom room_for(const market::Map& map, std::uint32_t instruments, std::uint64_t salt) {
-  market::BookRoom room{.instruments = instruments, .rows = 1U << 16, .salt = salt};
-  for (const market::CompiledBook& book : map.books) {
-    if (book.of == market::BookOf::Implied) room.implied = instruments;
-    switch (book.kind) {
-      case market::BookKind::None: break;
-      case market::BookKind::Level:
-      case market::BookKind::Price: room.rows = std::max<std::uint32_t>(room.rows, instruments * 64); break;
-      case market::BookKind::Order:
-        room.orders = room.levels = 1U << 20;
-        room.listed = 1U << 19;
-        room.ladders = 256;
-        break;
-      case market::BookKind::Position:
-        room.placed = 1U << 20;
-        room.positions = 1U << 21;
-        break;
-    }
-  }
-  return room;
-}
 
 /// The multicast groups of the captures, each as a channel with one line.
 feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
@@ -112,15 +89,11 @@ Option map_option(std::string& target) {
 }
 
 Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
-    : on_event_(std::move(on_event)), sink_(1, Take{this}), quantity_decimals_(map.source.quantity_decimals) {
-  const std::uint64_t salt = std::random_device()();
-  Result<market::InstrumentTable> table =
-      market::InstrumentTable::make({.capacity = instruments, .map_name = map.source.name});
-  if (!table) throw ToolError(kExitEnvironment, table.message());
-  instruments_.emplace(std::move(table).value());
-  books_ = std::make_unique<market::BookSet>(room_for(map, instruments, salt));
-  publisher_.emplace(*books_, &sink_, nullptr);
-  translator_ = std::make_unique<market::Translator>(map, program, *instruments_, *books_, *publisher_, salt);
+    : on_event_(std::move(on_event)), sink_(1, Take{this}) {
+  Result<std::unique_ptr<market::EventMaker>> maker =
+      market::EventMaker::make(map, program, {.room = {.instruments = instruments}}, sink_);
+  if (!maker) throw ToolError(kExitEnvironment, maker.message());
+  maker_ = std::move(maker).value();
 }
 
 void Market::check() const {
@@ -129,24 +102,24 @@ void Market::check() const {
 
 void Market::append_event(const market::Event& event, std::string& out) const {
   const std::uint32_t row = event.instrument();
-  const std::string name = row == market::kAllInstruments || row > instruments_->count()
+  const std::string name = row == market::kAllInstruments || row > instruments().count()
                                ? std::string()
-                               : json(market::key_of(instruments_->row(row)));
-  market::append_json(event, out, {.instrument = name, .quantity_decimals = quantity_decimals_});
+                               : json(market::key_of(instruments().row(row)));
+  market::append_json(event, out, {.instrument = name, .quantity_decimals = instruments().view().quantity_decimals()});
 }
 
-std::string Market::summary() const {
+std::string market_summary(const market::EventMaker& maker) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count != 0) text += fmt::format("{:>14}  {}\n", count, what);
   };
-  add(instruments_->count(), "instruments");
-#define STOPBIT_MARKET_COUNT(member, name, what) add(translator_->counts().member, what);
+  add(maker.instruments().count(), "instruments");
+#define STOPBIT_MARKET_COUNT(member, name, what) add(maker.translator().counts().member, what);
 #include "host/market/stage/counts.def"
 #undef STOPBIT_MARKET_COUNT
-#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what)                                      \
-  if (market::Fault::enumerator != market::Fault::None) {                                      \
-    add(books_->faults(market::Fault::enumerator), std::string("faults of books: ") + (what)); \
+#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what)                                            \
+  if (market::Fault::enumerator != market::Fault::None) {                                            \
+    add(maker.books().faults(market::Fault::enumerator), std::string("faults of books: ") + (what)); \
   }
 #include "host/market/book/faults.def"
 #undef STOPBIT_BOOK_FAULT
@@ -237,7 +210,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   options_.merge = arguments.merge;
   options_.limit = arguments.limit.value_or(0);
   apply(arguments.engine_arguments, options_);
-  const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(kDefaultInstruments));
+  const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(market::MarketRoom().instruments));
   market_ = std::make_unique<Market>(*map_, *program_, instruments, std::move(on_event));
 }
 

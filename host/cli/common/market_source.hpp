@@ -15,7 +15,7 @@
 #include "host/cli/common/pipeline.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/feed/description/description.hpp"
-#include "host/market/stage/translator.hpp"
+#include "host/market/stage/event_maker.hpp"
 
 /// Shared by the commands that make books of captures.
 namespace stopbit::tools {
@@ -27,7 +27,8 @@ namespace stopbit::tools {
 /// --map.
 [[nodiscard]] Option map_option(std::string& target);
 
-inline constexpr std::uint32_t kDefaultInstruments = 16'384;
+/// What was counted, one line each; empty if nothing was.
+[[nodiscard]] std::string market_summary(const market::EventMaker& maker);
 
 /// Everything from records to events, in private memory. `on_event` gets each event in order. The engine that makes the
 /// records must not be disturbed: what `on_event` throws is kept until check().
@@ -39,10 +40,10 @@ class Market {
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;
 
-  [[nodiscard]] market::Translator& translator() noexcept { return *translator_; }
-  [[nodiscard]] const market::Translator& translator() const noexcept { return *translator_; }
-  [[nodiscard]] const market::InstrumentTable& instruments() const noexcept { return *instruments_; }
-  [[nodiscard]] const market::BookSet& books() const noexcept { return *books_; }
+  [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
+  [[nodiscard]] const market::Translator& translator() const noexcept { return std::as_const(*maker_).translator(); }
+  [[nodiscard]] const market::InstrumentTable& instruments() const noexcept { return maker_->instruments(); }
+  [[nodiscard]] const market::BookSet& books() const noexcept { return maker_->books(); }
   /// Something was thrown; no further event is given.
   [[nodiscard]] bool failed() const noexcept { return error_ != nullptr; }
   /// Throws it again.
@@ -61,7 +62,7 @@ class Market {
   /// As one JSON line, with the instrument's key.
   void append_event(const market::Event& event, std::string& out) const;
   /// What was counted, one line each; empty if nothing was.
-  [[nodiscard]] std::string summary() const;
+  [[nodiscard]] std::string summary() const { return market_summary(*maker_); }
 
  private:
   struct Take {
@@ -72,12 +73,8 @@ class Market {
   };
   OnEvent on_event_;
   std::exception_ptr error_;
-  std::optional<market::InstrumentTable> instruments_;
-  std::unique_ptr<market::BookSet> books_;
   record::BufferSink<Take> sink_;
-  std::optional<market::Publisher> publisher_;
-  std::uint32_t quantity_decimals_;
-  std::unique_ptr<market::Translator> translator_;
+  std::unique_ptr<market::EventMaker> maker_;
 };
 
 /// What `stopbit book` and `stopbit instruments` read: captures, their program and framing, a map.

@@ -1,6 +1,9 @@
 #include "host/cli/common/record_printer.hpp"
 
 #include <string>
+#include <utility>
+
+#include "host/cli/common/event_printer.hpp"
 
 namespace stopbit::tools {
 
@@ -53,8 +56,23 @@ void fail_unreadable(record::ReadError error) {
 
 RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output out)
     : format_(format), out_(std::move(out)) {
-  out_.buffer() += FormatPrinter::title(format);
   add(schema);
+}
+
+RecordPrinter::~RecordPrinter() = default;
+
+void RecordPrinter::begin(std::string_view title) {
+  if (!std::exchange(has_begun_, true)) out_.buffer() += title;
+}
+
+void RecordPrinter::print_event(const record::Slot& slot) {
+  if (!events_) {
+    auto table = market::InstrumentView::open(*instruments_);
+    events_ = std::make_unique<EventPrinter>(format_, table ? std::optional(std::move(table).value()) : std::nullopt);
+  }
+  begin(EventPrinter::title(format_));
+  events_->print(market::Event::from(slot), out_.buffer());
+  out_.flush_if_full();
 }
 
 std::size_t RecordPrinter::add(const record::Schema& schema) {
@@ -74,6 +92,9 @@ void RecordPrinter::guarded(Action action) noexcept {
 
 void RecordPrinter::print(std::span<const record::Slot> record, std::size_t schema) noexcept {
   guarded([&] {
+    if (instruments_ && market::is_event(record[0])) [[unlikely]]
+      return print_event(record[0]);
+    begin(FormatPrinter::title(format_));
     const record::ReadError error = schemas_[schema]->print(record, out_.buffer());
     if (error != record::ReadError::None) fail_unreadable(error);
     out_.flush_if_full();
@@ -85,7 +106,10 @@ void RecordPrinter::flush() noexcept {
 }
 
 void RecordPrinter::finish() {
-  guarded([&] { out_.close(); });
+  guarded([&] {
+    begin(FormatPrinter::title(format_));
+    out_.close();
+  });
   if (error_) std::rethrow_exception(error_);
 }
 

@@ -64,10 +64,14 @@ class FormatPrinter {
 /// Of a record that its schema cannot read.
 [[noreturn]] void fail_unreadable(record::ReadError error);
 
-/// Prints records to a file.
+/// Prints records to a file; market events, too, if show_events was called.
 class RecordPrinter final : public RecordOutput {
  public:
   RecordPrinter(const record::Schema& schema, Format format, Output out);
+  ~RecordPrinter() override;
+
+  /// Opens, at the first event, the table of the instruments NAME.instruments; without it they are shown by number.
+  void show_events(std::string name) { instruments_ = std::move(name); }
 
   /// Records of another schema, too, on the same output. @returns its number; that of the constructor's is 0. Rows of
   /// CSV count the messages of each schema by themselves.
@@ -83,9 +87,14 @@ class RecordPrinter final : public RecordOutput {
  private:
   template <class Action>
   void guarded(Action action) noexcept;
+  void print_event(const record::Slot& slot);
+  void begin(std::string_view title);
 
   Format format_;
   std::vector<std::unique_ptr<FormatPrinter>> schemas_;
+  std::optional<std::string> instruments_;
+  std::unique_ptr<class EventPrinter> events_;  ///< Once there was one.
+  bool has_begun_ = false;                      ///< The title is written.
   Output out_;
   std::exception_ptr error_;
 };

@@ -83,18 +83,27 @@ std::uint64_t parse_time_ns(const std::string& option, const std::string& text) 
                   fmt::format("{}: '{}' is not a time from 1us to 60min, such as 100ms or 2.5s", option, text));
 }
 
-void RingArguments::check() const {
-  if (name.empty()) {
+void RingArguments::check(const std::string& events) const {
+  if (name.empty() && events.empty()) {
     const char* const lonely = slots       ? "--ring-slots"
                                : hold      ? "--hold"
                                : slot_rate ? "--slot-rate"
                                : lossless  ? "--lossless"
                                : patience  ? "--patience"
                                            : nullptr;
-    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --ring");
+    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --ring or --events");
     return;
   }
-  if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
+  const auto check_name = [](const char* option, const std::string& given) {
+    if (given.empty()) return;
+    if (const auto path = os::path_of(given); !path) throw ToolError(kExitUsage, option + path.message());
+  };
+  check_name("--ring: ", name);
+  check_name("--events: ", events);
+  if (name == events) throw ToolError(kExitUsage, "--ring and --events need different names");
+  if (hold && !events.empty()) {
+    throw ToolError(kExitUsage, "--hold measures records, not the events of --events; use --ring-slots");
+  }
   if (slots && (!std::has_single_bit(*slots) || *slots < ring::kMinSlotCount || *slots > ring::kMaxSlotCount)) {
     throw ToolError(kExitUsage, fmt::format("--ring-slots: a power of two from {} to {}", ring::kMinSlotCount,
                                             ring::kMaxSlotCount));

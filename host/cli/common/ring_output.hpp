@@ -22,8 +22,15 @@ struct RingArguments {
   std::optional<std::uint64_t> lossless;  ///< Readers to wait for before the start.
   std::optional<std::string> patience;
 
-  /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs.
-  void check() const;
+  /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs. `events`: a
+  /// second ring, of market events, that they also describe; empty: none.
+  void check(const std::string& events = {}) const;
+  /// The same for a ring of another name.
+  [[nodiscard]] RingArguments named(const std::string& other) const {
+    RingArguments copy = *this;
+    copy.name = other;
+    return copy;
+  }
   /// Whether the ring's size depends on the rate of records, which was not given.
   [[nodiscard]] bool wants_rate() const { return hold && !slot_rate; }
   [[nodiscard]] std::uint64_t hold_ns() const;

@@ -20,6 +20,8 @@ struct Defaults {
   std::optional<std::string> framing;
   std::optional<std::string> image;
   std::optional<std::string> ring;
+  std::optional<std::string> map;
+  std::optional<std::string> events;
   std::optional<Mode> mode;
   std::optional<std::uint64_t> window_packets;
   std::optional<std::uint64_t> window_ns;
@@ -68,6 +70,8 @@ class Reader {
     if (table.has("framing")) to.framing = table.text("framing");
     if (table.has("image")) to.image = table.text("image");
     if (table.has("ring")) to.ring = table.text("ring");
+    if (table.has("map")) to.map = table.text("map");
+    if (table.has("events")) to.events = table.text("events");
     if (table.has("mode")) to.mode = static_cast<Mode>(table.choice("mode", {kModes[0], kModes[1]}));
     if (table.has("switch_silence")) {
       to.switch_silence_ns =
@@ -115,6 +119,7 @@ class Reader {
     if (common.datagram_bytes) channel.window.datagram_bytes = static_cast<std::uint32_t>(*common.datagram_bytes);
     read_framing(table, common, channel);
     find_image(table, common, channel);
+    read_map(table, common, channel);
     for (std::size_t i = 0; i < kLineNames.size(); ++i) {
       if (auto line = table.table(kLineNames[i])) channel.lines[i] = read_line(*line);
     }
@@ -154,6 +159,35 @@ class Reader {
     }
   }
 
+  /// One table of instruments for all channels whose records go to one place: hence one map and one ring of events.
+  void read_map(config::Table& table, const Defaults& common, Channel& channel) {
+    channel.map = common.map.value_or("");
+    if (channel.map.empty()) {
+      if (table.has("events")) table.error("events", "market events need a 'map'");
+      return;
+    }
+    channel.events = common.events.value_or(channel.ring.empty() ? "" : channel.ring + "-events");
+    if (channel.events.empty()) {
+      return table.error("map", "a channel with a map needs 'events', the name of the ring of its market events");
+    }
+    if (channel.events == channel.ring) {
+      return table.error("events", "records and market events need different rings");
+    }
+    for (const Channel& other : description_.channels) {
+      if (other.map.empty()) continue;
+      const bool is_beside = other.ring == channel.ring && other.image == channel.image;
+      if (is_beside && (other.map != channel.map || other.events != channel.events)) {
+        return table.error("map", "channel '" + other.name +
+                                      "' has another map or ring of events, and the records of both go to one place: "
+                                      "set a 'ring' for each");
+      }
+      if (!is_beside && other.events == channel.events) {
+        return table.error(
+            "events", "channel '" + other.name + "' writes to the same ring of events, and its records go elsewhere");
+      }
+    }
+  }
+
   std::optional<Line> read_line(config::Table& table) {
     Line line;
     const std::string group = table.text("group");
@@ -182,6 +216,11 @@ class Reader {
   std::set<std::string> names_;
   std::vector<Line> lines_;
 };
+
+/// Else it is the name of an installed map.
+bool is_map_file(std::string_view map) {
+  return map.find('/') != std::string_view::npos || map.ends_with(".toml");
+}
 
 std::string toml_text(std::string_view text) {
   std::string out = "\"";
@@ -238,6 +277,9 @@ std::optional<Description> load(const std::string& path, Diagnostics& diagnostic
 
   const std::filesystem::path folder =
       path == "-" ? std::filesystem::path() : std::filesystem::path(path).parent_path();
+  for (Channel& channel : description.channels) {
+    if (is_map_file(channel.map)) channel.map = (folder / channel.map).string();
+  }
   for (Image& image : description.images) {
     for (std::string& file : image.templates) file = (folder / file).string();
     if (!image.firmware.empty()) image.firmware = (folder / image.firmware).string();
@@ -270,6 +312,8 @@ std::string to_toml(const Description& description, std::string_view heading) {
            "\nframing = " + toml_text(channel.framing.name) +
            "\nimage = " + toml_text(description.images[channel.image].name) + "\n";
     if (!channel.ring.empty()) out += "ring = " + toml_text(channel.ring) + "\n";
+    if (!channel.map.empty()) out += "map = " + toml_text(channel.map) + "\n";
+    if (!channel.events.empty()) out += "events = " + toml_text(channel.events) + "\n";
     out += "window = { packets = " + std::to_string(channel.window.packets) +
            ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +
            ", room = " + std::to_string(channel.window.room) +

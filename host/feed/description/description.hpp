@@ -76,8 +76,12 @@ struct Channel {
   /// No other sender or range of numbers takes the channel while the present one has sent within this time.
   std::uint64_t switch_silence_ns = 1'000'000'000;
   net::Framing framing = {};
-  std::size_t image = 0;                          ///< Index of Description::images.
-  std::string ring;                               ///< Where records go; empty = no ring. Its channels share one image.
+  std::size_t image = 0;  ///< Index of Description::images.
+  std::string ring;       ///< Where records go; empty = no ring. Its channels share one image.
+  /// What its messages mean for books: an installed map, or a file. Empty: no market events are made. Channels whose
+  /// records go to the same place have the same map, if any.
+  std::string map;
+  std::string events;                             ///< The ring of its market events; empty without a map.
   std::array<std::optional<Line>, 2> lines = {};  ///< A and B; A at least.
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "host/market/book/any_book.hpp"
@@ -21,6 +22,15 @@ enum class Standing : std::uint8_t {
   Suspect = 1,  ///< It was right before a loss that may or may not concern it.
   Latest = 2,   ///< It is right.
 };
+
+[[nodiscard]] constexpr std::string_view name_of(Standing standing) noexcept {
+  switch (standing) {
+    case Standing::Stale: return "stale";
+    case Standing::Suspect: return "suspect";
+    case Standing::Latest: return "latest";
+  }
+  return {};
+}
 
 /// What an instrument's books are.
 struct InstrumentShape {
@@ -80,7 +90,11 @@ class BookSet {
       implied.release(pools_);
       implied.begin(shape.implied, row | kImpliedInstrument, pools_);
     }
-    if (detail.is_defined) mark_stale(item, Cause::Join);
+    if (detail.is_defined) {
+      mark_stale(item, Cause::Join);
+    } else {
+      ++defined_;
+    }
     detail.is_defined = true;
     detail.direct = shape.direct;
     detail.implied = shape.implied;
@@ -129,6 +143,14 @@ class BookSet {
   }
   void prefetch_order(const Event& event) const noexcept {
     instruments_[std::min(event.instrument(), count_)].direct.prefetch_order(event, pools_);
+  }
+
+  /// Instruments with books, and how many of them have each standing.
+  [[nodiscard]] std::uint32_t defined() const noexcept { return defined_; }
+  [[nodiscard]] std::uint32_t count_of(Standing standing) const noexcept {
+    const std::uint32_t count = standings_[static_cast<std::size_t>(standing)];
+    const std::uint32_t undefined = standing == Standing::Stale ? count_ - defined_ : 0;
+    return count - std::min(count, undefined);
   }
 
   // What the books hold. `row` must be 1 to instruments().
@@ -215,8 +237,13 @@ class BookSet {
     return implied_next_ < implied_count_ ? implied_next_++ : kNoHandle;
   }
 
-  static void mark_stale(Instrument& item, Cause cause) noexcept {
-    item.standing = Standing::Stale;
+  void stand(Instrument& item, Standing standing) noexcept {
+    --standings_[static_cast<std::size_t>(item.standing)];
+    ++standings_[static_cast<std::size_t>(standing)];
+    item.standing = standing;
+  }
+  void mark_stale(Instrument& item, Cause cause) noexcept {
+    stand(item, Standing::Stale);
     item.cause = cause;
     item.is_building = false;
   }
@@ -350,12 +377,12 @@ class BookSet {
       case Kind::Suspect:
         // A stale book does not become better by a loss.
         if (item.standing == Standing::Latest) {
-          item.standing = Standing::Suspect;
+          stand(item, Standing::Suspect);
           item.cause = event.cause();
         }
         return false;
       case Kind::Latest:
-        item.standing = Standing::Latest;
+        stand(item, Standing::Latest);
         item.cause = Cause::None;
         return false;
       case Kind::State: {
@@ -431,6 +458,8 @@ class BookSet {
   std::unique_ptr<Implied[]> implied_;
   std::unique_ptr<Detail[]> details_;
   std::array<std::uint64_t, kFaults> faults_{};
+  std::uint32_t defined_ = 0;
+  std::array<std::uint32_t, 3> standings_ = {count_, 0, 0};  ///< Rows, by Standing.
   BookPools pools_;
 };
 

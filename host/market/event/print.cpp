@@ -148,7 +148,7 @@ void append_json(const Event& event, std::string& out, const EventNames& names) 
   out += "}\n";
 }
 
-void append_csv(const Event& event, std::string& out) {
+void append_csv(const Event& event, std::string& out, const EventNames& names) {
   append_number(static_cast<unsigned>(event.channel()), out);
   out += ',';
   append_number(event.sequence(), out);
@@ -157,7 +157,11 @@ void append_csv(const Event& event, std::string& out) {
   out += ',';
   if (event.delay_ns() != kNoDelay) append_number(event.delay_ns(), out);
   out += ',';
-  append_number(event.instrument(), out);
+  if (names.instrument.empty()) {
+    append_number(event.instrument(), out);
+  } else {
+    out += names.instrument;
+  }
   out += ',';
   append_value(event.kind(), out);
   out += ',';
@@ -175,7 +179,7 @@ void append_csv(const Event& event, std::string& out) {
   out += ',';
   append_price(event.price(), out);
   out += ',';
-  if (event.quantity() != kNoQuantity) append_number(event.quantity(), out);
+  if (event.quantity() != kNoQuantity) append_fixed(event.quantity(), names.quantity_decimals, out);
   out += ',';
   append_number(event.id(), out);
   out += ',';

@@ -18,9 +18,9 @@ namespace stopbit::market {
 /// `state`, `code` and `scale`; stale, suspect, latest and snapshot_end `number`. Prices are exact, without zeros at
 /// the end. A value that has no name is shown as its number.
 ///
-/// With `names` the instrument is shown by its key, a JSON string, and quantities in whole units.
+/// With `names` the instrument is shown by its key, and quantities in whole units.
 struct EventNames {
-  std::string_view instrument;          ///< As JSON, with quotes; empty: the row's number.
+  std::string_view instrument;          ///< As a JSON string, with quotes, or a cell of CSV; empty: the row's number.
   std::uint32_t quantity_decimals = 0;  ///< Of the map.
 };
 void append_json(const Event& event, std::string& out, const EventNames& names = {});
@@ -29,7 +29,7 @@ void append_json(const Event& event, std::string& out, const EventNames& names =
 inline constexpr std::string_view kCsvTitle =
     "channel,sequence,time,delay,instrument,kind,side,book,level,price,quantity,id,flags\n";
 /// Appends an event as one row of that. Empty: none. `id` is a number; flags are names with a space between.
-void append_csv(const Event& event, std::string& out);
+void append_csv(const Event& event, std::string& out, const EventNames& names = {});
 
 /// "1411.5": exact, without zeros at the end. Empty for kNoPrice.
 void append_price(std::int64_t price, std::string& out);

@@ -23,19 +23,20 @@ inline constexpr std::size_t kInstrumentKeyBytes = 32;
 inline constexpr std::size_t kInstrumentNameBytes = 32;
 inline constexpr std::size_t kInstrumentProductBytes = 16;
 inline constexpr std::uint32_t kMaxInstruments = kMaxInstrument;  ///< 24 bits of an event.
+inline constexpr std::uint32_t kMaxQuantityDecimals = 18;
 
 struct InstrumentHeader {
   std::uint64_t magic;
   std::uint32_t schema_version;
   std::uint32_t row_bytes;
-  std::uint32_t capacity;     ///< Rows, without row 0.
-  std::uint32_t index_slots;  ///< Of each index: a power of two, at least twice the capacity.
-  std::uint64_t generation;   ///< Changes at the start of a day; 0 never occurs.
-  std::uint32_t count;        ///< Rows in use; grows with release order, after the row and the index.
-  std::uint32_t pad;
-  std::uint64_t refused;        ///< Instruments that found no room: first sights, so one may count more than once.
-  std::uint64_t changes;        ///< Of any row.
-  std::uint32_t channel_state;  ///< As InstrumentRow::state, of all instruments together.
+  std::uint32_t capacity;           ///< Rows, without row 0.
+  std::uint32_t index_slots;        ///< Of each index: a power of two, at least twice the capacity.
+  std::uint64_t generation;         ///< Changes at the start of a day; 0 never occurs.
+  std::uint32_t count;              ///< Rows in use; grows with release order, after the row and the index.
+  std::uint32_t quantity_decimals;  ///< Of the map: quantities of events and states are in units of 10^-this.
+  std::uint64_t refused;            ///< Instruments that found no room: first sights, so one may count more than once.
+  std::uint64_t changes;            ///< Of any row.
+  std::uint32_t channel_state;      ///< As InstrumentRow::state, of all instruments together.
   std::uint32_t pad2;
   char map_name[64];
   std::uint64_t salt;           ///< Of both indexes: senders cannot choose keys and names that collide.

@@ -28,10 +28,6 @@ void store(T& to, T value, int order = __ATOMIC_RELAXED) noexcept {
   __atomic_store_n(&to, value, order);
 }
 
-std::string file_name(std::string_view name) {
-  return std::string(name) + (name.find('/') == std::string_view::npos ? std::string(kSuffix) : std::string());
-}
-
 std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
   const std::size_t size = std::min(room, text.size());
   std::memset(to, 0, room);
@@ -42,8 +38,7 @@ std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
 }  // namespace
 
 Result<InstrumentView> InstrumentView::open(std::string_view name) {
-  const bool is_path = name.find('/') != std::string_view::npos;
-  Result<os::FoundFile> found = os::open_accepted(name, is_path ? std::string_view() : kSuffix, "instrument table");
+  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table");
   if (!found) return Failure{found.message()};
   os::FoundFile file = std::move(found).value();
   struct stat info {};
@@ -97,6 +92,9 @@ std::uint64_t InstrumentView::hash_of(std::string_view text) const noexcept {
     text.remove_prefix(bytes);
   }
   return hash;
+}
+std::uint32_t InstrumentView::quantity_decimals() const noexcept {
+  return std::min(load(header().quantity_decimals), kMaxQuantityDecimals);
 }
 std::string InstrumentView::map_name() const {
   const char* const text = header().map_name;
@@ -173,21 +171,24 @@ Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Opt
   if (options.capacity == 0 || options.capacity > kMaxInstruments) {
     return Failure{"an instrument table has 1 to " + std::to_string(kMaxInstruments) + " rows"};
   }
-  const Result<std::string> path = os::path_of(file_name(name));
-  if (!path) return Failure{path.message()};
-  os::TemporaryFile made(path.value());
+  const Result<std::string> plain = os::path_of(name);
+  if (!plain) return Failure{plain.message()};
+  const std::string path = plain.value() + std::string(kSuffix);
+  os::TemporaryFile made(path);
   os::Descriptor file = made.create();
   if (!file.ok()) return Failure{made.problem()};
-  if (!os::lock(file)) return Failure{os::system_error("lock", path.value())};
+  if (!os::lock(file)) return Failure{os::system_error("lock", path)};
   const std::size_t bytes = instrument_table_bytes(options.capacity);
   os::Mapping mapping;
-  if (!mapping.create(file, bytes)) return Failure{os::no_memory(file, path.value(), bytes)};
+  if (!mapping.create(file, bytes)) return Failure{os::no_memory(file, path, bytes)};
   InstrumentTable table(InstrumentView(mapping.data(), options.capacity,
                                        static_cast<std::uint32_t>(instrument_index_slots(options.capacity))));
   table.begin(options);
   table.view_.mapping_ = std::move(mapping);
-  const Status published =
-      os::publish(made, file, path.value(), {.magic = kInstrumentMagic, .noun = "instrument table"});
+  const Status published = os::publish(made, file, path,
+                                       {.magic = kInstrumentMagic,
+                                        .noun = "instrument table",
+                                        .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr});
   if (!published) return Failure{published.message()};
   table.view_.file_ = std::move(file);
   return table;
@@ -200,6 +201,7 @@ void InstrumentTable::begin(const Options& options) noexcept {
   to.capacity = view_.capacity_;
   to.index_slots = view_.index_slots_;
   to.generation = options.generation;
+  to.quantity_decimals = options.quantity_decimals;
   std::random_device random;
   to.salt = std::uint64_t{random()} << 32 | random();
   (void)put(to.map_name, sizeof(to.map_name) - 1, options.map_name);

@@ -16,7 +16,7 @@ namespace stopbit::market {
 /// the memory: a number is checked before it is used.
 class InstrumentView {
  public:
-  /// The table that a process has created as NAME, or by a path. Fails with the reason.
+  /// The table NAME.instruments, or PATH.instruments for a name with a '/'. Fails with the reason.
   [[nodiscard]] static Result<InstrumentView> open(std::string_view name);
 
   /// Rows are 1 to count().
@@ -28,6 +28,8 @@ class InstrumentView {
   [[nodiscard]] std::uint64_t refused_names() const noexcept;
   [[nodiscard]] std::uint64_t changes() const noexcept;
   [[nodiscard]] std::string map_name() const;
+  /// At most kMaxQuantityDecimals.
+  [[nodiscard]] std::uint32_t quantity_decimals() const noexcept;
   /// Whether the writer has ended. False for a table of this process.
   [[nodiscard]] bool writer_has_ended() const noexcept;
 
@@ -86,11 +88,15 @@ class InstrumentTable {
     std::uint32_t capacity = 65'536;
     std::uint64_t generation = 1;
     std::string map_name = {};
+    std::uint32_t quantity_decimals = 0;
+    /// A live table of this process with the same name. Its readers keep it.
+    const InstrumentTable* replaces = nullptr;
   };
 
   /// In private memory.
   [[nodiscard]] static Result<InstrumentTable> make(const Options& options);
-  /// In shared memory: a segment NAME in the folder of this user, or at a path. The memory is reserved on return.
+  /// In shared memory: NAME.instruments in the folder of this user, or PATH.instruments for a name with a '/'. The
+  /// memory is reserved on return.
   [[nodiscard]] static Result<InstrumentTable> create(std::string_view name, const Options& options);
 
   [[nodiscard]] const InstrumentView& view() const noexcept { return view_; }

@@ -14,6 +14,7 @@
 #include "host/market/instrument/table.hpp"
 #include "host/market/map/map.hpp"
 #include "host/market/stage/continuity.hpp"
+#include "host/market/stage/counts.hpp"
 #include "host/market/stage/exchange_time.hpp"
 #include "host/market/stage/extractor.hpp"
 #include "host/market/stage/groups.hpp"
@@ -21,12 +22,6 @@
 #include "host/market/state/publisher.hpp"
 
 namespace stopbit::market {
-
-struct MarketCounts {
-#define STOPBIT_MARKET_COUNT(member, name, what) std::uint64_t member = 0;
-#include "host/market/stage/counts.def"
-#undef STOPBIT_MARKET_COUNT
-};
 
 /// Turns records into events, in one straight line:
 ///

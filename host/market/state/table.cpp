@@ -59,7 +59,10 @@ Result<Table> Table::create(std::string_view name, const TableOptions& options) 
     return Failure{os::no_memory(table.file_, path, bytes.value())};
   }
   table.fill(options, table.mapping_.data(), bytes.value());
-  const Status published = os::publish(made, table.file_, path, {.magic = kMagic, .noun = "state table"});
+  const Status published = os::publish(made, table.file_, path,
+                                       {.magic = kMagic,
+                                        .noun = "state table",
+                                        .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr});
   if (!published) return Failure{published.message()};
   return table;
 }

@@ -64,7 +64,7 @@ TEST(InstrumentTable, has_its_rows_where_no_sender_can_know) {
 
 TEST(InstrumentTable, is_read_by_another_process_whole_and_while_it_changes) {
   const testing::Scratch scratch;
-  const std::string path = scratch.path("day.instruments");
+  const std::string path = scratch.path("day");
   InstrumentTable table =
       std::move(InstrumentTable::create(path, {.capacity = 100, .generation = 7, .map_name = "test"}).value());
   ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
@@ -97,7 +97,7 @@ TEST(InstrumentTable, is_read_by_another_process_whole_and_while_it_changes) {
 
 TEST(InstrumentTable, of_100000_rows_is_opened_and_walked_soon) {
   const testing::Scratch scratch;
-  const std::string path = scratch.path("day.instruments");
+  const std::string path = scratch.path("day");
   InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 100'000}).value());
   for (int i = 1; i <= 100'000; ++i) ASSERT_NE(table.add(std::to_string(i), [](InstrumentRow&) {}), 0U);
   std::chrono::nanoseconds best = std::chrono::hours(1);
@@ -121,7 +121,7 @@ TEST(InstrumentTable, of_100000_rows_is_opened_and_walked_soon) {
 
 TEST(InstrumentTable, refuses_files_that_are_none) {
   const testing::Scratch scratch;
-  const std::string path = scratch.path("day.instruments");
+  const std::string path = scratch.path("day");
   EXPECT_FALSE(InstrumentView::open(path).ok());
   {
     InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 10}).value());
@@ -130,7 +130,7 @@ TEST(InstrumentTable, refuses_files_that_are_none) {
   ASSERT_TRUE(InstrumentView::open(path).ok());
   EXPECT_TRUE(InstrumentView::open(path).value().writer_has_ended());
   const auto corrupt = [&](std::size_t offset, std::uint32_t value) {
-    const int file = ::open(path.c_str(), O_RDWR);
+    const int file = ::open((path + ".instruments").c_str(), O_RDWR);
     ASSERT_GE(file, 0);
     ASSERT_EQ(::pwrite(file, &value, sizeof(value), static_cast<off_t>(offset)), 4);
     ::close(file);
@@ -146,7 +146,7 @@ TEST(InstrumentTable, refuses_files_that_are_none) {
   EXPECT_NE(InstrumentView::open(path).message().find("version 2"), std::string::npos);
   corrupt(offsetof(InstrumentHeader, magic), 0);
   EXPECT_FALSE(InstrumentView::open(path).ok());
-  ASSERT_EQ(::truncate(path.c_str(), 100), 0);
+  ASSERT_EQ(::truncate((path + ".instruments").c_str(), 100), 0);
   EXPECT_FALSE(InstrumentView::open(path).ok());
 }
 

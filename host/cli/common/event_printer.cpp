@@ -1,0 +1,44 @@
+#include "host/cli/common/event_printer.hpp"
+
+#include "host/cli/common/text.hpp"
+#include "host/market/event/print.hpp"
+
+namespace stopbit::tools {
+
+EventPrinter::EventPrinter(Format format, std::optional<market::InstrumentView> table)
+    : format_(format), table_(std::move(table)) {
+  if (format != Format::Jsonl && format != Format::Csv) {
+    throw ToolError(kExitUsage, "--format: the ring carries market events, which are printed as jsonl or csv");
+  }
+  if (table_) quantity_decimals_ = table_->quantity_decimals();
+}
+
+std::string_view EventPrinter::title(Format format) noexcept {
+  return format == Format::Csv ? market::kCsvTitle : std::string_view{};
+}
+
+void EventPrinter::print(const market::Event& event, std::string& out) {
+  const market::EventNames names{.instrument = key(event.instrument()), .quantity_decimals = quantity_decimals_};
+  if (format_ == Format::Csv) {
+    market::append_csv(event, out, names);
+  } else {
+    market::append_json(event, out, names);
+  }
+}
+
+/// A key never changes, so that of the last row is still right.
+const std::string& EventPrinter::key(std::uint32_t row) {
+  if (row == row_ && !key_.empty()) return key_;
+  row_ = row;
+  key_.clear();
+  market::InstrumentRow known;
+  if (!table_ || row == market::kAllInstruments || !table_->read(row, known)) return key_;
+  if (format_ == Format::Csv) {
+    record::append_csv_cell(key_, plain(market::key_of(known)));
+  } else {
+    key_ = json(market::key_of(known));
+  }
+  return key_;
+}
+
+}  // namespace stopbit::tools

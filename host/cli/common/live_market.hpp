@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/market/instrument/table.hpp"
+#include "host/market/state/reader.hpp"
+
+/// Instruments and their states as another process writes them: the tables beside a ring of market events.
+namespace stopbit::tools {
+
+class LiveMarket {
+ public:
+  /// The tables of the ring NAME. A ToolError of kExitEnvironment if there are none.
+  explicit LiveMarket(const std::string& name);
+
+  [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return instruments_; }
+  [[nodiscard]] const market::state::Reader& states() const noexcept { return states_; }
+  /// Of the instrument with that key or name. A ToolError of kExitRejected if there is none.
+  [[nodiscard]] std::uint32_t row_of(const std::string& key_or_name) const;
+  /// "runs", "has ended", "died".
+  [[nodiscard]] std::string_view writer_text() const;
+
+  [[nodiscard]] std::string price(std::int64_t price) const;        ///< Empty: none.
+  [[nodiscard]] std::string quantity(std::int64_t quantity) const;  ///< Empty: none.
+
+ private:
+  market::InstrumentView instruments_;
+  market::state::Reader states_;
+};
+
+/// Whether a process has made tables for a ring NAME.
+[[nodiscard]] bool has_live_market(const std::string& name);
+
+/// What an instrument's book is, in words: "latest", "stale: gap", ...
+[[nodiscard]] std::string standing_text(const market::state::Top& top);
+
+/// The ladder of an instrument: heading, then prices from the highest ask to the lowest bid, as many rows as fit.
+[[nodiscard]] std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns,
+                                      std::size_t rows);
+
+}  // namespace stopbit::tools

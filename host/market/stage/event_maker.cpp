@@ -1,0 +1,79 @@
+#include "host/market/stage/event_maker.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace stopbit::market {
+namespace {
+
+BookRoom books_of(const Map& map, const MarketRoom& room, std::uint64_t salt) {
+  constexpr std::uint32_t kRowsOfBook = 64;
+  BookRoom books{.instruments = room.instruments, .rows = 1U << 16, .salt = salt};
+  for (const CompiledBook& book : map.books) {
+    if (book.of == BookOf::Implied) books.implied = room.instruments;
+    switch (book.kind) {
+      case BookKind::None: break;
+      case BookKind::Level:
+      case BookKind::Price: books.rows = std::max<std::uint32_t>(books.rows, room.instruments * kRowsOfBook); break;
+      case BookKind::Order:
+        books.orders = books.levels = room.orders;
+        books.listed = room.orders / 2;
+        books.ladders = 256;
+        break;
+      case BookKind::Position:
+        books.placed = room.orders;
+        books.positions = room.orders * 2;
+        break;
+    }
+  }
+  return books;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EventMaker>> EventMaker::make(const Map& map, const Program& program,
+                                                     const EventMakerOptions& options, record::RecordSink& events) {
+  const InstrumentTable::Options table{.capacity = options.room.instruments,
+                                       .generation = options.generation,
+                                       .map_name = map.source.name,
+                                       .quantity_decimals = map.source.quantity_decimals,
+                                       .replaces = options.replaces ? &options.replaces->instruments_ : nullptr};
+  std::random_device random;
+  const std::uint64_t salt = std::uint64_t{random()} << 32 | random();
+  if (options.name.empty()) {
+    Result<InstrumentTable> instruments = InstrumentTable::make(table);
+    if (!instruments) return Failure{instruments.message()};
+    std::unique_ptr<EventMaker> made(
+        new EventMaker(map, std::move(instruments).value(), std::nullopt, options.room, salt, events));
+    made->translator_.emplace(map, program, made->instruments_, made->books_, made->publisher_, salt);
+    return made;
+  }
+  Result<InstrumentTable> instruments = InstrumentTable::create(options.name, table);
+  if (!instruments) return Failure{instruments.message()};
+  Result<state::Table> states = state::Table::create(
+      options.name,
+      {.rows = options.room.instruments,
+       .levels = options.room.levels,
+       .generation = options.generation,
+       .replaces = options.replaces && options.replaces->states_ ? &*options.replaces->states_ : nullptr});
+  if (!states) return Failure{states.message()};
+  std::unique_ptr<EventMaker> made(
+      new EventMaker(map, std::move(instruments).value(), std::move(states).value(), options.room, salt, events));
+  made->translator_.emplace(map, program, made->instruments_, made->books_, made->publisher_, salt);
+  return made;
+}
+
+EventMaker::EventMaker(const Map& map, InstrumentTable instruments, std::optional<state::Table> states,
+                       const MarketRoom& room, std::uint64_t salt, record::RecordSink& events)
+    : instruments_(std::move(instruments)),
+      states_(std::move(states)),
+      books_(books_of(map, room, salt)),
+      publisher_(books_, &events, states_ ? &*states_ : nullptr) {}
+
+void EventMaker::finish() noexcept {
+  translator_->finish();
+  if (states_) states_->finish();
+}
+
+}  // namespace stopbit::market
