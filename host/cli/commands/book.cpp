@@ -13,6 +13,7 @@
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 #include "host/market/stage/book_text.hpp"
+#include "host/os/readable.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::tools {
@@ -39,12 +40,16 @@ struct Stop {
   std::optional<std::uint64_t> time_ns;
   bool is_of_day = false;  ///< The time counts from midnight UTC; the first record will say of which day.
 
+  [[nodiscard]] bool concerns(const record::HeaderView& record) const {
+    return !sequence || record.channel() == channel.value_or(record.channel());
+  }
+  /// Of a record that it concerns.
   [[nodiscard]] bool is_before(const record::HeaderView& record) {
     constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-    if (sequence) return record.channel() == channel.value_or(record.channel()) && record.sequence() > *sequence;
+    if (sequence) return record.sequence() > *sequence;
     if (!time_ns) return false;
     if (is_of_day) {
-      // The first such time that is not before the capture.
+      // A capture over midnight has two days: the first such time that is not before its begin.
       const std::uint64_t begin = record.arrival_ns();
       *time_ns += begin - begin % kDayNs + (begin % kDayNs > *time_ns ? kDayNs : 0);
       is_of_day = false;
@@ -175,7 +180,18 @@ class Books {
 
   /// The first record after the moment that --at asks for: the books are as they were then.
   void stop_before(const record::HeaderView& record) {
-    if (is_stopped_ || !stop_.is_before(record)) return;
+    if (is_stopped_ || !stop_.concerns(record)) return;
+    if (!stop_.is_before(record)) {
+      if (!has_begun_) first_ns_ = record.arrival_ns();
+      has_begun_ = true;
+      stop_sequence_ = std::max(stop_sequence_, record.sequence());
+      return;
+    }
+    if (!has_begun_) {
+      throw ToolError(kExitRejected,
+                      fmt::format("--at: {} is before the first message of the capture: sequence {}, {}",
+                                  plain(arguments_.at), record.sequence(), os::time_text(record.arrival_ns())));
+    }
     run_->market().translator().finish();
     if (arguments_.format != "events" && !arguments_.digest && !arguments_.check) print_all();
     if (arguments_.digest) print_digest();
@@ -185,6 +201,10 @@ class Books {
 
   /// Returns whether --check found a contradiction.
   bool finish() {
+    if (!is_stopped_) {
+      if (arguments_.format == "events") out_.flush();
+      check_end();
+    }
     const bool prints_books = arguments_.format != "events" && !arguments_.digest && !arguments_.check;
     if (prints_books && !is_stopped_ && every_ == 0) print_all();
     if (arguments_.digest && !is_stopped_) print_digest();
@@ -201,6 +221,20 @@ class Books {
     std::uint64_t changes = 0;
     bool is_touched = false;
   };
+
+  /// The capture ended before the moment that --at asks for: what the books were then is not known.
+  void check_end() const {
+    if (!has_begun_ || run_->was_stopped()) return;
+    if (stop_.sequence && stop_sequence_ < *stop_.sequence) {
+      throw ToolError(kExitRejected, fmt::format("--at: {} is after the end of the capture: its last sequence is {}",
+                                                 plain(arguments_.at), stop_sequence_));
+    }
+    if (stop_.time_ns && run_->last_arrival_ns() < *stop_.time_ns) {
+      throw ToolError(kExitRejected,
+                      fmt::format("--at: {} is not in the capture, which goes from {} to {}", plain(arguments_.at),
+                                  os::time_text(first_ns_), os::time_text(run_->last_arrival_ns())));
+    }
+  }
 
   /// Numbers are those of one channel.
   void check_channel(const std::vector<feed::Channel>& channels) const {
@@ -319,6 +353,9 @@ class Books {
   std::vector<std::uint32_t> touched_;
   std::vector<market::Row> rows_;  ///< Room for those of both sides.
   std::uint32_t last_sequence_ = 0;
+  std::uint64_t first_ns_ = 0;       ///< Of the first record.
+  std::uint32_t stop_sequence_ = 0;  ///< The highest number of the channel that --at names.
+  bool has_begun_ = false;           ///< A record that concerns --at has come.
   bool is_stopped_ = false;
   bool has_contradiction_ = false;
 };
@@ -355,8 +392,8 @@ Command book_command() {
       {.names = "--at",
        .value = "WHEN",
        .help = "The books after the packet with this sequence number, of a channel if there are several, or at this "
-               "time of "
-               "day (UTC): 3574500, 310:3574500, 13:28:30.5, 1333459710000000000ns.",
+               "time of day (UTC): 3574500, 310:3574500, 13:28:30.5, 1333459710000000000ns. It must be within the "
+               "capture.",
        .target = &arguments->at},
       {.names = "--levels", .value = "N", .help = "Rows of each side. Default 10.", .target = &arguments->levels},
       {.names = "--every",

@@ -264,6 +264,8 @@ int MarketRun::run(bool prints_to_terminal) {
   const Pipeline pipeline{
       .program = *program_, .engine = *engine, .options = options_, .output = &gate, .market = &market_->translator()};
   const replay::Summary summary = run_pipeline(pipeline, sources);
+  last_arrival_ns_ = summary.last_arrival_ns;
+  was_stopped_ = summary.stopped;
   market_->translator().finish();
   market_->check();
   if (arguments_.quiet) {

@@ -116,6 +116,10 @@ class MarketRun {
   [[nodiscard]] const std::vector<feed::Channel>& channels() const noexcept { return description_->channels; }
   /// Reads everything. Prints the summary of the replay unless it is quiet. Returns the exit status.
   int run(bool prints_to_terminal);
+  /// After run(): of the last packet.
+  [[nodiscard]] std::uint64_t last_arrival_ns() const noexcept { return last_arrival_ns_; }
+  /// After run(): a signal has ended it before the end of the captures.
+  [[nodiscard]] bool was_stopped() const noexcept { return was_stopped_; }
 
  private:
   const MarketArguments& arguments_;
@@ -125,6 +129,8 @@ class MarketRun {
   replay::Options options_;
   std::unique_ptr<Market> market_;
   BeforeRecord before_record_;
+  std::uint64_t last_arrival_ns_ = 0;
+  bool was_stopped_ = false;
 };
 
 }  // namespace stopbit::tools
