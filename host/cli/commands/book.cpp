@@ -214,6 +214,24 @@ class Books {
   }
 
   [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
+  /// Partial books of which no definition has said the depth: with it they would become known.
+  [[nodiscard]] std::size_t count_without_depth() const {
+    const market::BookSet& books = run_->market().books();
+    std::size_t count = 0;
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (!wants(row) || books.find(row)->kind() != market::BookKind::Level) continue;
+      const bool is_known = books.extent(row, Side::Bid).is_whole && books.extent(row, Side::Ask).is_whole;
+      count += run_->market().instruments().row(row).depth[0] == 0 && !is_known ? 1 : 0;
+    }
+    return count;
+  }
+  /// An instrument that is wanted has a book.
+  [[nodiscard]] bool has_book() const {
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (wants(row) && run_->market().books().find(row)->kind() != market::BookKind::None) return true;
+    }
+    return false;
+  }
 
  private:
   struct Mark {
@@ -292,16 +310,19 @@ class Books {
     const market::InstrumentRow& known = run_->market().instruments().row(row);
     std::string& out = out_.buffer();
     const std::string name = plain(market::instrument_name(known));
-    out +=
-        fmt::format("{}{}{}  seq {}  {}  {}\n", plain(market::key_of(known)), name.empty() ? "" : "  ", name, sequence,
-                    market::name_of(run_->market().books().status(row).state), book.is_known ? "known" : "partial");
+    out += fmt::format("{}{}{}  seq {}  book {}  trading {}\n", plain(market::key_of(known)), name.empty() ? "" : "  ",
+                       name, sequence, book.is_known ? "known" : "partial",
+                       market::name_of(run_->market().books().status(row).state));
     std::size_t last = 0;
     for (std::size_t i = 0; i < levels_; ++i) {
       if (book.bids[i].is_known != 0 || book.asks[i].is_known != 0) last = i + 1;
     }
     for (std::size_t i = 0; i < last; ++i) {
-      out += fmt::format("{:>5}  {:>12} {:>14}  {:<14} {:<12}\n", i + 1, quantity_text(book.bids[i]),
-                         price_text(book.bids[i]), price_text(book.asks[i]), quantity_text(book.asks[i]));
+      const bool has_bid = i < book.bid_end;
+      const bool has_ask = i < book.ask_end;
+      out += fmt::format("{:>5}  {:>12} {:>14}  {:<14} {:<12}\n", i + 1, has_bid ? quantity_text(book.bids[i]) : "",
+                         has_bid ? price_text(book.bids[i]) : "", has_ask ? price_text(book.asks[i]) : "",
+                         has_ask ? quantity_text(book.asks[i]) : "");
       while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
     }
     out += '\n';
@@ -367,6 +388,11 @@ int run_book(const BookArguments& arguments) {
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
+  const bool needs_books = arguments.format != "events";
+  if (needs_books && run.map().books.empty()) {
+    throw ToolError(kExitRejected, fmt::format("the map '{}' describes no books; --format events prints its events",
+                                               plain(run.map().source.name)));
+  }
   books.emplace(arguments, Output::open(arguments.market.output, run.inputs()));
   books->begin(run);
   int status = run.run(books->is_terminal());
@@ -375,6 +401,15 @@ int run_book(const BookArguments& arguments) {
       run.market().instruments().view().find_name(arguments.instrument) == 0) {
     throw ToolError(kExitRejected,
                     "--instrument: the captures have no instrument '" + plain(arguments.instrument) + "'");
+  }
+  if (needs_books && status == kExitDone && !run.was_stopped() && !books->has_book()) {
+    print_stderr("no message of the captures is about the book of an instrument\n");
+    return kExitRejected;
+  }
+  const std::size_t without_depth =
+      arguments.format == "text" && !arguments.market.quiet ? books->count_without_depth() : 0;
+  if (without_depth != 0) {
+    print_stderr("\n{} of the books are partial, and no definition says their depth; --depth N does\n", without_depth);
   }
   return status;
 }
@@ -423,8 +458,12 @@ Command book_command() {
           "Decodes captures, turns their messages into market events with the help of a feed map, and "
           "builds the book of each instrument.\n"
           "\n"
-          "A row that is not known is null, or ?: after a loss, and at the start. A book is 'known' when no "
-          "row is missing.\n"
+          "In text, ? is a row that is not known: after a loss, and at the start; a side that is known to end has no "
+          "further rows. A book is 'known' when no row is missing, else 'partial'. The trading state is that of the "
+          "feed, 'unknown' until a message says it.\n"
+          "\n"
+          "In jsonl, `state` is that of the book, known or partial; a row is [price, quantity, number of orders], and "
+          "null if it is not known or does not exist.\n"
           "\n" +
           market_text() + "\n\n" + framing_text(),
       .options = std::move(options),

@@ -43,6 +43,19 @@ market::BookRoom room_for(const market::Map& map, std::uint32_t instruments, std
   return room;
 }
 
+/// --depth. Only books by level or price have one.
+void set_depth(market::Map& map, std::uint64_t depth) {
+  const auto direct = std::find_if(map.books.begin(), map.books.end(),
+                                   [](const market::CompiledBook& book) { return book.of == market::BookOf::Direct; });
+  const bool is_by_level = direct != map.books.end() && direct->kind == market::BookKind::Level;
+  if (!is_by_level && (direct == map.books.end() || direct->kind != market::BookKind::Price)) {
+    throw ToolError(kExitUsage, "--depth: the map has no book by level or by price");
+  }
+  const std::uint64_t most = is_by_level ? market::LevelBook::kMaxDepth : market::PriceBook::kMaxRows;
+  if (depth == 0 || depth > most) throw ToolError(kExitUsage, fmt::format("--depth: from 1 to {}", most));
+  direct->depth = static_cast<std::uint32_t>(depth);
+}
+
 /// The multicast groups of the captures, each as a channel with one line.
 feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
   net::FlowTable flows(kMaxGroups);
@@ -89,7 +102,7 @@ class Gate final : public RecordOutput {
 
 }  // namespace
 
-market::Map load_map(const std::string& name, const Program& program) {
+market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
   if (!path) throw ToolError(kExitUsage, "--map: " + path.message());
   const std::string text = read_file(path.value(), kMaxMapBytes);
@@ -99,6 +112,7 @@ market::Map load_map(const std::string& name, const Program& program) {
   if (source) map = market::compile_map(std::move(*source), program, diagnostics);
   write_stderr(diagnostics.format());
   if (!map) throw ToolError(kExitRejected, "");
+  if (depth) set_depth(*map, *depth);
   return std::move(*map);
 }
 
@@ -109,6 +123,15 @@ Option map_option(std::string& target) {
           .target = &target,
           .hint = file_hint({".toml"}),
           .required = true};
+}
+
+Option depth_option(std::optional<std::uint64_t>& target) {
+  return {.names = "--depth",
+          .value = "N",
+          .help =
+              "Levels a side of books whose instruments have no definition that says it. Without it such a book has "
+              "as many as were used, and is known only after an empty book or a snapshot.",
+          .target = &target};
 }
 
 Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
@@ -154,7 +177,7 @@ std::string Market::summary() const {
 }
 
 std::vector<Option> market_options(MarketArguments& target) {
-  std::vector<Option> options = {captures_option(target.captures), map_option(target.map)};
+  std::vector<Option> options = {captures_option(target.captures), map_option(target.map), depth_option(target.depth)};
   for (Option& option : program_options(target.program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -215,7 +238,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     net::Framing framing = framing_from(arguments.framing);
     set_reset_rule(arguments.reset, framing);
     program_.emplace(load_program(arguments.program));
-    map_.emplace(load_map(arguments.map, *program_));
+    map_.emplace(load_map(arguments.map, *program_, arguments.depth));
     description_.emplace(channels_of(arguments.captures, framing));
   } else {
     if (!arguments.framing.empty() || !arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
@@ -228,7 +251,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     const feed::Image& image = description_->images.front();
     program_.emplace(
         load_program({.templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile}));
-    map_.emplace(load_map(arguments.map, *program_));
+    map_.emplace(load_map(arguments.map, *program_, arguments.depth));
   }
   for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
   if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
@@ -273,6 +296,11 @@ int MarketRun::run(bool prints_to_terminal) {
   } else {
     write_stderr(replay::to_text(summary, *program_));
     write_stderr("\nMarket\n" + market_->summary());
+  }
+  // Something to be decoded would have become a datagram or an error.
+  if (summary.datagrams == 0 && summary.error_count() == 0 && !summary.stopped) {
+    print_stderr("the captures have no datagram of the channels of {}\n", plain(arguments_.feed));
+    return kExitRejected;
   }
   return summary.error_count() == 0 ? kExitDone : kExitRejected;
 }

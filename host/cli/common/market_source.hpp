@@ -21,11 +21,13 @@
 namespace stopbit::tools {
 
 /// A feed map, compiled for a program: a name of an installed map, or a file. Its errors are printed and end the
-/// command.
-[[nodiscard]] market::Map load_map(const std::string& name, const Program& program);
+/// command. `depth`: of its direct book instead of the map's own.
+[[nodiscard]] market::Map load_map(const std::string& name, const Program& program,
+                                   std::optional<std::uint64_t> depth = {});
 
-/// --map.
+/// --map and --depth.
 [[nodiscard]] Option map_option(std::string& target);
+[[nodiscard]] Option depth_option(std::optional<std::uint64_t>& target);
 
 inline constexpr std::uint32_t kDefaultInstruments = 16'384;
 
@@ -88,6 +90,7 @@ struct MarketArguments {
   std::string framing;
   std::string reset;
   std::string map;
+  std::optional<std::uint64_t> depth;
   std::string engine;
   EngineArguments engine_arguments;
   std::optional<std::uint64_t> instruments;
