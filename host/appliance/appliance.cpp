@@ -141,6 +141,7 @@ EventOutput::Plan Appliance::plan_events(const FeedSettings& feed, const feed::C
   for (const feed::Channel& other : feed.description.channels) {
     if (other.ring != channel.ring || other.image != channel.image || other.map.empty()) continue;
     plan.map = other.map;
+    plan.depth = other.depth;
     plan.ring = other.events;
     plan.slots = settings_.slots_of(other.events);
     plan.lossless = patience_of(other.events);
@@ -308,11 +309,11 @@ Result<device::Card*> Appliance::card_for(std::size_t output) {
 Result<std::unique_ptr<Load>> Appliance::prepare(std::size_t output, std::shared_ptr<const Program> program,
                                                  std::uint16_t generation, Diagnostics& diagnostics,
                                                  device::Card* card) const {
-  const std::string& path = outputs_[output]->plan().events.map;
+  const EventOutput::Plan& plan = outputs_[output]->plan().events;
   std::optional<market::Map> map;
-  if (!path.empty()) {
-    map = load_map(path, *program, diagnostics, opener_);
-    if (!map) return Failure{"the map '" + path + "' cannot be used"};
+  if (!plan.map.empty()) {
+    map = load_map(plan.map, plan.depth, *program, diagnostics, opener_);
+    if (!map) return Failure{"the map '" + plan.map + "' cannot be used"};
   }
   return outputs_[output]->prepare(image_of(static_cast<std::uint32_t>(output)), std::move(program), generation,
                                    std::move(map), card);

@@ -44,8 +44,8 @@ std::optional<Program> read_firmware(const std::string& path, Diagnostics& diagn
 
 }  // namespace
 
-std::optional<market::Map> load_map(const std::string& path, const Program& program, Diagnostics& diagnostics,
-                                    opener::Client* opener) {
+std::optional<market::Map> load_map(const std::string& path, std::uint32_t depth, const Program& program,
+                                    Diagnostics& diagnostics, opener::Client* opener) {
   constexpr std::size_t kMaxMapBytes = 1U << 20;
   const auto text = os::read_file(open_file(path, opener), path, kMaxMapBytes);
   if (!text) {
@@ -54,7 +54,13 @@ std::optional<market::Map> load_map(const std::string& path, const Program& prog
   }
   auto source = market::read_map(path, text.value(), diagnostics);
   if (!source) return std::nullopt;
-  return market::compile_map(std::move(*source), program, diagnostics);
+  auto map = market::compile_map(std::move(*source), program, diagnostics);
+  if (!map || depth == 0) return map;
+  if (const Status done = market::set_depth(*map, depth); !done) {
+    diagnostics.error(ErrorCode::None, {}, path + ": 'depth' of the channel: " + done.message());
+    return std::nullopt;
+  }
+  return map;
 }
 
 std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics, opener::Client* opener) {

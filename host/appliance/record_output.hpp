@@ -45,6 +45,7 @@ class EventOutput {
  public:
   struct Plan {
     std::string map;          ///< A file; empty: no market events.
+    std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
     std::string ring;         ///< Of the events; the tables have its name.
     std::uint64_t slots = 0;  ///< Of the ring.
     std::optional<ring::Patience> lossless;

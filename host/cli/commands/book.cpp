@@ -13,6 +13,7 @@
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 #include "host/market/stage/book_text.hpp"
+#include "host/os/readable.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::tools {
@@ -39,12 +40,16 @@ struct Stop {
   std::optional<std::uint64_t> time_ns;
   bool is_of_day = false;  ///< The time counts from midnight UTC; the first record will say of which day.
 
+  [[nodiscard]] bool concerns(const record::HeaderView& record) const {
+    return !sequence || record.channel() == channel.value_or(record.channel());
+  }
+  /// Of a record that it concerns.
   [[nodiscard]] bool is_before(const record::HeaderView& record) {
     constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-    if (sequence) return record.channel() == channel.value_or(record.channel()) && record.sequence() > *sequence;
+    if (sequence) return record.sequence() > *sequence;
     if (!time_ns) return false;
     if (is_of_day) {
-      // The first such time that is not before the capture.
+      // A capture over midnight has two days: the first such time that is not before its begin.
       const std::uint64_t begin = record.arrival_ns();
       *time_ns += begin - begin % kDayNs + (begin % kDayNs > *time_ns ? kDayNs : 0);
       is_of_day = false;
@@ -175,7 +180,18 @@ class Books {
 
   /// The first record after the moment that --at asks for: the books are as they were then.
   void stop_before(const record::HeaderView& record) {
-    if (is_stopped_ || !stop_.is_before(record)) return;
+    if (is_stopped_ || !stop_.concerns(record)) return;
+    if (!stop_.is_before(record)) {
+      if (!has_begun_) first_ns_ = record.arrival_ns();
+      has_begun_ = true;
+      stop_sequence_ = std::max(stop_sequence_, record.sequence());
+      return;
+    }
+    if (!has_begun_) {
+      throw ToolError(kExitRejected,
+                      fmt::format("--at: {} is before the first message of the capture: sequence {}, {}",
+                                  plain(arguments_.at), record.sequence(), os::time_text(record.arrival_ns())));
+    }
     run_->market().translator().finish();
     if (arguments_.format != "events" && !arguments_.digest && !arguments_.check) print_all();
     if (arguments_.digest) print_digest();
@@ -185,6 +201,10 @@ class Books {
 
   /// Returns whether --check found a contradiction.
   bool finish() {
+    if (!is_stopped_) {
+      if (arguments_.format == "events") out_.flush();
+      check_end();
+    }
     const bool prints_books = arguments_.format != "events" && !arguments_.digest && !arguments_.check;
     if (prints_books && !is_stopped_ && every_ == 0) print_all();
     if (arguments_.digest && !is_stopped_) print_digest();
@@ -194,6 +214,24 @@ class Books {
   }
 
   [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
+  /// Partial books of which no definition has said the depth: with it they would become known.
+  [[nodiscard]] std::size_t count_without_depth() const {
+    const market::BookSet& books = run_->market().books();
+    std::size_t count = 0;
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (!wants(row) || books.find(row)->kind() != market::BookKind::Level) continue;
+      const bool is_known = books.extent(row, Side::Bid).is_whole && books.extent(row, Side::Ask).is_whole;
+      count += run_->market().instruments().row(row).depth[0] == 0 && !is_known ? 1 : 0;
+    }
+    return count;
+  }
+  /// An instrument that is wanted has a book.
+  [[nodiscard]] bool has_book() const {
+    for (std::uint32_t row = 1; row <= run_->market().instruments().count(); ++row) {
+      if (wants(row) && run_->market().books().find(row)->kind() != market::BookKind::None) return true;
+    }
+    return false;
+  }
 
  private:
   struct Mark {
@@ -201,6 +239,20 @@ class Books {
     std::uint64_t changes = 0;
     bool is_touched = false;
   };
+
+  /// The capture ended before the moment that --at asks for: what the books were then is not known.
+  void check_end() const {
+    if (!has_begun_ || run_->was_stopped()) return;
+    if (stop_.sequence && stop_sequence_ < *stop_.sequence) {
+      throw ToolError(kExitRejected, fmt::format("--at: {} is after the end of the capture: its last sequence is {}",
+                                                 plain(arguments_.at), stop_sequence_));
+    }
+    if (stop_.time_ns && run_->last_arrival_ns() < *stop_.time_ns) {
+      throw ToolError(kExitRejected,
+                      fmt::format("--at: {} is not in the capture, which goes from {} to {}", plain(arguments_.at),
+                                  os::time_text(first_ns_), os::time_text(run_->last_arrival_ns())));
+    }
+  }
 
   /// Numbers are those of one channel.
   void check_channel(const std::vector<feed::Channel>& channels) const {
@@ -258,16 +310,19 @@ class Books {
     const market::InstrumentRow& known = run_->market().instruments().row(row);
     std::string& out = out_.buffer();
     const std::string name = plain(market::instrument_name(known));
-    out +=
-        fmt::format("{}{}{}  seq {}  {}  {}\n", plain(market::key_of(known)), name.empty() ? "" : "  ", name, sequence,
-                    market::name_of(run_->market().books().status(row).state), book.is_known ? "known" : "partial");
+    out += fmt::format("{}{}{}  seq {}  book {}  trading {}\n", plain(market::key_of(known)), name.empty() ? "" : "  ",
+                       name, sequence, book.is_known ? "known" : "partial",
+                       market::name_of(run_->market().books().status(row).state));
     std::size_t last = 0;
     for (std::size_t i = 0; i < levels_; ++i) {
       if (book.bids[i].is_known != 0 || book.asks[i].is_known != 0) last = i + 1;
     }
     for (std::size_t i = 0; i < last; ++i) {
-      out += fmt::format("{:>5}  {:>12} {:>14}  {:<14} {:<12}\n", i + 1, quantity_text(book.bids[i]),
-                         price_text(book.bids[i]), price_text(book.asks[i]), quantity_text(book.asks[i]));
+      const bool has_bid = i < book.bid_end;
+      const bool has_ask = i < book.ask_end;
+      out += fmt::format("{:>5}  {:>12} {:>14}  {:<14} {:<12}\n", i + 1, has_bid ? quantity_text(book.bids[i]) : "",
+                         has_bid ? price_text(book.bids[i]) : "", has_ask ? price_text(book.asks[i]) : "",
+                         has_ask ? quantity_text(book.asks[i]) : "");
       while (out[out.size() - 2] == ' ') out.erase(out.size() - 2, 1);
     }
     out += '\n';
@@ -319,6 +374,9 @@ class Books {
   std::vector<std::uint32_t> touched_;
   std::vector<market::Row> rows_;  ///< Room for those of both sides.
   std::uint32_t last_sequence_ = 0;
+  std::uint64_t first_ns_ = 0;       ///< Of the first record.
+  std::uint32_t stop_sequence_ = 0;  ///< The highest number of the channel that --at names.
+  bool has_begun_ = false;           ///< A record that concerns --at has come.
   bool is_stopped_ = false;
   bool has_contradiction_ = false;
 };
@@ -330,6 +388,11 @@ int run_book(const BookArguments& arguments) {
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
+  const bool needs_books = arguments.format != "events";
+  if (needs_books && run.map().books.empty()) {
+    throw ToolError(kExitRejected, fmt::format("the map '{}' describes no books; --format events prints its events",
+                                               plain(run.map().source.name)));
+  }
   books.emplace(arguments, Output::open(arguments.market.output, run.inputs()));
   books->begin(run);
   int status = run.run(books->is_terminal());
@@ -338,6 +401,15 @@ int run_book(const BookArguments& arguments) {
       run.market().instruments().view().find_name(arguments.instrument) == 0) {
     throw ToolError(kExitRejected,
                     "--instrument: the captures have no instrument '" + plain(arguments.instrument) + "'");
+  }
+  if (needs_books && status == kExitDone && !run.was_stopped() && !books->has_book()) {
+    print_stderr("no message of the captures is about the book of an instrument\n");
+    return kExitRejected;
+  }
+  const std::size_t without_depth =
+      arguments.format == "text" && !arguments.market.quiet ? books->count_without_depth() : 0;
+  if (without_depth != 0) {
+    print_stderr("\n{} of the books are partial, and no definition says their depth; --depth N does\n", without_depth);
   }
   return status;
 }
@@ -355,8 +427,8 @@ Command book_command() {
       {.names = "--at",
        .value = "WHEN",
        .help = "The books after the packet with this sequence number, of a channel if there are several, or at this "
-               "time of "
-               "day (UTC): 3574500, 310:3574500, 13:28:30.5, 1333459710000000000ns.",
+               "time of day (UTC): 3574500, 310:3574500, 13:28:30.5, 1333459710000000000ns. It must be within the "
+               "capture.",
        .target = &arguments->at},
       {.names = "--levels", .value = "N", .help = "Rows of each side. Default 10.", .target = &arguments->levels},
       {.names = "--every",
@@ -386,8 +458,12 @@ Command book_command() {
           "Decodes captures, turns their messages into market events with the help of a feed map, and "
           "builds the book of each instrument.\n"
           "\n"
-          "A row that is not known is null, or ?: after a loss, and at the start. A book is 'known' when no "
-          "row is missing.\n"
+          "In text, ? is a row that is not known: after a loss, and at the start; a side that is known to end has no "
+          "further rows. A book is 'known' when no row is missing, else 'partial'. The trading state is that of the "
+          "feed, 'unknown' until a message says it.\n"
+          "\n"
+          "In jsonl, `state` is that of the book, known or partial; a row is [price, quantity, number of orders], and "
+          "null if it is not known or does not exist.\n"
           "\n" +
           market_text() + "\n\n" + framing_text(),
       .options = std::move(options),

@@ -27,8 +27,8 @@ void append_instrument(std::string& out, std::uint32_t number, const market::Ins
     if (row.depth[i] != 0) out += fmt::format(",\"{}\":{}", i == 0 ? "depth" : "implied_depth", row.depth[i]);
   }
   const std::string_view state = market::name_of(static_cast<market::TradingState>(row.state));
-  out += fmt::format(",\"state\":\"{}\"", state);
-  if (row.state_code != 0) out += fmt::format(",\"state_code\":{}", row.state_code);
+  out += fmt::format(",\"trading_state\":\"{}\"", state);
+  if (row.state_code != 0) out += fmt::format(",\"trading_state_code\":{}", row.state_code);
   if (row.session != 0) out += fmt::format(",\"session\":{}", row.session);
   if (row.first_number != 0) out += fmt::format(",\"first_number\":{}", row.first_number);
   if ((row.flags & market::kRowDefined) != 0) {

@@ -83,26 +83,41 @@ class Explainer final : public market::Translator::Tracer {
   bool read(std::string_view line) {
     const record::JsonReader::Line kind = reader_.read(line, sink_);
     if (kind == record::JsonReader::Line::Error) return false;
-    if (kind == record::JsonReader::Line::Message) market_.translator().finish();
-    out_.flush_if_full();
+    if (kind == record::JsonReader::Line::Message) {
+      market_.translator().finish();
+      print_parts();
+    }
+    market_.check();
     return true;
   }
   [[nodiscard]] const record::JsonReader::Problem& problem() const { return reader_.problem(); }
 
   void entry(const market::Values& values, const market::TemplatePlan& plan, int rule, std::uint32_t row) override {
     const std::string name = row == 0 ? "no instrument" : plain(market::key_of(market_.instruments().row(row)));
-    out_.buffer() += fmt::format("  entry {}: {}\n", ++entries_, name);
-    out_.buffer() += market::explain_entry(map_, program_, plan, values, rule);
+    parts_.push_back({.text = fmt::format("  entry {}: {}\n", ++entries_, name) +
+                              market::explain_entry(map_, program_, plan, values, rule),
+                      .events = {},
+                      .indent = "    "});
   }
+  void entry_end() override { parts_.emplace_back(); }
+  void made() override { pending_part_ = parts_.size() - 1; }
 
  private:
   struct Take {
     Explainer* self;
     void operator()(std::span<const record::Slot> slots) const { self->message(slots); }
   };
+  /// An entry, or what the message itself does before, between or after entries.
+  struct Part {
+    std::string text = {};
+    std::string events = {};
+    std::string_view indent = "  ";
+  };
 
   void message(std::span<const record::Slot> slots) {
     entries_ = 0;
+    parts_.assign(1, {});
+    pending_part_ = 0;
     const std::uint16_t index = record::HeaderView(slots[0]).template_index();
     const market::TemplatePlan& plan = map_.plans[index];
     const std::string name = plain(program_.name(program_.templates[index].name));
@@ -116,9 +131,15 @@ class Explainer final : public market::Translator::Tracer {
   }
 
   void take(const market::Event& event) {
-    std::string line;
-    market_.append_event(event, line);
-    out_.buffer() += "  event " + line;
+    Part& part = parts_[pending_part_];
+    part.events += part.indent;
+    part.events += "event ";
+    market_.append_event(event, part.events);
+  }
+
+  void print_parts() {
+    for (const Part& part : parts_) out_.buffer() += part.text + part.events;
+    out_.flush_if_full();
   }
 
   const market::Map& map_;
@@ -129,6 +150,8 @@ class Explainer final : public market::Translator::Tracer {
   Market market_;
   record::BufferSink<Take> sink_;
   std::size_t entries_ = 0;
+  std::vector<Part> parts_{1};
+  std::size_t pending_part_ = 0;  ///< Whose the event is that was made and not written.
 };
 
 int run_explain(const MapArguments& arguments) {

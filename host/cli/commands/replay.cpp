@@ -47,6 +47,7 @@ struct ReplayArguments {
   CardArguments card;
   std::string format;
   std::string map;
+  std::optional<std::uint64_t> depth;
   std::string output = "-";
   RingArguments ring;
   std::string events;  ///< The ring of market events; empty: none.
@@ -160,7 +161,7 @@ std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
 class EventLines {
  public:
   EventLines(const ReplayArguments& arguments, const Program& program, Output out)
-      : map_(load_map(arguments.map, program)),
+      : map_(load_map(arguments.map, program, arguments.depth)),
         out_(std::move(out)),
         market_(map_, program, market::MarketRoom().instruments, [this](const market::Event& event) {
           market_.append_event(event, out_.buffer());
@@ -261,6 +262,7 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   if (!wants_events && !wants_ring && !arguments.map.empty()) {
     throw ToolError(kExitUsage, "--map is for --events and --format events");
   }
+  if (arguments.depth && arguments.map.empty()) throw ToolError(kExitUsage, "--depth needs --map");
   if ((wants_events || wants_ring) && images > 1) {
     throw ToolError(kExitUsage,
                     std::string(what) + ": events are made of the records of one image, and the feed has several");
@@ -345,7 +347,8 @@ int run_replay(const ReplayArguments& arguments) {
   RecordEnd end = open_end(arguments, lanes, jobs);
   std::optional<EventRing> events;
   if (!arguments.events.empty()) {
-    events.emplace(arguments.ring.named(arguments.events), arguments.map, first.program, arguments.quiet);
+    events.emplace(arguments.ring.named(arguments.events),
+                   load_map(arguments.map, first.program, arguments.depth), first.program, arguments.quiet);
   }
   if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
   if (events && !wait_for_readers(arguments.ring.named(arguments.events), events->ring(), arguments.quiet)) {
@@ -457,6 +460,7 @@ Command replay_command() {
       engine_option(arguments->engine, true),
       std::move(format),
       std::move(map),
+      depth_option(arguments->depth),
       {.names = "-o,--output",
        .value = "FILE",
        .help = "Output file for the records; - is stdout, the default.",

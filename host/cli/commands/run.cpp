@@ -291,12 +291,12 @@ int check(const appliance::Settings& settings) {
       Diagnostics diagnostics;
       const auto program = appliance::load_image(feed.description.images[i], diagnostics);
       bool is_good = program.has_value();
-      std::set<std::string> maps;
+      std::set<std::pair<std::string, std::uint32_t>> maps;
       for (const feed::Channel& channel : feed.description.channels) {
-        if (channel.image == i && !channel.map.empty()) maps.insert(channel.map);
+        if (channel.image == i && !channel.map.empty()) maps.insert({channel.map, channel.depth});
       }
-      for (const std::string& map : maps) {
-        is_good = is_good && appliance::load_map(map, *program, diagnostics).has_value();
+      for (const auto& [map, depth] : maps) {
+        is_good = is_good && appliance::load_map(map, depth, *program, diagnostics).has_value();
       }
       write_stderr(diagnostics.format());
       if (!is_good) return kExitRejected;

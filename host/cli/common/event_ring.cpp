@@ -4,8 +4,8 @@
 
 namespace stopbit::tools {
 
-EventRing::EventRing(const RingArguments& ring, const std::string& map, const Program& program, bool quiet)
-    : map_(load_map(map, program)), ring_(create_ring(ring, program, 0, quiet)) {
+EventRing::EventRing(const RingArguments& ring, market::Map map, const Program& program, bool quiet)
+    : map_(std::move(map)), ring_(create_ring(ring, program, 0, quiet)) {
   Result<std::unique_ptr<market::EventMaker>> maker =
       market::EventMaker::make(map_, program, {.name = ring.name}, ring_);
   if (!maker) throw ToolError(kExitEnvironment, maker.message());

@@ -12,7 +12,7 @@ namespace stopbit::tools {
 class EventRing {
  public:
   /// `ring` says how large and how patient the ring is. A ToolError if it, or a table, cannot be made.
-  EventRing(const RingArguments& ring, const std::string& map, const Program& program, bool quiet);
+  EventRing(const RingArguments& ring, market::Map map, const Program& program, bool quiet);
 
   [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
   [[nodiscard]] ring::Writer& ring() noexcept { return ring_; }

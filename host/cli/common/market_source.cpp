@@ -66,7 +66,7 @@ class Gate final : public RecordOutput {
 
 }  // namespace
 
-market::Map load_map(const std::string& name, const Program& program) {
+market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
   if (!path) throw ToolError(kExitUsage, "--map: " + path.message());
   const std::string text = read_file(path.value(), kMaxMapBytes);
@@ -76,6 +76,10 @@ market::Map load_map(const std::string& name, const Program& program) {
   if (source) map = market::compile_map(std::move(*source), program, diagnostics);
   write_stderr(diagnostics.format());
   if (!map) throw ToolError(kExitRejected, "");
+  if (!depth) return std::move(*map);
+  if (const Status done = market::set_depth(*map, *depth); !done) {
+    throw ToolError(kExitUsage, "--depth: " + done.message());
+  }
   return std::move(*map);
 }
 
@@ -86,6 +90,15 @@ Option map_option(std::string& target) {
           .target = &target,
           .hint = file_hint({".toml"}),
           .required = true};
+}
+
+Option depth_option(std::optional<std::uint64_t>& target) {
+  return {.names = "--depth",
+          .value = "N",
+          .help =
+              "Levels a side of books whose instruments have no definition that says it. Without it such a book has "
+              "as many as were used, and is known only after an empty book or a snapshot.",
+          .target = &target};
 }
 
 Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
@@ -127,7 +140,7 @@ std::string market_summary(const market::EventMaker& maker) {
 }
 
 std::vector<Option> market_options(MarketArguments& target) {
-  std::vector<Option> options = {captures_option(target.captures), map_option(target.map)};
+  std::vector<Option> options = {captures_option(target.captures), map_option(target.map), depth_option(target.depth)};
   for (Option& option : program_options(target.program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -188,7 +201,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     net::Framing framing = framing_from(arguments.framing);
     set_reset_rule(arguments.reset, framing);
     program_.emplace(load_program(arguments.program));
-    map_.emplace(load_map(arguments.map, *program_));
+    map_.emplace(load_map(arguments.map, *program_, arguments.depth));
     description_.emplace(channels_of(arguments.captures, framing));
   } else {
     if (!arguments.framing.empty() || !arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
@@ -201,7 +214,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     const feed::Image& image = description_->images.front();
     program_.emplace(
         load_program({.templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile}));
-    map_.emplace(load_map(arguments.map, *program_));
+    map_.emplace(load_map(arguments.map, *program_, arguments.depth));
   }
   for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
   if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
@@ -237,6 +250,8 @@ int MarketRun::run(bool prints_to_terminal) {
   const Pipeline pipeline{
       .program = *program_, .engine = *engine, .options = options_, .output = &gate, .market = &market_->translator()};
   const replay::Summary summary = run_pipeline(pipeline, sources);
+  last_arrival_ns_ = summary.last_arrival_ns;
+  was_stopped_ = summary.stopped;
   market_->translator().finish();
   market_->check();
   if (arguments_.quiet) {
@@ -244,6 +259,11 @@ int MarketRun::run(bool prints_to_terminal) {
   } else {
     write_stderr(replay::to_text(summary, *program_));
     write_stderr("\nMarket\n" + market_->summary());
+  }
+  // Something to be decoded would have become a datagram or an error.
+  if (summary.datagrams == 0 && summary.error_count() == 0 && !summary.stopped) {
+    print_stderr("the captures have no datagram of the channels of {}\n", plain(arguments_.feed));
+    return kExitRejected;
   }
   return summary.error_count() == 0 ? kExitDone : kExitRejected;
 }

@@ -21,11 +21,13 @@
 namespace stopbit::tools {
 
 /// A feed map, compiled for a program: a name of an installed map, or a file. Its errors are printed and end the
-/// command.
-[[nodiscard]] market::Map load_map(const std::string& name, const Program& program);
+/// command. `depth`: of its direct book instead of the map's own.
+[[nodiscard]] market::Map load_map(const std::string& name, const Program& program,
+                                   std::optional<std::uint64_t> depth = {});
 
-/// --map.
+/// --map and --depth.
 [[nodiscard]] Option map_option(std::string& target);
+[[nodiscard]] Option depth_option(std::optional<std::uint64_t>& target);
 
 /// What was counted, one line each; empty if nothing was.
 [[nodiscard]] std::string market_summary(const market::EventMaker& maker);
@@ -85,6 +87,7 @@ struct MarketArguments {
   std::string framing;
   std::string reset;
   std::string map;
+  std::optional<std::uint64_t> depth;
   std::string engine;
   EngineArguments engine_arguments;
   std::optional<std::uint64_t> instruments;
@@ -113,6 +116,10 @@ class MarketRun {
   [[nodiscard]] const std::vector<feed::Channel>& channels() const noexcept { return description_->channels; }
   /// Reads everything. Prints the summary of the replay unless it is quiet. Returns the exit status.
   int run(bool prints_to_terminal);
+  /// After run(): of the last packet.
+  [[nodiscard]] std::uint64_t last_arrival_ns() const noexcept { return last_arrival_ns_; }
+  /// After run(): a signal has ended it before the end of the captures.
+  [[nodiscard]] bool was_stopped() const noexcept { return was_stopped_; }
 
  private:
   const MarketArguments& arguments_;
@@ -122,6 +129,8 @@ class MarketRun {
   replay::Options options_;
   std::unique_ptr<Market> market_;
   BeforeRecord before_record_;
+  std::uint64_t last_arrival_ns_ = 0;
+  bool was_stopped_ = false;
 };
 
 }  // namespace stopbit::tools

@@ -22,6 +22,7 @@ struct Defaults {
   std::optional<std::string> ring;
   std::optional<std::string> map;
   std::optional<std::string> events;
+  std::optional<std::uint64_t> depth;
   std::optional<Mode> mode;
   std::optional<std::uint64_t> window_packets;
   std::optional<std::uint64_t> window_ns;
@@ -72,6 +73,7 @@ class Reader {
     if (table.has("ring")) to.ring = table.text("ring");
     if (table.has("map")) to.map = table.text("map");
     if (table.has("events")) to.events = table.text("events");
+    if (table.has("depth")) to.depth = table.integer("depth", {.least = 1, .most = kMaxBookDepth});
     if (table.has("mode")) to.mode = static_cast<Mode>(table.choice("mode", {kModes[0], kModes[1]}));
     if (table.has("switch_silence")) {
       to.switch_silence_ns =
@@ -164,8 +166,10 @@ class Reader {
     channel.map = common.map.value_or("");
     if (channel.map.empty()) {
       if (table.has("events")) table.error("events", "market events need a 'map'");
+      if (table.has("depth")) table.error("depth", "the depth of books needs a 'map'");
       return;
     }
+    channel.depth = static_cast<std::uint32_t>(common.depth.value_or(0));
     channel.events = common.events.value_or(channel.ring.empty() ? "" : channel.ring + "-events");
     if (channel.events.empty()) {
       return table.error("map", "a channel with a map needs 'events', the name of the ring of its market events");
@@ -176,9 +180,9 @@ class Reader {
     for (const Channel& other : description_.channels) {
       if (other.map.empty()) continue;
       const bool is_beside = other.ring == channel.ring && other.image == channel.image;
-      if (is_beside && (other.map != channel.map || other.events != channel.events)) {
+      if (is_beside && (other.map != channel.map || other.events != channel.events || other.depth != channel.depth)) {
         return table.error("map", "channel '" + other.name +
-                                      "' has another map or ring of events, and the records of both go to one place: "
+                                      "' has another map, depth or ring of events, and the records of both go to one place: "
                                       "set a 'ring' for each");
       }
       if (!is_beside && other.events == channel.events) {
@@ -313,6 +317,7 @@ std::string to_toml(const Description& description, std::string_view heading) {
            "\nimage = " + toml_text(description.images[channel.image].name) + "\n";
     if (!channel.ring.empty()) out += "ring = " + toml_text(channel.ring) + "\n";
     if (!channel.map.empty()) out += "map = " + toml_text(channel.map) + "\n";
+    if (channel.depth != 0) out += "depth = " + std::to_string(channel.depth) + "\n";
     if (!channel.events.empty()) out += "events = " + toml_text(channel.events) + "\n";
     out += "window = { packets = " + std::to_string(channel.window.packets) +
            ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +

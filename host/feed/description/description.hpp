@@ -24,6 +24,7 @@ inline constexpr std::uint64_t kMaxWindowNs = 60'000'000'000;
 inline constexpr std::uint64_t kMinSwitchSilenceNs = 1'000'000;
 inline constexpr std::uint64_t kMaxSwitchSilenceNs = 3'600'000'000'000;
 inline constexpr std::uint32_t kMaxHeldDatagramBytes = 65'535;
+inline constexpr std::uint32_t kMaxBookDepth = 65'535;
 
 /// The content of a channel; sets the defaults of its window, and what a sequence number of 1 means.
 enum class Role : std::uint8_t {
@@ -81,6 +82,7 @@ struct Channel {
   /// What its messages mean for books: an installed map, or a file. Empty: no market events are made. Channels whose
   /// records go to the same place have the same map, if any.
   std::string map;
+  std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
   std::string events;                             ///< The ring of its market events; empty without a map.
   std::array<std::optional<Line>, 2> lines = {};  ///< A and B; A at least.
 };

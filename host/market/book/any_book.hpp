@@ -206,6 +206,18 @@ class AnyBook {
     return {};
   }
 
+  /// Whether a side may have rows beyond those that rows() gives.
+  [[nodiscard]] bool is_open(Side side) const noexcept {
+    switch (kind_) {
+      case BookKind::None: break;
+      case BookKind::Level: return level_.is_open(side);
+      case BookKind::Price: return price_.is_open(side);
+      case BookKind::Order: return order_.is_open();
+      case BookKind::Position: return position_.is_open(side) || position_.unknown(side) != 0;
+    }
+    return true;
+  }
+
   void prefetch(const Event& event, const BookPools& pools) const noexcept {
     if (kind_ == BookKind::Order) order_.prefetch(event, pools.orders);
     if (kind_ == BookKind::Level) level_.prefetch(event.side(), pools.rows);

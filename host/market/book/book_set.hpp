@@ -177,6 +177,11 @@ class BookSet {
     const AnyBook* const book = find(row, of);
     return book == nullptr || instruments_[row].is_building ? Extent() : book->extent(side, pools_);
   }
+  /// Whether a side may have rows beyond those that rows() gives: then they are not known, else there are none.
+  [[nodiscard]] bool is_open(std::uint32_t row, Side side, BookOf of = BookOf::Direct) const noexcept {
+    const AnyBook* const book = find(row, of);
+    return book == nullptr || instruments_[row].is_building || book->is_open(side);
+  }
   /// Direct and implied book as one: quantities at the same price are added; the number of orders is the direct one's.
   /// Ends before the first row that an unknown one of either book could change.
   std::size_t merged_rows(std::uint32_t row, Side side, std::span<Row> out) const noexcept;

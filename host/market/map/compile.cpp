@@ -7,6 +7,7 @@
 #include "decoder/record/builder.hpp"
 #include "decoder/record/reader.hpp"
 #include "host/config/nearest.hpp"
+#include "host/market/book/any_book.hpp"
 #include "host/market/map/map.hpp"
 #include "microcode/base/hash.hpp"
 
@@ -873,6 +874,19 @@ std::optional<Map> compile_map(MapSource source, const Program& program, Diagnos
   Compiler(map, program, diagnostics).run();
   if (diagnostics.errors() != errors) return std::nullopt;
   return map;
+}
+
+Status set_depth(Map& map, std::uint64_t depth) {
+  const auto direct = std::find_if(map.books.begin(), map.books.end(),
+                                   [](const CompiledBook& book) { return book.of == BookOf::Direct; });
+  const bool is_by_level = direct != map.books.end() && direct->kind == BookKind::Level;
+  if (!is_by_level && (direct == map.books.end() || direct->kind != BookKind::Price)) {
+    return Failure{"the map has no book by level or by price"};
+  }
+  const std::uint64_t most = is_by_level ? LevelBook::kMaxDepth : PriceBook::kMaxRows;
+  if (depth == 0 || depth > most) return Failure{"from 1 to " + std::to_string(most)};
+  direct->depth = static_cast<std::uint32_t>(depth);
+  return Done{};
 }
 
 }  // namespace stopbit::market

@@ -9,6 +9,7 @@
 
 #include "decoder/record/word_place.hpp"
 #include "host/market/map/source.hpp"
+#include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
 
 /// A feed map compiled for the records of one program: flat tables of numbers.
@@ -177,6 +178,10 @@ struct Map {
 /// Errors: a field that no template has, a value that an enumeration does not have, a template with a message number
 /// that has no rule, a key or number that is missing in a template. Nothing after an error.
 [[nodiscard]] std::optional<Map> compile_map(MapSource source, const Program& program, Diagnostics& diagnostics);
+
+/// The depth of direct books by level or price whose instruments have no definition that says it. Fails if the map has no
+/// such book, or a book cannot have that depth.
+[[nodiscard]] Status set_depth(Map& map, std::uint64_t depth);
 
 /// Whether `name` fits: * is any run of characters. Takes time in proportion to both lengths multiplied.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name) noexcept;

@@ -14,6 +14,7 @@ BookView read_book(const BookSet& books, std::uint32_t row, std::span<Row> rows)
     const std::span<Row> to = rows.subspan(side == Side::Ask ? levels : 0, levels);
     const std::size_t count = books.rows(row, side, to);
     std::fill(to.begin() + static_cast<std::ptrdiff_t>(count), to.end(), Row());
+    (side == Side::Ask ? view.ask_end : view.bid_end) = books.is_open(row, side) ? levels : count;
     view.is_known = view.is_known && books.extent(row, side).is_whole;
   }
   return view;

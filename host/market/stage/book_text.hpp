@@ -11,8 +11,10 @@ namespace stopbit::market {
 
 /// The book of an instrument at one moment.
 struct BookView {
-  std::span<const Row> bids;  ///< As many rows as are shown; unknown ones and those that there are not: not known.
+  std::span<const Row> bids;  ///< As many rows as are shown; `is_known` is 0 in unknown rows and beyond the last one.
   std::span<const Row> asks;
+  std::size_t bid_end = 0;  ///< No row exists from this one on: beyond `bids` if the end is not known.
+  std::size_t ask_end = 0;
   bool is_known = false;  ///< No row is missing.
 };
 

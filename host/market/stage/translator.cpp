@@ -312,7 +312,10 @@ void Translator::entry() noexcept {
   ++counts_.entries;
   switch (plan_->kind) {
     case MessageKind::Incremental:
-    case MessageKind::Snapshot: return market_entry();
+    case MessageKind::Snapshot:
+      market_entry();
+      if (tracer_ != nullptr) tracer_->entry_end();
+      return;
     case MessageKind::Definition: return definition();
     case MessageKind::State: return states(slots_->entry_states, typed_->entry_states, rule_->entry_states, false);
     case MessageKind::Other: return other();
@@ -921,6 +924,7 @@ void Translator::emit(const Content& content) noexcept {
   flush(false);
   pending_ = Event::of(content);
   has_pending_ = true;
+  if (tracer_ != nullptr) tracer_->made();
 }
 
 void Translator::flush(bool is_last) noexcept {

@@ -42,10 +42,15 @@ class Translator {
   [[nodiscard]] const MarketCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] const Map& map() const noexcept { return map_; }
 
-  /// For explanations: the rule of the last entry, or -1. Each entry calls it if there is a tracer.
+  /// For explanations. An event is written when the next one is made, or later: made() tells whose it is.
   struct Tracer {
     virtual ~Tracer() = default;
+    /// Before an entry's events. `rule` is -1 if none fits.
     virtual void entry(const Values& values, const TemplatePlan& plan, int rule, std::uint32_t row) = 0;
+    /// After the last entry's events were made: those that follow are the message's.
+    virtual void entry_end() = 0;
+    /// An event was made; those before it are written, it is not.
+    virtual void made() = 0;
   };
   void trace(Tracer* tracer) noexcept { tracer_ = tracer; }
 

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -150,6 +151,25 @@ TEST_P(Books, cme_2012_are_those_of_an_independent_builder) {
 
 INSTANTIATE_TEST_SUITE_P(engines, Books, ::testing::Values(EngineKind::Interp, EngineKind::Quick, EngineKind::Native),
                          [](const auto& engine) { return std::string(engine_name(engine.param)); });
+
+/// The capture has no definitions, so that only the user can say the depth.
+TEST(BookCommand, prints_them_with_depth_as_an_option) {
+  const char* const corpus = std::getenv("STOPBIT_CORPUS");
+  if (corpus == nullptr || *corpus == '\0') GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
+  const std::string folder = std::string(corpus) + "/cme-mdp-2012";
+  const std::string command = std::string(STOPBIT_BINARY) + " book '" + folder + "/capture.pcap' --templates '" +
+                              folder + "/templates.xml' --framing cme --map '" + STOPBIT_MAPS_FOLDER +
+                              "/cme-mdp2.toml' --depth 10 --format jsonl -q";
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::vector<std::string> lines;
+  char* line = nullptr;
+  std::size_t room = 0;
+  while (::getline(&line, &room, pipe) > 0) lines.emplace_back(line);
+  std::free(line);
+  EXPECT_EQ(::pclose(pipe), 0);
+  EXPECT_EQ(lines, gzip_lines(folder + "/books.jsonl.gz"));
+}
 
 }  // namespace
 }  // namespace stopbit::market
