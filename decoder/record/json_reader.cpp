@@ -8,6 +8,7 @@
 #include "decoder/record/convert.hpp"
 #include "decoder/record/json.hpp"
 #include "decoder/record/text.hpp"
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::record {
 namespace {
@@ -234,7 +235,11 @@ const Template* JsonReader::find_template(std::size_t object, std::size_t name, 
     if (item != nullptr && schema_.name(item->name) == value.text) return item;
     if (item != nullptr) return unknown(name, "the template of the identifier is not " + excerpt(value.text));
     const auto found = template_of_name_.find(value.text);
-    if (found == template_of_name_.end()) return unknown(name, "no template has the name " + excerpt(value.text));
+    if (found == template_of_name_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, index] : template_of_name_) names.emplace_back(known);
+      return unknown(name, "no template has the name " + excerpt(value.text) + did_you_mean(value.text, names));
+    }
     item = schema_.find(found->second);
   }
   if (item == nullptr) return unknown(object, "the message names no template");

@@ -12,6 +12,7 @@
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
+#include "microcode/base/nearest.hpp"
 #include "microcode/base/printable.hpp"
 
 namespace stopbit::tools {
@@ -57,7 +58,10 @@ int run(const std::vector<std::string>& arguments) {
   }
   const Command* command = find_command(name);
   if (command == nullptr) {
-    throw ToolError(kExitUsage, "unknown command '" + name + "'\n`stopbit --help` lists them");
+    std::vector<std::string> names;
+    for (const Command& one : commands()) names.push_back(one.name);
+    throw ToolError(kExitUsage,
+                    "unknown command '" + name + "'" + did_you_mean(name, names) + "\n`stopbit --help` lists them");
   }
   return parse_arguments(*command, std::move(rest)) ? command->run() : print(help_text(*command));
 }

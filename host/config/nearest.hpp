@@ -1,13 +1,9 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::config {
 
-/// Returns the name that needs the fewest single-letter changes to become `wanted`; empty if none is similar. Names
-/// longer than 64 bytes never match.
-[[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string> known);
+using stopbit::nearest;
 
 }  // namespace stopbit::config

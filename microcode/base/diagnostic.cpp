@@ -91,9 +91,13 @@ void Diagnostics::note(SourceRange range, std::string message) {
   all_.push_back({Severity::Note, ErrorCode::None, std::move(message), std::move(range)});
 }
 
-std::string Diagnostics::format() const {
+std::string Diagnostics::format(std::size_t most) const {
   std::string out;
+  std::size_t count = 0;
   for (const Diagnostic& item : all_) {
+    if (item.severity != Severity::Note && count++ == most) {
+      return out + "... and " + std::to_string(errors_ + warnings_ - most) + " more\n";
+    }
     SourceBuffer::Position position;
     if (item.range.source) {
       position = item.range.source->position(item.range.offset);

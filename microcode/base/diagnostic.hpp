@@ -65,7 +65,9 @@ class Diagnostics {
   ///   file:line:column: error: message [S2]
   ///      42 |     the source line
   ///         |         ^~~~
-  [[nodiscard]] std::string format() const;
+  ///
+  /// At most `most` findings with their notes, then "... and N more".
+  [[nodiscard]] std::string format(std::size_t most = ~std::size_t{0}) const;
 
  private:
   std::vector<Diagnostic> all_;

@@ -54,7 +54,26 @@ void print_templates(Output& out, const market::Map& map, const Program& program
   }
 }
 
+/// Arguments in another order would be errors about files that do not exist or are no maps.
+void check_order(const MapArguments& arguments, std::size_t templates_end) {
+  const std::vector<std::string>& names = arguments.names;
+  const auto refuse = [&](const std::string& what) {
+    throw ToolError(kExitUsage,
+                    what + ": `stopbit map " + arguments.action + " MAP TEMPLATES.xml..." +
+                        (arguments.action == "explain" ? " MESSAGES.jsonl`, in this order" : "`, in this order"));
+  };
+  const auto is_templates = [](const std::string& name) { return name.ends_with(".xml"); };
+  const std::vector<std::string> maps = market::installed_maps();
+  if (is_templates(names.front())) refuse("'" + plain(names.front()) + "' is no map");
+  for (std::size_t i = 1; i < templates_end; ++i) {
+    const bool is_map = names[i].ends_with(".toml") || std::find(maps.begin(), maps.end(), names[i]) != maps.end();
+    if (is_map || names[i].ends_with(".jsonl")) refuse("'" + plain(names[i]) + "' is no template file");
+  }
+  if (templates_end < names.size() && is_templates(names.back())) refuse("the file of messages is missing");
+}
+
 int run_check(const MapArguments& arguments) {
+  if (!arguments.names.empty()) check_order(arguments, arguments.names.size());
   if (arguments.names.size() < 2) throw ToolError(kExitUsage, "map check: give a map and its template files");
   const std::vector<std::string> templates(arguments.names.begin() + 1, arguments.names.end());
   const Program program = load_program({.templates = templates, .firmware = {}, .compile = arguments.compile});
@@ -155,6 +174,7 @@ class Explainer final : public market::Translator::Tracer {
 };
 
 int run_explain(const MapArguments& arguments) {
+  if (!arguments.names.empty()) check_order(arguments, arguments.names.size() - 1);
   if (arguments.names.size() < 3) {
     throw ToolError(kExitUsage, "map explain: give a map, its template files, and a file of JSON lines");
   }

@@ -189,7 +189,8 @@ class EventLines {
 std::uint16_t jobs_of(const ReplayArguments& arguments) {
   constexpr std::uint64_t kMost = 64;
   const std::uint64_t jobs = arguments.jobs.value_or(1);
-  if (jobs > kMost) throw ToolError(kExitUsage, fmt::format("--jobs: at most {}", kMost));
+  if (jobs > kMost)
+    throw ToolError(kExitUsage, fmt::format("--jobs: from 0, which is one for each core, to {}", kMost));
   const auto refuse = [](bool is_given, const char* option) {
     if (is_given) throw ToolError(kExitUsage, std::string("--jobs: one core only with ") + option);
   };
@@ -479,8 +480,8 @@ Command replay_command() {
        .target = &arguments->force},
       {.names = "-j,--jobs",
        .value = "N",
-       .help = "Decodes on N threads and prints on N more; 0: one for each core. N does not change the output. Default "
-               "1. Not with --ring, --events, --limit, --pace, --format events or a card.",
+       .help = "Decodes on N threads and prints on N more; 0: one for each core, at most 64. N does not change the "
+               "output. Default 1. Not with --ring, --events, --limit, --pace, --format events or a card.",
        .target = &arguments->jobs},
       {.names = "--merge",
        .value = "",

@@ -68,13 +68,15 @@ class Gate final : public RecordOutput {
 
 market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
-  if (!path) throw ToolError(kExitUsage, "--map: " + path.message());
+  if (!path) throw ToolError(kExitUsage, path.message());
   const std::string text = read_file(path.value(), kMaxMapBytes);
   Diagnostics diagnostics;
   auto source = market::read_map(path.value(), text, diagnostics);
   std::optional<market::Map> map;
   if (source) map = market::compile_map(std::move(*source), program, diagnostics);
-  write_stderr(diagnostics.format());
+  // Names of another feed's map are all wrong: the first ones show it.
+  constexpr std::size_t kShownErrors = 10;
+  write_stderr(diagnostics.format(kShownErrors));
   if (!map) throw ToolError(kExitRejected, "");
   if (!depth) return std::move(*map);
   if (const Status done = market::set_depth(*map, *depth); !done) {

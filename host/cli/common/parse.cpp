@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
 #include "host/cli/common/command.hpp"
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -50,7 +52,13 @@ void add_option(CLI::App& app, const Option& option) {
   // CLI11 takes a name without dashes for an argument.
   CLI::Option* added = add_value(app, option, option.is_argument() ? option.value : option.names);
   if (option.required) added->required();
-  if (option.hint.kind == Hint::Kind::Choice && !option.hint.open) added->check(CLI::IsMember(option.hint.words));
+  if (option.hint.kind != Hint::Kind::Choice || option.hint.open) return;
+  added->check([words = option.hint.words](const std::string& value) {
+    if (std::find(words.begin(), words.end(), value) != words.end()) return std::string();
+    std::string list;
+    for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+    return "must be one of " + list + ", not '" + value + "'" + did_you_mean(value, words);
+  });
 }
 
 /// Option that may be followed by more values than one, if `argument` is it.
@@ -86,6 +94,19 @@ std::vector<std::string> spell_out_lists(const Command& command, const std::vect
   return out;
 }
 
+/// What was given and is no option or argument of the command.
+std::string unexpected_text(const Command& command, const std::vector<std::string>& unexpected) {
+  const auto option =
+      std::find_if(unexpected.begin(), unexpected.end(), [](const std::string& one) { return one.starts_with("-"); });
+  if (option == unexpected.end()) return "unexpected argument '" + unexpected.front() + "'";
+  const std::string name = option->substr(0, option->find('='));
+  std::vector<std::string> names = {"--help"};
+  for (const Option& known : command.options) {
+    for (const std::string& one : known.name_list()) names.push_back(one);
+  }
+  return "unknown option " + name + did_you_mean(name, names);
+}
+
 ToolError usage_error(const Command& command, const std::string& message) {
   return {kExitUsage, message + "\nusage: " + usage_line(command) + "\n`stopbit " + command.name + " --help` explains"};
 }
@@ -116,7 +137,9 @@ bool parse_arguments(const Command& command, std::vector<std::string> arguments)
   } catch (const CLI::RequiredError& error) {
     // Of something misspelt and something missing, the first is often the cause of the second.
     const std::vector<std::string> unexpected = app.remaining();
-    throw usage_error(command, unexpected.empty() ? error.what() : CLI::ExtrasError(command.name, unexpected).what());
+    throw usage_error(command, unexpected.empty() ? error.what() : unexpected_text(command, unexpected));
+  } catch (const CLI::ExtrasError&) {
+    throw usage_error(command, unexpected_text(command, app.remaining()));
   } catch (const CLI::ParseError& error) {
     throw usage_error(command, error.what());
   }

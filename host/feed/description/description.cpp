@@ -37,7 +37,11 @@ class Reader {
 
   void read(config::Table root) {
     description_.name = root.text("name", "feed");
-    for (config::Table& image : root.tables("image", {.least = 1, .most = kMaxImages})) read_image(image);
+    if (!root.has("image")) {
+      root.error("the feed needs an [[image]] with the 'templates' or the 'firmware' of its channels");
+    } else {
+      for (config::Table& image : root.tables("image", {.least = 1, .most = kMaxImages})) read_image(image);
+    }
     if (auto defaults = root.table("defaults")) {
       read_common(*defaults, defaults_);
       defaults->finish();
@@ -148,7 +152,8 @@ class Reader {
   }
 
   void find_image(config::Table& table, const Defaults& common, Channel& channel) {
-    if (!common.image && description_.images.size() == 1) return;
+    // Without any image the error is not the channel's.
+    if (description_.images.size() < (common.image ? 1U : 2U)) return;
     if (!common.image) return table.error("the feed has several images: the channel needs an 'image'");
     const auto index = image_index(*common.image);
     if (!index) return table.error("image", "unknown image '" + *common.image + "'");

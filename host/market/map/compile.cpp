@@ -262,6 +262,7 @@ class Compiler {
     const Tree tree(program_, item);
     const auto entries = tree.sequence_at(rule.entries.text, Tree::kRoot);
     plan.has_entries = entries.has_value();
+    plan.is_entry = has_market_entries(plan) && !rule.entries;
     if (rule.entries && !entries) missing_entries_.insert(plan.rule);
     if (entries) found_entries_.insert(plan.rule);
     auto depth = entries ? tree.sequence_at(rule.depth.entries.text, *entries) : std::nullopt;
@@ -432,6 +433,9 @@ class Compiler {
     if (map_.constants.size() > 0xFFFF) error(places_[slot], "the templates have too many constants");
   }
 
+  [[nodiscard]] static bool has_market_entries(const TemplatePlan& plan) {
+    return plan.kind == MessageKind::Incremental || plan.kind == MessageKind::Snapshot;
+  }
   [[nodiscard]] std::string name_of(const Template& item) const { return std::string(program_.name(item.name)); }
 
   // Fields that have to be there.
@@ -484,8 +488,10 @@ class Compiler {
 
   void need_in(std::size_t index, const Named& name, std::string_view what) {
     if (!name || is_optional(name) || sources_[index][slots_.find(name.text)->second].exists) return;
-    error(name.range, "the template '" + name_of(program_.templates[index]) + "' has no field '" + name.text + "', " +
-                          std::string(what));
+    error(name.range,
+          "the template '" + name_of(program_.templates[index]) + "' has no field '" + name.text + "', " +
+              std::string(what) +
+              (map_.plans[index].is_entry ? "; it is the entry itself, as its rule names no 'entries'" : ""));
   }
 
   void check_fields() {
@@ -537,9 +543,8 @@ class Compiler {
     const TemplatePlan& plan = map_.plans[index];
     if (plan.rule == kNoIndex) return;
     const MessageRule& rule = source_.messages[plan.rule];
-    const bool has_books = plan.kind == MessageKind::Incremental || plan.kind == MessageKind::Snapshot;
-    if (has_books) {
-      if (!plan.has_entries) {
+    if (has_market_entries(plan)) {
+      if (!plan.has_entries && !plan.is_entry) {
         error(rule.range, "the template '" + name_of(program_.templates[index]) + "' has no sequence '" +
                               rule.entries.text + "' of entries");
         return;
@@ -599,14 +604,34 @@ class Compiler {
       typed.entry_states[i] =
           compile(source_.scales[rule.entry_states[i].scale].states, map_.messages[plan.rule].entry_states[i]);
     }
-    if (plan.kind == MessageKind::Incremental || plan.kind == MessageKind::Snapshot) {
+    if (has_market_entries(plan)) {
       for (std::size_t i = 0; i < source_.books.size(); ++i) {
         typed.actions[i] = compile(source_.books[i].actions, map_.books[i].action);
       }
       for (const EntryRule& entry : source_.entries) typed.entries.push_back(compile(entry));
       index_rules(typed);
+      for (std::size_t i = 0; i < typed.entries.size(); ++i)
+        check_book_entry(index, source_.entries[i], typed.entries[i]);
     }
     map_.typed.push_back(std::move(typed));
+  }
+
+  /// An entry of a book needs fields for the place, the price and the quantity. A snapshot's template has them all;
+  /// some templates of increments carry nothing but trades or statistics, which their types do not tell.
+  void check_book_entry(std::size_t index, const EntryRule& rule, const CompiledEntry& compiled) {
+    if ((rule.role != EntryRole::Book && !rule.also_book) || compiled.when.never || is_full()) return;
+    const BookRule& book = source_.books[rule.book];
+    const bool has_own = rule.role == EntryRole::Book;  // else they are the trade's
+    const TemplatePlan& plan = map_.plans[index];
+    const auto need_for_book = [&](const Named& name, std::string_view what) {
+      if (!name || sources_[index][slot(name)].exists) return;
+      if (plan.kind == MessageKind::Incremental && is_anywhere(slot(name), plan.rule)) return;
+      if (refused_.insert(name.text + "/" + std::to_string(plan.rule)).second) need_in(index, name, what);
+    };
+    if (plan.kind == MessageKind::Incremental) need_for_book(book.action, "the action of book entries");
+    need_for_book(book.position, "the position of book entries");
+    need_for_book(has_own && rule.price ? rule.price : book.price, "the price of book entries");
+    need_for_book(has_own && rule.quantity ? rule.quantity : book.quantity, "the quantity of book entries");
   }
 
   CompiledEntry compile(const EntryRule& rule) {

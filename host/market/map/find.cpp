@@ -1,5 +1,7 @@
 #include "host/market/map/find.hpp"
 
+#include "microcode/base/nearest.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -43,8 +45,9 @@ Result<std::string> find_map(const std::string& name) {
   }
   std::string known;
   for (const std::string& one : installed_maps()) known += (known.empty() ? "" : ", ") + one;
-  return Failure{"there is no map '" + name + "'; " +
-                 (known.empty() ? "none are installed: give the path of a file" : "there are: " + known)};
+  if (known.empty()) return Failure{"there is no map '" + name + "'; none are installed: give the path of a file"};
+  const std::string near = did_you_mean(name, installed_maps());
+  return Failure{"there is no map '" + name + "'" + near + (near.empty() ? "; there are: " : " There are: ") + known};
 }
 
 }  // namespace stopbit::market

@@ -133,6 +133,7 @@ struct MessageSlots {
 struct TemplatePlan {
   MessageKind kind = MessageKind::None;
   bool has_entries = false;
+  bool is_entry = false;  ///< Increments and snapshots without a sequence of entries: the message is its only one.
   bool numbered = false;
   bool depth_in_entries = false;  ///< Each entry has a list of depths; else the message has one for all of them.
   bool two_passes = false;        ///< Values of the message come after its entries.

@@ -89,10 +89,31 @@ class Reader {
     for (config::Table& table : root.tables("book", {.least = 0, .most = kMaxBooks})) read_book(table);
     for (config::Table& table : root.tables("message", {.least = 1, .most = kMaxMessageRules})) read_message(table);
     for (config::Table& table : root.tables("entry", {.least = 0, .most = kMaxEntryRules})) read_entry(table);
+    for (std::size_t i = 0; i < map_.books.size(); ++i) check_book(map_.books[i], i);
     root.finish();
   }
 
  private:
+  /// A book whose entries do not say where they belong, or what is there.
+  void check_book(const BookRule& book, std::size_t index) {
+    // A book of one level needs no position.
+    if (book.kind == BookKind::Level && !book.position && book.depth != 1) {
+      error(book.range, "a book by level needs 'position', or 'depth = 1'");
+    }
+    // An entry may name its own; of a trade that changes a book these are the trade's.
+    const auto is_said = [&](const Named& of_book, const Named EntryRule::*own) {
+      return of_book || std::all_of(map_.entries.begin(), map_.entries.end(), [&](const EntryRule& rule) {
+               if (rule.book != index || (rule.role != EntryRole::Book && !rule.also_book)) return true;
+               return rule.role == EntryRole::Book && rule.*own;
+             });
+    };
+    if (!is_said(book.price, &EntryRule::price))
+      error(book.range, "the book needs 'price', or each of its entries does");
+    if (!is_said(book.quantity, &EntryRule::quantity)) {
+      error(book.range, "the book needs 'quantity', or each of its entries does");
+    }
+  }
+
   static Named name(config::Table& table, std::string_view key) {
     if (!table.has(key)) return {};
     std::string text = table.text(key);
@@ -364,7 +385,6 @@ class Reader {
     const bool needs_position = book.kind == BookKind::Position;
     if (needs_position && !book.position) table.error("a book by position needs 'position'");
     if (book.kind == BookKind::Order && !book.id) table.error("a book by order needs 'id'");
-    if (book.kind == BookKind::Price && !book.price) table.error("a book by price needs 'price'");
     for (const BookRule& other : map_.books) {
       if (other.of == book.of) table.error("there is another book '" + std::string(name_of(book.of)) + "'");
     }

@@ -107,6 +107,7 @@ void Translator::read_message(const TemplatePlan& plan, std::span<const record::
     return;
   }
   begin();
+  if (plan.is_entry) entry();
   switch (plan.kind) {
     case MessageKind::Snapshot: return end_snapshot();
     case MessageKind::Definition:

@@ -125,6 +125,25 @@ TEST(UsageLine, shows_what_is_needed_and_what_may_be) {
       "stopbit sample INPUT... [-o FILE] (--templates X.xml... | --group G...) [--limit N] [--format F] [--strict]");
 }
 
+std::string error_of(const List& arguments) {
+  Values values;
+  try {
+    (void)parse_arguments(sample(values), arguments);
+  } catch (const ToolError& error) {
+    const std::string what = error.what();
+    return what.substr(0, what.find('\n'));
+  }
+  return "";
+}
+
+TEST(ParseArguments, suggests_names_that_are_near) {
+  EXPECT_EQ(error_of({"in", "--limt", "3"}), "unknown option --limt; did you mean '--limit'?");
+  EXPECT_EQ(error_of({"in", "--fromat=a"}), "unknown option --fromat; did you mean '--format'?");
+  EXPECT_EQ(error_of({"--strickt"}), "unknown option --strickt; did you mean '--strict'?");
+  EXPECT_EQ(error_of({"in", "--frobnicate"}), "unknown option --frobnicate");
+  EXPECT_EQ(error_of({"in", "--format", "aa"}), "--format: must be one of a, b, not 'aa'; did you mean 'a'?");
+}
+
 TEST(UsageLine, is_short_if_much_may_be_left_out) {
   Values values;
   Command command = sample(values);

@@ -132,6 +132,58 @@ TEST(Map, wants_key_and_number_in_each_template_with_entries) {
   EXPECT_THAT(errors_of(text), HasSubstr("the template 'Refresh' has no field 'Text', a part of the key"));
 }
 
+TEST(Map, takes_messages_without_entries_for_entries) {
+  const std::string xml = R"(<templates><template name="Tick" id="1"><uInt32 name="MsgSeqNum"/>
+    <uInt32 name="Security"/><uInt32 name="RptSeq"/><decimal name="Price"/><int32 name="Size"/></template></templates>)";
+  const std::string rules = "[[message]]\nkind = \"incremental\"\ntemplates = [\"Tick\"]\n" +
+                            std::string("[[entry]]\nrole = \"trade\"\nprice = \"Price\"\nquantity = \"Size\"\n");
+  const Compiled compiled(kFeed + rules, xml.c_str());
+  ASSERT_TRUE(compiled.map) << compiled.diagnostics.format();
+  EXPECT_TRUE(compiled.map->plans[0].is_entry);
+  std::string text = kFeed + kBook + kMessages + kEntries;
+  text.replace(text.find("entries = \"Entries\"\n"), 20, "");
+  EXPECT_THAT(errors_of(text), HasSubstr("the template 'Refresh' has no field 'Security', a part of the key; it is the "
+                                         "entry itself, as its rule names no 'entries'"));
+}
+
+TEST(Map, wants_to_know_where_entries_of_books_belong_and_what_they_hold) {
+  const std::string all = kFeed + kBook + kMessages + kEntries;
+  const auto without = [&](const std::string& line) {
+    std::string text = all;
+    text.replace(text.find(line), line.size(), "");
+    return text;
+  };
+  EXPECT_THAT(errors_of(without("position = \"Level\"\n")),
+              HasSubstr("m.toml:8:1: error: a book by level needs 'position', or 'depth = 1'"));
+  EXPECT_THAT(errors_of(without("price = \"Price\"\n")),
+              HasSubstr("m.toml:8:1: error: the book needs 'price', or each of its entries does"));
+  EXPECT_THAT(errors_of(without("quantity = \"Size\"\n")), HasSubstr("the book needs 'quantity'"));
+  std::string text = without("position = \"Level\"\n");
+  text.replace(text.find("by = \"level\""), 12, "by = \"level\"\ndepth = 1");
+  EXPECT_TRUE(Compiled(text).map);
+  text = without("price = \"Price\"\n");
+  text.replace(text.find("side = \"bid\""), 12, "side = \"bid\"\nprice = \"Price\"");
+  EXPECT_TRUE(Compiled(text).map);
+}
+
+TEST(Map, wants_the_fields_of_book_entries_in_each_template) {
+  const std::string xml = R"(<templates><template name="Refresh" id="1"><uInt32 name="MsgSeqNum"/>
+    <sequence name="Entries"><uInt32 name="Action"/><string name="Type"/><uInt32 name="Security"/>
+      <uInt32 name="RptSeq"/><uInt32 name="Level"/><decimal name="Price"/><int32 name="Size"/></sequence></template>
+    <template name="Picture" id="4"><uInt32 name="MsgSeqNum"/><uInt32 name="Security"/>
+    <sequence name="Entries"><string name="Type"/><int32 name="Size"/></sequence></template></templates>)";
+  const std::string text = kFeed + kBook + kMessages + "[[message]]\nkind = \"snapshot\"\n" +
+                           "templates = [\"Picture\"]\nentries = \"Entries\"\n" + kEntries;
+  const Compiled compiled(text, xml.c_str());
+  EXPECT_FALSE(compiled.map);
+  const std::string errors = compiled.diagnostics.format();
+  EXPECT_THAT(errors,
+              HasSubstr("m.toml:12:12: error: the template 'Picture' has no field 'Level', the position of book "
+                        "entries"));
+  EXPECT_THAT(errors, HasSubstr("m.toml:13:9: error: the template 'Picture' has no field 'Price', the price of book "
+                                "entries"));
+}
+
 TEST(Map, wants_a_scope_at_the_top_of_each_numbered_template) {
   std::string text = kFeed + kBook + kMessages + kEntries;
   text.replace(text.find("entry = \"RptSeq\""), 16, "entry = \"RptSeq\"\nscope = [\"Security\"]");

@@ -66,6 +66,13 @@ constexpr const char* kTemplates = R"(<templates>
     <sequence name="List"><string name="Board"/></sequence>
     <sequence name="Feeds"><string name="Feed"/><uInt32 name="Depth"/></sequence>
   </template>
+  <template name="Tick" id="7">
+    <uInt32 name="MsgSeqNum" presence="optional"/><uInt64 name="SendingTime" presence="optional"/>
+    <string name="Security" presence="optional"/><string name="Board" presence="optional"/>
+    <uInt32 name="RptSeq" presence="optional"/><string name="Type"/><uInt32 name="Action" presence="optional"/>
+    <uInt32 name="Level" presence="optional"/><decimal name="Price" presence="optional"/>
+    <int64 name="Size" presence="optional"/><string name="Id" presence="optional"/>
+  </template>
   <template name="Restart" id="5"><uInt64 name="SendingTime" presence="optional"/></template>
 </templates>)";
 
@@ -91,6 +98,9 @@ kind = "incremental"
 templates = ["Refresh"]
 entries = "Entries"
 session = "Session"
+[[message]]
+kind = "incremental"
+templates = ["Tick"]
 [[message]]
 kind = "snapshot"
 templates = ["Snapshot"]
@@ -327,6 +337,18 @@ TEST(Translator, makes_events_of_entries_and_books_of_events) {
   EXPECT_THAT(line.take(),
               ElementsAre("new A bid @1 10.5 x5", "trade A 10.5 x1 .", "statistic A open 9", "statistic A other 11 ."));
   EXPECT_EQ(line.best(1, Side::Bid).price, 10'500'000'000);
+}
+
+TEST(Translator, takes_a_message_without_entries_for_the_entry_itself) {
+  Line line;
+  line.read(R"({"template":"Tick","fields":{"Security":"A","RptSeq":1,"Type":"0","Action":0,"Level":1,"Price":9,)"
+            R"("Size":5}})");
+  line.read(R"({"template":"Tick","fields":{"Security":"A","RptSeq":2,"Type":"2","Price":9,"Size":2,"Id":"7"}})");
+  line.read(R"({"template":"Tick","fields":{"Security":"A","RptSeq":2,"Type":"2","Price":9,"Size":2,"Id":"7"}})");
+  line.read(R"({"template":"Tick","fields":{"Security":"A","RptSeq":4,"Type":"2","Price":8,"Size":1,"Id":"8"}})");
+  EXPECT_THAT(line.take(), ElementsAre("new A bid @1 9 x5 .", "trade A 9 x2 .", "stale A gap", "trade A 8 x1 ."));
+  EXPECT_EQ(line.counts().entries, 4U);
+  EXPECT_EQ(line.counts().repeats, 1U);
 }
 
 TEST(Translator, drops_repeats_and_tells_gaps_of_one_instrument_only) {

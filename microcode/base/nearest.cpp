@@ -1,10 +1,10 @@
-#include "host/config/nearest.hpp"
+#include "microcode/base/nearest.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
-namespace stopbit::config {
+namespace stopbit {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 64;
@@ -42,4 +42,9 @@ std::string nearest(std::string_view wanted, std::span<const std::string> known)
   return found;
 }
 
-}  // namespace stopbit::config
+std::string did_you_mean(std::string_view wanted, std::span<const std::string> known) {
+  const std::string near = nearest(wanted, known);
+  return near.empty() ? "" : "; did you mean '" + near + "'?";
+}
+
+}  // namespace stopbit
