@@ -143,6 +143,7 @@ struct Number {
   bool is_leapt_by_stranger = false;  ///< Told lost by a gap that a stranger made in the true run.
   std::uint32_t fused_in = 0;         ///< Delivered in a cycle told that began with another one: its count.
   std::uint32_t delivered_in = 0;     ///< Runs told until it was delivered.
+  bool is_by_stranger = false;        ///< What was delivered was a stranger's packet with this number.
   std::uint8_t timeless = 0;          ///< A bit per line on which its arrival is not known to within a window.
   bool is_round = false;              ///< Delivered before strangers led the channel round all numbers.
   bool is_told_late = false;
