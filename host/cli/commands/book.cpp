@@ -8,8 +8,11 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/live_market.hpp"
 #include "host/cli/common/market_source.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/screen.hpp"
+#include "host/cli/common/signals.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 #include "host/market/stage/book_text.hpp"
@@ -31,6 +34,7 @@ struct BookArguments {
   std::string format = "text";
   bool check = false;
   bool digest = false;
+  bool once = false;
 };
 
 /// Where --at stops: after this sequence number of a channel, or at this time.
@@ -381,11 +385,43 @@ class Books {
   bool has_contradiction_ = false;
 };
 
+/// A ladder that follows the market, until a key or a signal ends it.
+int run_live_book(const BookArguments& arguments) {
+  if (arguments.instrument.empty()) {
+    throw ToolError(kExitUsage, "--instrument: which book? `stopbit states " + arguments.market.captures[0] +
+                                    "` lists the instruments");
+  }
+  if (!arguments.at.empty() || arguments.every || arguments.check || arguments.digest || arguments.format != "text") {
+    throw ToolError(kExitUsage,
+                    "--at, --every, --check, --digest and --format need captures, not a ring of market events");
+  }
+  constexpr int kRefreshMs = 100;
+  const LiveMarket market(arguments.market.captures[0]);
+  const std::uint32_t row = market.row_of(arguments.instrument);
+  if (arguments.once) {
+    Output out = Output::open("-");
+    out.write(ladder_text(market, row, Screen::Size().columns, Screen::Size().rows));
+    out.close();
+    return kExitDone;
+  }
+  catch_stop_signals();
+  Screen screen;
+  while (!stop_requested()) {
+    const Screen::Size size = Screen::size();
+    screen.show(ladder_text(market, row, size.columns, size.rows));
+    if (screen.key(kRefreshMs) == 'q') break;
+  }
+  screen.close();
+  return kExitDone;
+}
+
 int run_book(const BookArguments& arguments) {
   if (arguments.levels && (*arguments.levels == 0 || *arguments.levels > 1'000)) {
     throw ToolError(kExitUsage, "--levels: from 1 to 1000");
   }
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
+  if (names_live_market(arguments.market)) return run_live_book(arguments);
+  if (arguments.once) throw ToolError(kExitUsage, "--once is for a ring of market events");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
   const bool needs_books = arguments.format != "events";
@@ -444,6 +480,10 @@ Command book_command() {
        .value = "",
        .help = "Prints one number for all books at the end: equal books give the same.",
        .target = &arguments->digest},
+      {.names = "--once",
+       .value = "",
+       .help = "Of a ring of market events: prints the book once and ends.",
+       .target = &arguments->once},
       {.names = "--format",
        .value = "FORMAT",
        .help = "text (default), jsonl: one object a book, events: one object a market event.",
@@ -464,6 +504,10 @@ Command book_command() {
           "\n"
           "In jsonl, `state` is that of the book, known or partial; a row is [price, quantity, number of orders], and "
           "null if it is not known or does not exist.\n"
+          "\n"
+          "With the name of a ring of market events, which `stopbit run` with a map or `stopbit replay --events` "
+          "writes, it shows the book of --instrument as a ladder that follows the market; q ends it. The ladder has as "
+          "many rows as the state table publishes.\n"
           "\n" +
           market_text() + "\n\n" + framing_text(),
       .options = std::move(options),
@@ -472,7 +516,8 @@ Command book_command() {
                    {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --instrument 27069 --at 13:28:30 --levels 5",
                     "one book at a time of day"},
                    {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --format jsonl > books.jsonl",
-                    "every state of every book"}},
+                    "every state of every book"},
+                   {"stopbit book moex-events --instrument SBER/TQBR", "a book of a running appliance"}},
       .run = [arguments] { return run_book(*arguments); },
   };
 }

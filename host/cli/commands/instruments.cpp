@@ -4,7 +4,9 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/live_market.hpp"
 #include "host/cli/common/market_source.hpp"
+#include "host/cli/common/messages.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 
@@ -39,7 +41,29 @@ void append_instrument(std::string& out, std::uint32_t number, const market::Ins
   out += "}\n";
 }
 
+/// Those that a process has put into the table beside its ring of events.
+int run_live_instruments(const MarketArguments& arguments) {
+  const LiveMarket market(arguments.captures[0]);
+  Output out = Output::open(arguments.output);
+  std::uint32_t unread = 0;
+  for (std::uint32_t number = 1; number <= market.instruments().count(); ++number) {
+    market::InstrumentRow row;
+    if (market.instruments().read(number, row)) {
+      append_instrument(out.buffer(), number, row);
+    } else {
+      ++unread;
+    }
+    out.flush_if_full();
+  }
+  out.close();
+  if (unread == 0) return kExitDone;
+  print_stderr("stopbit: {}: {} instruments could not be read; the writer {}\n", arguments.captures[0], unread,
+               market.writer_text());
+  return kExitRejected;
+}
+
 int run_instruments(const MarketArguments& arguments) {
+  if (names_live_market(arguments)) return run_live_instruments(arguments);
   MarketRun run(arguments, [](const market::Event&) {});
   Output out = Output::open(arguments.output, run.inputs());
   const int status = run.run(out.is_terminal());
@@ -61,7 +85,8 @@ Command instruments_command() {
       .summary = "Lists the instruments in captures",
       .description =
           "Decodes captures and prints a JSON line for each instrument that they define or name: its key, "
-          "and what its definition and its states say.\n"
+          "and what its definition and its states say. The name of a ring of market events lists the instruments that "
+          "its writer has seen so far.\n"
           "\n" +
           market_text() + "\n\n" + framing_text(),
       .options = market_options(*arguments),

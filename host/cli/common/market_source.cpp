@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/live_market.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/signals.hpp"
@@ -141,8 +143,16 @@ std::string market_summary(const market::EventMaker& maker) {
   return text;
 }
 
+bool names_live_market(const MarketArguments& arguments) {
+  return arguments.map.empty() && arguments.feed.empty() && arguments.captures.size() == 1 &&
+         !std::filesystem::exists(arguments.captures[0]) && has_live_market(arguments.captures[0]);
+}
+
 std::vector<Option> market_options(MarketArguments& target) {
   std::vector<Option> options = {captures_option(target.captures), map_option(target.map), depth_option(target.depth)};
+  options[0].help += " Or a ring of market events, alone: what it has at this moment.";
+  options[1].help += " Default: that of the channels of --feed.";
+  options[1].required = false;
   for (Option& option : program_options(target.program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -200,6 +210,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   }
   if (arguments.feed.empty()) {
     if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
+    if (arguments.map.empty()) throw ToolError(kExitUsage, "give --map, or a --feed with a map");
     net::Framing framing = framing_from(arguments.framing);
     set_reset_rule(arguments.reset, framing);
     program_.emplace(load_program(arguments.program));
@@ -216,7 +227,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     const feed::Image& image = description_->images.front();
     program_.emplace(
         load_program({.templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile}));
-    map_.emplace(load_map(arguments.map, *program_, arguments.depth));
+    emplace_map_of_feed();
   }
   for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
   if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
@@ -227,6 +238,26 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   apply(arguments.engine_arguments, options_);
   const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(market::MarketRoom().instruments));
   market_ = std::make_unique<Market>(*map_, *program_, instruments, std::move(on_event));
+}
+
+/// --map for all channels, or the feed's own for those that have it.
+void MarketRun::emplace_map_of_feed() {
+  std::string map = arguments_.map;
+  std::optional<std::uint64_t> depth = arguments_.depth;
+  if (map.empty()) {
+    for (const feed::Channel& channel : description_->channels) {
+      if (channel.map.empty()) continue;
+      if (!map.empty() && map != channel.map) {
+        throw ToolError(kExitUsage, "--feed: its channels have several maps: choose one with --map");
+      }
+      map = channel.map;
+      if (!depth && channel.depth != 0) depth = channel.depth;
+      mapped_.resize(std::max<std::size_t>(mapped_.size(), channel.number + 1U));
+      mapped_[channel.number] = true;
+    }
+  }
+  if (map.empty()) throw ToolError(kExitUsage, "--feed: no channel has a map: give --map");
+  map_.emplace(load_map(map, *program_, depth));
 }
 
 std::vector<std::string> MarketRun::inputs() const {
@@ -249,8 +280,12 @@ int MarketRun::run(bool prints_to_terminal) {
   options_.on_progress = [&](const replay::Progress& progress) { bar.draw(progress); };
   const std::unique_ptr<Engine> engine = engine_for(arguments_.engine, *program_, options_, !arguments_.quiet);
   Gate gate(*market_, before_record_);
-  const Pipeline pipeline{
-      .program = *program_, .engine = *engine, .options = options_, .output = &gate, .market = &market_->translator()};
+  const Pipeline pipeline{.program = *program_,
+                          .engine = *engine,
+                          .options = options_,
+                          .output = &gate,
+                          .market = &market_->translator(),
+                          .mapped = mapped_};
   const replay::Summary summary = run_pipeline(pipeline, sources);
   last_arrival_ns_ = summary.last_arrival_ns;
   was_stopped_ = summary.stopped;

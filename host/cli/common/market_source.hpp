@@ -96,6 +96,8 @@ struct MarketArguments {
   bool merge = false;
   bool quiet = false;
 };
+/// Whether they name, instead of captures, a ring of market events that a process writes or has written.
+[[nodiscard]] bool names_live_market(const MarketArguments& arguments);
 [[nodiscard]] std::vector<Option> market_options(MarketArguments& target);
 [[nodiscard]] std::string market_text();
 
@@ -125,7 +127,10 @@ class MarketRun {
   const MarketArguments& arguments_;
   std::optional<feed::Description> description_;
   std::optional<Program> program_;
+  void emplace_map_of_feed();
+
   std::optional<market::Map> map_;
+  std::vector<bool> mapped_;  ///< Channels, by number, whose records are translated; empty: all.
   replay::Options options_;
   std::unique_ptr<Market> market_;
   BeforeRecord before_record_;

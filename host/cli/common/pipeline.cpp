@@ -61,7 +61,9 @@ class Running {
       if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
     };
     record::RecordSink& sink = session_.expects_messages() ? session_ : printing_.sink();
-    if (pipeline.market != nullptr) stages_.add(std::make_unique<market::MarketStage>(*pipeline.market));
+    if (pipeline.market != nullptr) {
+      stages_.add(std::make_unique<market::MarketStage>(*pipeline.market, pipeline.mapped));
+    }
     replay_.emplace(pipeline.program, pipeline.engine, stages_.connect(sink), std::move(options));
   }
   Running(const Running&) = delete;

@@ -32,6 +32,7 @@ struct Pipeline {
   std::size_t schema = 0;                 ///< The program's, in the output.
   record::RecordSink* ring = nullptr;     ///< Null: records go to private memory.
   market::Translator* market = nullptr;   ///< Null: records are not turned into events.
+  std::vector<bool> mapped = {};          ///< Channels, by number, whose records are; empty: all.
   std::function<bool()> has_failed = {};  ///< Asked now and then; true ends it.
 };
 

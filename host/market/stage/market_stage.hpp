@@ -14,9 +14,8 @@ namespace stopbit::market {
 /// records wait for takes longer.
 class MarketStage final : public feed::Stage {
  public:
-  explicit MarketStage(Translator& translator) noexcept : translator_(translator) {}
-  /// Takes records of these channels only, by their numbers.
-  MarketStage(Translator& translator, std::vector<bool> channels) noexcept
+  /// `channels`: whose records it takes, by number; empty: all.
+  explicit MarketStage(Translator& translator, std::vector<bool> channels = {}) noexcept
       : translator_(translator), channels_(std::move(channels)) {}
 
   [[nodiscard]] Place open() noexcept override { return place_ = Stage::open(); }
