@@ -617,7 +617,8 @@ class Compiler {
   }
 
   /// An entry of a book needs fields for the place, the price and the quantity. A snapshot's template has them all;
-  /// some templates of increments carry nothing but trades or statistics, which their types do not tell.
+  /// some templates of increments carry nothing but trades or statistics: their types do not tell, or they have none of
+  /// these fields.
   void check_book_entry(std::size_t index, const EntryRule& rule, const CompiledEntry& compiled) {
     if ((rule.role != EntryRole::Book && !rule.also_book) || compiled.when.never || is_full()) return;
     const BookRule& book = source_.books[rule.book];
@@ -628,10 +629,16 @@ class Compiler {
       if (plan.kind == MessageKind::Incremental && is_anywhere(slot(name), plan.rule)) return;
       if (refused_.insert(name.text + "/" + std::to_string(plan.rule)).second) need_in(index, name, what);
     };
+    const auto& price = has_own && rule.price ? rule.price : book.price;
+    const auto& quantity = has_own && rule.quantity ? rule.quantity : book.quantity;
+    const auto exists = [&](const Named& name) { return name && sources_[index][slot(name)].exists; };
+    const bool has_any =
+        exists(book.action) || exists(book.position) || exists(book.id) || exists(price) || exists(quantity);
+    if (plan.kind == MessageKind::Incremental && !has_any) return;
     if (plan.kind == MessageKind::Incremental) need_for_book(book.action, "the action of book entries");
     need_for_book(book.position, "the position of book entries");
-    need_for_book(has_own && rule.price ? rule.price : book.price, "the price of book entries");
-    need_for_book(has_own && rule.quantity ? rule.quantity : book.quantity, "the quantity of book entries");
+    need_for_book(price, "the price of book entries");
+    need_for_book(quantity, "the quantity of book entries");
   }
 
   CompiledEntry compile(const EntryRule& rule) {

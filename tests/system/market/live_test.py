@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The market of the sample feed by way of an appliance, and of a replay into a ring: events, instruments, states and
+books are those that `stopbit book` makes of the capture. A new image gives the tables a new generation; one that does
+not fit the map is refused.
+
+    live_test.py BIN_FOLDER SAMPLE_FOLDER
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
+SAMPLE = os.path.abspath(sys.argv[2])
+CAPTURE = f"{SAMPLE}/capture.pcap.gz"
+PATIENCE = 120  # seconds until something is taken to have failed
+NAME = f"market-{os.getpid()}"
+
+FEED = """name = "sample"
+[[image]]
+name = "sample"
+templates = ["templates.xml"]
+[[channel]]
+name = "incremental"
+framing = "cme"
+ring = "{name}"
+map = "map.toml"
+window = {{ packets = 1024, time = "100ms" }}
+a = {{ group = "239.20.1.1", port = 20001 }}
+b = {{ group = "239.20.2.1", port = 20002 }}
+"""
+APPLIANCE = """name = "{name}"
+state = "state"
+[control]
+socket = "control.sock"
+[books]
+instruments = 100
+levels = 5
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "{capture}"
+{pace}
+[[feed]]
+file = "feed.toml"
+a = "capture"
+"""
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def stopbit(*arguments, status=0):
+    run = subprocess.run([STOPBIT, *arguments], capture_output=True, text=True, check=False)
+    assert run.returncode == status, f"{arguments}: {run.returncode}, not {status}\n{run.stdout}{run.stderr}"
+    return run.stdout if status == 0 else run.stderr
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"no sign of this: {what}"
+        time.sleep(0.02)
+
+
+def tables_hold_the_market(ring, books, instruments):
+    """Instruments, states and ladder are those of the books at the end of the capture."""
+    assert stopbit("instruments", ring) == instruments, "other instruments"
+    states = lines(stopbit("states", ring, "--format", "jsonl"))
+    assert [state["instrument"] for state in states] == [row["instrument"] for row in lines(instruments)]
+    for state in states:
+        book = books[state["instrument"]]
+        for side, best in (("bid", book["bids"][0]), ("ask", book["asks"][0])):
+            assert state.get(side) == (best and best[0]), f"{state} {book}"
+            assert state.get(f"{side}_quantity") == (best and str(best[1])), f"{state} {book}"
+        assert state["book"] in ("latest", "stale"), state
+    assert len(stopbit("states", ring).splitlines()) == 1 + len(states)
+    assert stopbit("states", ring, "--instrument", "NONE", status=1)
+    assert stopbit("book", ring, status=2)
+    assert "NONE" in stopbit("book", ring, "--instrument", "NONE", "--once", status=1)
+    return states
+
+
+def of_an_appliance():
+    write("feed.toml", FEED.format(name=NAME))
+    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace=""))
+    stopbit("run", "appliance.toml", "--check")
+    stopbit("run", "appliance.toml", "-q")
+    events = stopbit("book", CAPTURE, "--feed", "feed.toml", "--format", "events", "-q")
+    assert stopbit("tail", f"{NAME}-events") == events, "other events than in the capture"
+    rows = stopbit("tail", f"{NAME}-events", "--format", "csv").splitlines()
+    assert rows[0].startswith("channel,sequence,time") and len(rows) == 1 + len(events.splitlines())
+    books = {}
+    for book in lines(stopbit("book", CAPTURE, "--feed", "feed.toml", "--format", "jsonl", "--levels", "5", "-q")):
+        books[book["instrument"]] = book
+    instruments = stopbit("instruments", CAPTURE, "--feed", "feed.toml", "-q")
+    states = tables_hold_the_market(f"{NAME}-events", books, instruments)
+    ladder = stopbit("book", f"{NAME}-events", "--instrument", "CEDAR", "--once")
+    for row in books["CEDAR"]["bids"] + books["CEDAR"]["asks"]:
+        assert row is None or row[0] in ladder, f"{row} is not in\n{ladder}"
+    market = json.loads(stopbit("stat", NAME, "--json"))["markets"]
+    assert len(market) == 1 and market[0]["events"] == f"{NAME}-events", market
+    assert market[0]["instruments"] == market[0]["books"] == len(states) == 20, market
+    assert market[0]["latest"] + market[0]["stale"] == 20 and market[0]["suspect"] == 0, market
+    assert market[0]["latest"] == sum(state["book"] == "latest" for state in states), market
+    assert market[0]["counts"]["events"] == len(events.splitlines()), market
+    assert f"{NAME}-events" in stopbit("stat", NAME)
+    # The same by a replay into a ring.
+    ring = f"{NAME}-replay"
+    stopbit("replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", ring, "-q")
+    assert stopbit("tail", ring) == events
+    tables_hold_the_market(ring, books, instruments)
+
+
+def of_a_new_image():
+    write("feed.toml", FEED.format(name=NAME))
+    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace="speed = 1"))
+    appliance = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=subprocess.DEVNULL)
+    ring = f"{NAME}-events"
+
+    def status():
+        run = subprocess.run([STOPBIT, "stat", NAME, "--json"], capture_output=True, check=False)
+        return json.loads(run.stdout) if run.returncode == 0 else {"pid": 0}
+
+    def ask(question):
+        with socket.socket(socket.AF_UNIX) as door:
+            door.connect("control.sock")
+            door.sendall(question.encode() + b"\n")
+            door.shutdown(socket.SHUT_WR)
+            answer = b""
+            while more := door.recv(4096):
+                answer += more
+        return answer.decode()
+
+    def market():
+        now = status()
+        return now["markets"][0] if now["pid"] == appliance.pid else {"instruments": 0, "counts": {}}
+
+    try:
+        wait_for("instruments", lambda: market()["instruments"] == 20)
+        # Templates that the map does not fit leave everything as it is.
+        with open("templates.xml", encoding="utf-8") as file:
+            templates = file.read()
+        write("templates.xml", templates.replace('"UpdateAction"', '"UpdateAct"'))
+        answer = ask("load sample")
+        assert answer.startswith("error") and "map.toml" in answer, answer
+        before = market()["counts"]["events"]
+        wait_for("more events", lambda: market()["counts"]["events"] > before)
+        # A reader of the old ring ends in good order, and the new one goes on with tables of its own.
+        reader = subprocess.Popen([STOPBIT, "tail", ring], stdout=subprocess.PIPE, text=True)
+        assert json.loads(reader.stdout.readline())["event"]
+        write("templates.xml", templates)
+        answer = ask("load sample")
+        assert not answer.startswith("error"), answer
+        reader.communicate(timeout=PATIENCE)
+        assert reader.returncode == 0
+        wait_for("books of the new image", lambda: market()["counts"].get("events", 0) > 0 and market()["books"] > 0)
+        keys = {row["instrument"] for row in lines(stopbit("instruments", ring))}
+        assert keys and {state["instrument"] for state in lines(stopbit("states", ring, "--format", "jsonl"))} >= keys
+    finally:
+        appliance.terminate()
+        appliance.wait()
+
+
+def refuses():
+    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace=""))
+    for was, now, problem in (
+            ('map = "map.toml"', 'map = "nowhere"', "there is no map 'nowhere'"),
+            ('map = "map.toml"', 'map = "t7-mdi"', "no rule for the template"),
+            ('map = "map.toml"', 'map = "map.toml"\ndepth = 99999', "depth"),
+            ('map = "map.toml"', 'events = "x"', "need a 'map'"),
+            ('map = "map.toml"', f'map = "map.toml"\nevents = "{NAME}"', "different rings"),
+            (f'ring = "{NAME}"\n', "", "needs 'events'")):
+        write("feed.toml", FEED.format(name=NAME).replace(was, now))
+        answer = stopbit("run", "appliance.toml", "--check", status=1)
+        assert problem in answer, f"{now}: {answer}"
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="market-")
+    os.chdir(folder)
+    try:
+        for file in ("templates.xml", "map.toml"):
+            shutil.copy(f"{SAMPLE}/{file}", file)
+        of_an_appliance()
+        of_a_new_image()
+        refuses()
+    finally:
+        shutil.rmtree(folder)
+        rings = f"/dev/shm/stopbit-{os.getuid()}"
+        for file in os.listdir(rings) if os.path.isdir(rings) else []:
+            if file.startswith(NAME):
+                os.remove(f"{rings}/{file}")
+
+
+main()
