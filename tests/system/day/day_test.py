@@ -351,7 +351,7 @@ class Columns(Folder):
                     elements.append(whole["value"] if [c["name"] for c in tables[inner]["columns"]] == ["value"] else whole)
                 place[key] = elements
             elif column["kind"] == "reference":
-                inner = self.templates[int(arrays[column["name"] + ":template"][row])]
+                inner = self.templates[int(arrays[column["name"] + ":template:index"][row])]
                 child = int(arrays[column["name"]][row])
                 self.assertTrue(self.arrays[inner]["@reference"][child])
                 place[key] = {"template": inner, "fields": self.message(tables, inner, child)}
@@ -394,7 +394,7 @@ class Columns(Folder):
         events = self.arrays["@events"]
         for row, record in enumerate(events["@record"]):
             line = lines[int(record)]
-            kind = events["kind:names"][events["kind"][row]]
+            kind = events["kind"][row]
             self.assertEqual(kind, line.get("event", "error"))
             if kind == "gap":
                 self.assertEqual((int(events["packet"][row]), int(events["offset"][row])), (line["missing"], line["first"]))
