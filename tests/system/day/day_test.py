@@ -273,6 +273,7 @@ class Jobs(Folder):
                 self.assertTrue(whole.startswith(seen + process.stdout.read()))
                 errors = process.stderr.read()
                 self.assertIn(b"Stopped before the end", errors)
+                self.assertEqual(process.wait(timeout=120), 130)
 
     def test_options_that_need_one_core(self):
         for more in (["--limit", "5"], ["--pace", "1x"], ["--ring", "r"]):
@@ -535,7 +536,7 @@ class Columns(Folder):
                 process.send_signal(signal.SIGINT)
                 errors = process.stderr.read()  # before the pipe to it is closed: that would be the end of the capture
                 process.wait(timeout=120)
-                self.assertEqual(process.returncode, 1, errors)
+                self.assertEqual(process.returncode, 130, errors)
                 self.assertIn(b"incomplete", errors)
             self.assert_incomplete(out)
 
