@@ -159,7 +159,7 @@ void Market::append_event(const market::Event& event, std::string& out) const {
 std::string Market::summary() const {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count != 0) text += fmt::format("{:>14}  {}\n", count, what);
+    if (count != 0) text += fmt::format("{:>14}  {}\n", replay::grouped(count), what);
   };
   add(instruments_->count(), "instruments");
 #define STOPBIT_MARKET_COUNT(member, name, what) add(translator_->counts().member, what);
