@@ -12,6 +12,7 @@
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/signals.hpp"
 #include "microcode/base/nearest.hpp"
 #include "microcode/base/printable.hpp"
 
@@ -63,7 +64,9 @@ int run(const std::vector<std::string>& arguments) {
     throw ToolError(kExitUsage,
                     "unknown command '" + name + "'" + did_you_mean(name, names) + "\n`stopbit --help` lists them");
   }
-  return parse_arguments(*command, std::move(rest)) ? command->run() : print(help_text(*command));
+  if (!parse_arguments(*command, std::move(rest))) return print(help_text(*command));
+  const int status = command->run();
+  return stop_requested() && !command->runs_until_stopped ? interrupted_status() : status;
 }
 
 }  // namespace

@@ -190,12 +190,17 @@ class Feeder {
   void run_source(std::size_t index) {
     ingest::PacketSource& source = *sources_[index];
     ingest::Packet packet;
+    std::optional<std::uint64_t> last_ns;
     for (bool go_on = true; go_on;) {
       const ingest::Next next = source.next(packet);
       if (next == ingest::Next::Fault && !stop_.load(std::memory_order_relaxed))
         counts_.faults.push_back(source.fault().message);
+      const std::uint64_t arrival_ns = packet.arrival_ns;
+      if (next == ingest::Next::Packet && !last_ns) counts_.order.begin(source.name(), arrival_ns);
+      if (next == ingest::Next::Packet) last_ns = arrival_ns;
       go_on = next == ingest::Next::Packet && pass(packet, index);
     }
+    if (last_ns) counts_.order.end(source.name(), *last_ns);
     ++counts_.captures;
     earlier_ += source.progress().bytes_total;
   }
@@ -322,6 +327,7 @@ std::vector<Summary> run_parallel(std::span<const ParallelLane> lanes, std::uint
     for (const auto& part : all) replays.push_back(&part->replay(lane));
     summaries.push_back(Replay::account(replays, loop, sources));
     loop.faults.clear();  // the first lane's account has them
+    loop.order = {};
   }
   return summaries;
 }

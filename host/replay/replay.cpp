@@ -161,6 +161,8 @@ Summary Replay::account(std::span<Replay* const> parts, LoopCounts loop,
   Summary summary = first.summary_;
   summary.captures = loop.captures;
   summary.faults = loop.faults.size();
+  // Without channels nothing depends on the order.
+  if (!first.options_.feed.empty()) summary.disorder = loop.order.disorder();
   summary.stopped = loop.stopped;
   summary.seconds = loop.seconds;
   std::vector<const Problem*> problems;
@@ -197,13 +199,16 @@ void Replay::run_source(std::span<Replay* const> replays, std::size_t index, ing
   Replay& first = *replays.front();
   for (Replay* replay : replays) replay->source_ = &source;
   ingest::Packet packet;
+  bool has_packet = false;
   while (first.may_go_on()) {
     const ingest::Next next = source.next(packet);
     if (next == ingest::Next::Fault) first.loop_.faults.push_back(source.fault().message);
     if (next != ingest::Next::Packet) break;
+    if (!std::exchange(has_packet, true)) first.loop_.order.begin(source.name(), packet.arrival_ns);
     if (!first.wait_for(packet)) continue;
     for (Replay* replay : replays) replay->take_packet(packet, index, source.time_quality());
   }
+  if (has_packet) first.loop_.order.end(source.name(), first.summary_.last_arrival_ns);
   for (Replay* replay : replays) {
     ++replay->loop_.captures;
     replay->earlier_bytes_ += source.progress().bytes_total;

@@ -111,6 +111,7 @@ class Replay : private feed::Watcher {
   struct LoopCounts {
     std::uint64_t captures = 0;
     std::vector<std::string> faults;
+    CaptureOrder order;
     bool stopped = false;
     double seconds = 0;
   };

@@ -229,6 +229,20 @@ std::uint64_t Summary::error_count() const noexcept {
   return count;
 }
 
+void CaptureOrder::begin(std::string_view name, std::uint64_t arrival_ns) {
+  if (arrival_ns >= last_ns_ || !disorder_.empty()) return;
+  disorder_ = "warning: " + std::string(name) + " begins at " + os::time_text(arrival_ns) + ", before " + last_name_ +
+              " ends at " + os::time_text(last_ns_) +
+              ": what comes late is taken for repeated or lost. Give captures in the order of their times, or merge "
+              "them with --merge.";
+}
+
+void CaptureOrder::end(std::string_view name, std::uint64_t arrival_ns) {
+  if (arrival_ns < last_ns_) return;
+  last_name_ = name;
+  last_ns_ = arrival_ns;
+}
+
 std::string grouped(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
@@ -267,6 +281,7 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
                          : "\n"
                            "No errors in the packets present.\n";
   }
+  if (!summary.disorder.empty()) text += "\n" + printable_lines(summary.disorder) + "\n";
   if (!summary.problems.empty()) text += "\n";
   for (const std::string& problem : summary.problems) text += printable_lines(problem) + "\n";
   if (summary.problems_unnamed != 0) text += "... and " + grouped(summary.problems_unnamed) + " more\n";

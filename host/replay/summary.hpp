@@ -73,7 +73,8 @@ struct Summary {
   std::vector<ChannelCount> channels;       ///< Of a feed.
 
   std::vector<std::string>
-      session;  ///< The first session control messages, as JSON; filled in by the caller that collects them.
+      session;           ///< The first session control messages, as JSON; filled in by the caller that collects them.
+  std::string disorder;  ///< The captures were not read in the order of their times; empty: they were.
   std::vector<std::string> problems;   ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
   std::uint64_t problems_unnamed = 0;  ///< How many more there were.
 
@@ -91,6 +92,21 @@ struct Summary {
   /// Number of damaged, cut, lost or rejected items. 0 = everything requested was decoded; otherwise a tool exits with
   /// 1.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
+};
+
+/// Notices captures that are read one after the other, but not in the order of their times.
+class CaptureOrder {
+ public:
+  /// The first packet of a capture.
+  void begin(std::string_view name, std::uint64_t arrival_ns);
+  /// The last packet of the same one.
+  void end(std::string_view name, std::uint64_t arrival_ns);
+  [[nodiscard]] const std::string& disorder() const noexcept { return disorder_; }
+
+ private:
+  std::string last_name_;
+  std::uint64_t last_ns_ = 0;
+  std::string disorder_;
 };
 
 struct SummaryStyle {

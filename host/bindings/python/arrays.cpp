@@ -170,6 +170,9 @@ class TableArrays {
       set("@arrival_ns", array_of(std::move(table.arrival_ns)));
       set("@sequence", array_of(std::move(table.sequence)));
       set("@channel", array_of(std::move(table.channel)));
+      set("@line", array_of(std::move(table.line)));
+      set("@flags", array_of(std::move(table.flags)));
+      set("@message", array_of(std::move(table.message)));
       if (has_references) set("@reference", flags_of(std::move(table.is_reference)));
     } else {
       set("@parent", array_of(std::move(table.parent), py::dtype::of<std::int64_t>()));
@@ -250,6 +253,8 @@ py::dict event_arrays(EventTable& events, const record::Schema& schema, const st
   }
   py::dict arrays;
   arrays["@record"] = array_of(std::move(events.record));
+  arrays["@arrival_ns"] = array_of(std::move(events.arrival_ns));
+  arrays["@sequence"] = array_of(std::move(events.sequence));
   arrays["@channel"] = array_of(std::move(events.channel));
   arrays["kind"] = kinds;
   arrays["code"] = codes;

@@ -149,6 +149,9 @@ class Columns::Taker : public record::Visitor {
     table.arrival_ns.push_back(header_.arrival_ns());
     table.sequence.push_back(header_.sequence());
     table.channel.push_back(header_.channel());
+    table.line.push_back(static_cast<std::uint8_t>(header_.source()));
+    table.flags.push_back(header_.flags());
+    table.message.push_back(header_.message_index());
     if (columns_.has_references_) table.is_reference.push_back(is_reference ? 1 : 0);
     rows_.push_back(table.rows++);
   }
@@ -256,6 +259,8 @@ record::ReadError Columns::add(std::span<const record::Slot> slots) {
     const record::EventView event(slots[0]);
     const bool is_gap = event.kind() == record::EventKind::Gap;
     events_.record.push_back(records_++);
+    events_.arrival_ns.push_back(header.arrival_ns());
+    events_.sequence.push_back(header.sequence());
     events_.channel.push_back(header.channel());
     events_.kind.push_back(event.kind());
     events_.code.push_back(event.code());

@@ -88,6 +88,9 @@ struct Table {
   std::vector<std::uint64_t> arrival_ns;  ///< Of its datagram.
   std::vector<std::uint32_t> sequence;
   std::vector<std::uint16_t> channel;
+  std::vector<std::uint8_t> line;  ///< As in the folder of `stopbit replay --columns`.
+  std::vector<std::uint8_t> flags;
+  std::vector<std::uint16_t> message;      ///< Index in the datagram.
   std::vector<std::uint8_t> is_reference;  ///< 1: not a message, but the dynamic reference of one.
   // Of sequences:
   std::vector<std::uint64_t> parent;  ///< Row of the table that holds the sequence.
@@ -96,6 +99,8 @@ struct Table {
 /// Events, by row.
 struct EventTable {
   std::vector<std::uint64_t> record;
+  std::vector<std::uint64_t> arrival_ns;
+  std::vector<std::uint32_t> sequence;
   std::vector<std::uint16_t> channel;
   std::vector<record::EventKind> kind;
   std::vector<ErrorCode> code;

@@ -263,6 +263,9 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   if (!wants_events && !wants_ring && !arguments.map.empty()) {
     throw ToolError(kExitUsage, "--map is for --events and --format events");
   }
+  if ((wants_events || wants_ring) && wants_card(arguments.engine)) {
+    throw ToolError(kExitUsage, std::string(what) + ": a card has no arbitration; use --engine native");
+  }
   if (arguments.depth && arguments.map.empty()) throw ToolError(kExitUsage, "--depth needs --map");
   if ((wants_events || wants_ring) && images > 1) {
     throw ToolError(kExitUsage,
@@ -316,7 +319,13 @@ int run_replay(const ReplayArguments& arguments) {
   if (arguments.feed.empty()) {
     if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
     replay::Options options = replay_options(arguments);
-    lanes.push_back(std::make_unique<Lane>("", load_program(arguments.program), std::move(options)));
+    Program program = load_program(arguments.program);
+    if (arguments.format == "events" && !arguments.map.empty()) {
+      // As in `stopbit book`: events are of channels, whose losses they tell.
+      description = channels_of(arguments.captures, options.framing);
+      for (const feed::Channel& channel : description->channels) options.feed.push_back(&channel);
+    }
+    lanes.push_back(std::make_unique<Lane>("", std::move(program), std::move(options)));
   } else {
     check_feed_arguments(arguments);
     description = load_feed(arguments.feed);
@@ -438,7 +447,9 @@ Command replay_command() {
   format.hint.words.emplace_back("events");
   Option map = map_option(arguments->map);
   map.required = false;
-  map.help += " For --events and --format events.";
+  map.help +=
+      " For --events and --format events. The captures are then treated as with --feed: without it, each group is a "
+      "channel.";
   for (Option& option : program_options(arguments->program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -531,9 +542,11 @@ Command replay_command() {
           "The exit status is 1 if a datagram could not be decoded. Sequence numbers missing from the capture are "
           "reported, but are not an error.\n"
           "\n"
-          "With --feed the packets of a channel are treated as in live reception: in the order of the capture's time "
-          "stamps, with the channel's mode and window. Each sequence number is decoded once; a gap becomes an event "
-          "record in its place. If the lines are in separate files, add --merge.\n"
+          "With --feed the packets of a channel are treated as in live reception, with the channel's mode and window. "
+          "Each sequence number is decoded once; a gap becomes an event record in its place. Captures are read one "
+          "after the other, each in its own order: give them in the order of their times. If they overlap, for "
+          "instance "
+          "because lines A and B are in separate files, add --merge.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
       .options = std::move(options),

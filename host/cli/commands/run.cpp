@@ -452,7 +452,8 @@ Command run_command() {
                    .target = &arguments->quiet}},
       .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
                    {"stopbit run appliance.toml --check", "before a change goes live"}},
-      .run = [arguments] { return run(*arguments); }};
+      .run = [arguments] { return run(*arguments); },
+      .runs_until_stopped = true};
 }
 
 }  // namespace stopbit::tools

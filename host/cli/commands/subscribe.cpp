@@ -96,6 +96,7 @@ Command subscribe_command() {
                    {"stopbit subscribe broker:/run/stopbit/broker/cme --ring mine --filter template=30",
                     "on the appliance's host, as any user entitled to the ring"}},
       .run = [arguments] { return subscribe(*arguments); },
+      .runs_until_stopped = true,
   };
 }
 

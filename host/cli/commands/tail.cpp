@@ -240,6 +240,7 @@ Command tail_command() {
                    {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"}},
       .run = [arguments] { return tail(*arguments); },
+      .runs_until_stopped = true,
   };
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
   return command;

@@ -64,7 +64,8 @@ Command top_command() {
                            "two readings.",
                    .target = &arguments->once}},
       .examples = {{"stopbit top", "the only appliance of this machine"}},
-      .run = [arguments] { return top(*arguments); }};
+      .run = [arguments] { return top(*arguments); },
+      .runs_until_stopped = true};
 }
 
 }  // namespace stopbit::tools

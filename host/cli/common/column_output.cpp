@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "host/cli/common/signals.hpp"
+
 namespace stopbit::tools {
 namespace {
 
@@ -30,7 +32,8 @@ void ColumnOutput::finish(bool is_stopped, bool is_whole) {
   if (error_) std::rethrow_exception(error_);
   if (folder_->has_failed()) throw ToolError(kExitEnvironment, folder_->failure());
   if (is_stopped) {
-    throw ToolError(kExitRejected, "--columns: stopped before the end; the columns in " + path_ + " are incomplete");
+    throw ToolError(interrupted_status(),
+                    "--columns: stopped before the end; the columns in " + path_ + " are incomplete");
   }
   if (const Status done = writer_.finish(is_whole); !done) throw ToolError(kExitEnvironment, done.message());
 }

@@ -18,6 +18,8 @@ inline constexpr int kExitRejected = 1;     ///< The input is wrong: template, a
 inline constexpr int kExitUsage = 2;        ///< The command line is wrong.
 inline constexpr int kExitEnvironment = 3;  ///< A file that cannot be read, a full disk, no shared memory.
 
+inline constexpr int kExitInterrupted = 130;  ///< 128 and SIGINT; SIGTERM makes it 143. See signals.hpp.
+
 /// Ends the command: main prints the message, if there is one, and exits with the status. Only tools throw it;
 /// libraries return their errors.
 class ToolError : public std::runtime_error {
@@ -74,6 +76,8 @@ struct Command {
   std::vector<Option> options;  ///< Arguments first. --help is added to every command.
   std::vector<Example> examples;
   std::function<int()> run;  ///< Gives the exit status. Owns the targets of the options.
+  /// Work without an end: SIGINT and SIGTERM end it in good order. Elsewhere they leave the work undone.
+  bool runs_until_stopped = false;
 };
 
 /// All commands in the order of the help.

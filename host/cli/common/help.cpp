@@ -23,6 +23,7 @@ constexpr ExitStatus kExitStatuses[] = {
     {kExitRejected, "invalid input (template, listing, image or packet), or a decode error"},
     {kExitUsage, "invalid command line"},
     {kExitEnvironment, "environment error: a file cannot be opened, the disk is full, no shared memory"},
+    {kExitInterrupted, "stopped by SIGINT before the work was done; 143: by SIGTERM"},
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -187,7 +188,7 @@ std::string overview_text() {
   out +=
       "\n`stopbit COMMAND --help` explains a command, with examples; `stopbit --version` prints the version.\n\nExit "
       "status:\n";
-  for (const ExitStatus& item : kExitStatuses) out += fmt::format("  {}  {}\n", item.status, item.meaning);
+  for (const ExitStatus& item : kExitStatuses) out += fmt::format("  {:<3}  {}\n", item.status, item.meaning);
   return out;
 }
 

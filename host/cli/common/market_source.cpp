@@ -22,14 +22,27 @@ namespace {
 constexpr std::size_t kMaxMapBytes = 1U << 20;
 constexpr std::uint16_t kMaxGroups = 256;
 
-/// The multicast groups of the captures, each as a channel with one line.
+/// Sees each record before its events are made.
+class Gate final : public RecordOutput {
+ public:
+  Gate(Market& market, const MarketRun::BeforeRecord& before_record) : market_(market), before_(before_record) {}
+
+  void take(std::span<const record::Slot> record, std::size_t /*schema*/) noexcept override {
+    if (before_) market_.guarded([&] { before_(record::HeaderView(record[0])); });
+  }
+  [[nodiscard]] bool failed() const noexcept override { return market_.failed(); }
+
+ private:
+  Market& market_;
+  const MarketRun::BeforeRecord& before_;
+};
+
+}  // namespace
+
 feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
   net::FlowTable flows(kMaxGroups);
   for (const std::string& path : captures) {
-    if (path == "-") {
-      throw ToolError(kExitUsage, "stdin can be read only once, and the channels have to be known first; use --feed");
-    }
-    const std::unique_ptr<ingest::PacketSource> source = open_capture(path);
+    const std::unique_ptr<ingest::PacketSource> source = path == "-" ? open_kept_stdin() : open_capture(path);
     ingest::Packet packet;
     while (source->next(packet) == ingest::Next::Packet) {
       net::Datagram datagram;
@@ -50,23 +63,6 @@ feed::Description channels_of(const std::vector<std::string>& captures, const ne
   }
   return description;
 }
-
-/// Sees each record before its events are made.
-class Gate final : public RecordOutput {
- public:
-  Gate(Market& market, const MarketRun::BeforeRecord& before_record) : market_(market), before_(before_record) {}
-
-  void take(std::span<const record::Slot> record, std::size_t /*schema*/) noexcept override {
-    if (before_) market_.guarded([&] { before_(record::HeaderView(record[0])); });
-  }
-  [[nodiscard]] bool failed() const noexcept override { return market_.failed(); }
-
- private:
-  Market& market_;
-  const MarketRun::BeforeRecord& before_;
-};
-
-}  // namespace
 
 market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
@@ -128,7 +124,7 @@ void Market::append_event(const market::Event& event, std::string& out) const {
 std::string market_summary(const market::EventMaker& maker) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count != 0) text += fmt::format("{:>14}  {}\n", count, what);
+    if (count != 0) text += fmt::format("{:>14}  {}\n", replay::grouped(count), what);
   };
   add(maker.instruments().count(), "instruments");
 #define STOPBIT_MARKET_COUNT(member, name, what) add(maker.translator().counts().member, what);
@@ -170,7 +166,8 @@ std::vector<Option> market_options(MarketArguments& target) {
   const std::vector<Option> more = {
       {.names = "--merge",
        .value = "",
-       .help = "Reads the captures at once, in the order of their time stamps, instead of one after the other.",
+       .help = "Reads the captures at once, in the order of their time stamps. Default: one after the other, in the "
+               "order in which they are given, which must be that of their times.",
        .target = &target.merge},
       {.names = "--instruments",
        .value = "N",

@@ -25,6 +25,10 @@ namespace stopbit::tools {
 [[nodiscard]] market::Map load_map(const std::string& name, const Program& program,
                                    std::optional<std::uint64_t> depth = {});
 
+/// The multicast groups of the captures, each as a channel with one line. Reads the captures once: stdin is kept in an
+/// unnamed file, from which it is read again.
+[[nodiscard]] feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing);
+
 /// --map and --depth.
 [[nodiscard]] Option map_option(std::string& target);
 [[nodiscard]] Option depth_option(std::optional<std::uint64_t>& target);

@@ -1,12 +1,15 @@
 #include "host/cli/common/pipeline.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -97,7 +100,50 @@ class Running {
   std::optional<replay::Replay> replay_;
 };
 
+/// An unnamed file with everything that comes from stdin. It is removed when the command ends.
+int file_of_stdin() {
+  const char* const folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/stopbit-XXXXXX";
+  const int file = ::mkostemp(path.data(), O_CLOEXEC);
+  if (file < 0) throw ToolError(kExitEnvironment, "cannot keep stdin in " + path + ": " + std::strerror(errno));
+  ::unlink(path.c_str());
+  std::array<char, 64 * 1024> chunk;
+  for (;;) {
+    const ssize_t count = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+    if (count == 0) return file;
+    if (count < 0 && errno == EINTR) continue;
+    bool failed = count < 0;
+    for (ssize_t done = 0; done < count && !failed;) {
+      const ssize_t written = ::write(file, chunk.data() + done, static_cast<std::size_t>(count - done));
+      failed = written < 0 && errno != EINTR;
+      done += std::max<ssize_t>(written, 0);
+    }
+    if (failed) throw ToolError(kExitEnvironment, "cannot keep stdin in " + path + ": " + std::strerror(errno));
+  }
+}
+
+/// Stdin as often as it is wanted, once it is kept.
+struct KeptStdin {
+  int file = -1;  ///< -1: not kept.
+  off_t begin = 0;
+};
+KeptStdin& kept_stdin() {
+  static KeptStdin kept;
+  return kept;
+}
+
+std::unique_ptr<ingest::PacketSource> open_again(const KeptStdin& kept) {
+  const int file = ::dup(kept.file);
+  if (file < 0 || ::lseek(file, kept.begin, SEEK_SET) < 0) {
+    throw ToolError(kExitEnvironment, std::string("cannot read stdin again: ") + std::strerror(errno));
+  }
+  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(file, "-");
+  if (!source) throw ToolError(kExitRejected, source.message());
+  return std::move(source).value();
+}
+
 std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
+  if (path == "-" && kept_stdin().file >= 0) return open_again(kept_stdin());
   if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
     throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
   }
@@ -111,6 +157,19 @@ std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
 }
 
 }  // namespace
+
+std::unique_ptr<ingest::PacketSource> open_kept_stdin() {
+  KeptStdin& kept = kept_stdin();
+  if (kept.file < 0) {
+    kept.begin = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (kept.begin < 0) {
+      kept = {.file = file_of_stdin(), .begin = 0};
+    } else {
+      kept.file = STDIN_FILENO;
+    }
+  }
+  return open_again(kept);
+}
 
 std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
   claim_input(path);
@@ -134,6 +193,7 @@ Option captures_option(std::vector<std::string>& target) {
 }
 
 void print_problems(const replay::Summary& summary) {
+  if (!summary.disorder.empty()) print_stderr("{}\n", printable_lines(summary.disorder));
   for (const std::string& problem : summary.problems) print_stderr("{}\n", printable_lines(problem));
   if (summary.problems_unnamed != 0) print_stderr("... and {} more\n", summary.problems_unnamed);
 }

@@ -7,12 +7,13 @@
 namespace stopbit::tools {
 namespace {
 
-std::atomic<bool> stop = false;
+std::atomic<int> stop = 0;  ///< The signal.
 std::atomic<bool> hangup = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
 
-void request_stop(int) {
-  stop.store(true, std::memory_order_relaxed);
+void request_stop(int signal) {
+  stop.store(signal, std::memory_order_relaxed);
 }
 
 void note_hangup(int) {
@@ -43,7 +44,12 @@ bool take_hangup() noexcept {
 }
 
 bool stop_requested() noexcept {
-  return stop.load(std::memory_order_relaxed);
+  return stop.load(std::memory_order_relaxed) != 0;
+}
+
+int interrupted_status() noexcept {
+  constexpr int kFirst = 128;
+  return kFirst + stop.load(std::memory_order_relaxed);
 }
 
 }  // namespace stopbit::tools

@@ -6,6 +6,8 @@ namespace stopbit::tools {
 /// return early.
 void catch_stop_signals();
 [[nodiscard]] bool stop_requested() noexcept;
+/// Exit status of a command that a signal has stopped before its work was done: 128 and the signal's number.
+[[nodiscard]] int interrupted_status() noexcept;
 
 /// From now on SIGHUP does not end the program.
 void catch_hangups();

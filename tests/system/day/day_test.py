@@ -273,6 +273,7 @@ class Jobs(Folder):
                 self.assertTrue(whole.startswith(seen + process.stdout.read()))
                 errors = process.stderr.read()
                 self.assertIn(b"Stopped before the end", errors)
+                self.assertEqual(process.wait(timeout=120), 130)
 
     def test_options_that_need_one_core(self):
         for more in (["--limit", "5"], ["--pace", "1x"], ["--ring", "r"]):
@@ -351,7 +352,7 @@ class Columns(Folder):
                     elements.append(whole["value"] if [c["name"] for c in tables[inner]["columns"]] == ["value"] else whole)
                 place[key] = elements
             elif column["kind"] == "reference":
-                inner = self.templates[int(arrays[column["name"] + ":template"][row])]
+                inner = self.templates[int(arrays[column["name"] + ":template:index"][row])]
                 child = int(arrays[column["name"]][row])
                 self.assertTrue(self.arrays[inner]["@reference"][child])
                 place[key] = {"template": inner, "fields": self.message(tables, inner, child)}
@@ -394,7 +395,7 @@ class Columns(Folder):
         events = self.arrays["@events"]
         for row, record in enumerate(events["@record"]):
             line = lines[int(record)]
-            kind = events["kind:names"][events["kind"][row]]
+            kind = events["kind"][row]
             self.assertEqual(kind, line.get("event", "error"))
             if kind == "gap":
                 self.assertEqual((int(events["packet"][row]), int(events["offset"][row])), (line["missing"], line["first"]))
@@ -535,7 +536,7 @@ class Columns(Folder):
                 process.send_signal(signal.SIGINT)
                 errors = process.stderr.read()  # before the pipe to it is closed: that would be the end of the capture
                 process.wait(timeout=120)
-                self.assertEqual(process.returncode, 1, errors)
+                self.assertEqual(process.returncode, 130, errors)
                 self.assertIn(b"incomplete", errors)
             self.assert_incomplete(out)
 

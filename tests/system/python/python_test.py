@@ -17,6 +17,7 @@ import textwrap
 import threading
 import time
 import unittest
+import warnings
 
 import numpy
 
@@ -408,6 +409,35 @@ class Columns(unittest.TestCase):
                 reader.finish()
                 self.assertEqual(len(reader.tables["@events"]["@record"]), 0)
 
+    def test_of_a_folder_are_those_of_the_capture(self):
+        for name, capture, feed in FEEDS:
+            with self.subTest(name):
+                limit = 5000 if name == "complex30000" else 0
+                folder = f"{SCRATCH}/columns of {name}"
+                subprocess.run(
+                    [COMMAND, "replay", capture, *(text for key, value in feed.items() for text in (f"--{key}", value)),
+                     "--columns", folder, "--force", "-q", *(["--limit", str(limit)] if limit else [])], check=True)
+                made = stopbit.columns(capture, **feed, limit=limit)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of the limit
+                    read = stopbit.columns(folder)
+                self.assertEqual(set(read), set(made))
+                self.assertEqual(set(made["@events"]) - set(read["@events"]), {"field"})
+                for table in made.keys() - {"@events"}:
+                    self.assertEqual(set(read[table]), set(made[table]), table)
+                    for key, array in made[table].items():
+                        self.assertIn(key, read[table])
+                        self.assertEqual(read[table][key].dtype, array.dtype, (table, key))
+                        numpy.testing.assert_array_equal(read[table][key], array, (table, key))
+
+    def test_of_a_folder_take_no_other_argument(self):
+        folder = f"{SCRATCH}/columns alone"
+        run("replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "--columns", folder,
+            "--force", "-q")
+        for wrong in ({"templates": SAMPLE_FEED["templates"]}, {"framing": "none"}, {"limit": 1}):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is a folder of columns"):
+                stopbit.columns(folder, **wrong)
+
     def test_are_arrays_of_plain_types(self):
         tables = stopbit.columns(SAMPLE_CAPTURE, **SAMPLE_FEED)
         trades = tables["Trade"]
@@ -439,7 +469,7 @@ class Columns(unittest.TestCase):
 
 class Arguments(unittest.TestCase):
     def test_that_make_no_sense_are_value_errors(self):
-        for wrong in ({"framing": "cmee"}, {"reset": "sometimes"}, {"engine": "steam"}, {"groups": ["here"]},
+        for wrong in ({"framing": "cmee"}, {"framing": None}, {"reset": "sometimes"}, {"engine": "steam"}, {"groups": ["here"]},
                       {"templates": None}, {"firmware": "a.sbf"}):
             for function in (stopbit.replay, stopbit.columns):
                 with self.subTest(wrong), self.assertRaises(ValueError):
@@ -461,9 +491,9 @@ class Arguments(unittest.TestCase):
             stopbit.replay("/nowhere/day.pcap", **SAMPLE_FEED)
         self.assertEqual(caught.exception.filename, "/nowhere/day.pcap")
         with self.assertRaises(FileNotFoundError):
-            stopbit.columns(SAMPLE_CAPTURE, templates="/nowhere/feed.xml")
+            stopbit.columns(SAMPLE_CAPTURE, templates="/nowhere/feed.xml", framing="cme")
         with self.assertRaises(FileNotFoundError):
-            stopbit.replay(SAMPLE_CAPTURE, firmware="/nowhere/feed.sbf")
+            stopbit.replay(SAMPLE_CAPTURE, firmware="/nowhere/feed.sbf", framing="cme")
         with self.assertRaises(IsADirectoryError):
             stopbit.replay(SAMPLE, **SAMPLE_FEED)
 
@@ -473,11 +503,11 @@ class Arguments(unittest.TestCase):
             "<templates>\n<template name='A' id='1'><uInt32 name='B'><tail/></uInt32></template>\n</templates>\n",
             encoding="utf-8")
         with self.assertRaisesRegex(stopbit.InputError, r"wrong\.xml:2:\d+: error: .*\[S2\]"):
-            stopbit.replay(SAMPLE_CAPTURE, templates=wrong)
+            stopbit.replay(SAMPLE_CAPTURE, templates=wrong, framing="cme")
         with self.assertRaisesRegex(stopbit.InputError, "wrong.xml"):
             stopbit.replay(wrong, **SAMPLE_FEED)
         with self.assertRaisesRegex(stopbit.InputError, "firmware"):
-            stopbit.replay(SAMPLE_CAPTURE, firmware=wrong)
+            stopbit.replay(SAMPLE_CAPTURE, firmware=wrong, framing="cme")
         self.assertTrue(issubclass(stopbit.InputError, stopbit.Error))
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import feed
 
@@ -154,7 +155,109 @@ def check_rich(stopbit, templates):
     print(f"rich: {len(messages)} lines accepted, {wrong} altered ones refused")
 
 
+MARKET_TEMPLATES = """<templates>
+  <template name="Entry" id="1"><uInt32 name="Seq"/><string name="Type"/><uInt32 name="Security"/>
+    <uInt32 name="Number"/><uInt32 name="Level" presence="optional"/><decimal name="Price" presence="optional"/>
+    <uInt32 name="Size" presence="optional"/></template>
+  <template name="Definition" id="2"><uInt32 name="Seq"/><uInt32 name="Security"/><string name="Name"/>
+    <decimal name="Tick"/><uInt32 name="Depth"/></template>
+  <template name="Status" id="3"><uInt32 name="Seq"/><uInt32 name="Security"/><uInt32 name="State"/></template>
+</templates>"""
+MARKET_MAP = """[feed]
+name = "lines"
+[sequence]
+message = "Seq"
+entry = "Number"
+[instrument]
+key = ["Security"]
+[[book]]
+by = "level"
+position = "Level"
+price = "Price"
+quantity = "Size"
+[[message]]
+kind = "incremental"
+templates = ["Entry"]
+[[message]]
+kind = "definition"
+templates = ["Definition"]
+name = "Name"
+step = "Tick"
+depth = "Depth"
+[[message]]
+kind = "state"
+templates = ["Status"]
+state = { field = "State", scale = "trading" }
+[[message]]
+kind = "other"
+templates = ["FastReset"]
+[[entry]]
+when = { Type = ["0", "1"] }
+role = "book"
+side_field = "Type"
+sides = { 0 = "bid", 1 = "ask" }
+[[entry]]
+when = { Type = "2" }
+role = "trade"
+[[entry]]
+when = { Type = "J" }
+role = "empty"
+[[entry]]
+role = "statistic"
+statistic_field = "Type"
+statistics = { 4 = "open" }
+[scale]
+trading = { open = [17] }
+"""
+MARKET_LINES = """
+{"template":"Definition","fields":{"Seq":1,"Security":7,"Name":"Seven","Tick":0.5,"Depth":2}}
+{"template":"Status","fields":{"Seq":2,"Security":7,"State":17}}
+{"template":"Entry","fields":{"Seq":3,"Type":"J","Security":7,"Number":1}}
+{"template":"Entry","fields":{"Seq":4,"Type":"0","Security":7,"Number":2,"Level":1,"Price":10.5,"Size":3}}
+{"template":"Entry","fields":{"Seq":5,"Type":"2","Security":7,"Number":3,"Price":10.5,"Size":1}}
+{"template":"Entry","fields":{"Seq":6,"Type":"4","Security":7,"Number":4,"Price":10}}
+{"template":"Entry","fields":{"Seq":7,"Type":"0","Security":7,"Number":9,"Level":2,"Price":-1,"Size":3}}
+"""
+# Keys of lines, by what the line is, and values that they cannot have.
+MARKET_WRONG = {
+    "event": {"event": "sold", "channel": 65536, "side": "none", "level": 0, "price": "1", "time": -1, "flags": ["x"],
+              "statistic": 1, "cause": "", "state": "on"},
+    "row": {"row": 0, "instrument": 7, "tick": 0.5, "book": "none", "trading_state": "on", "defined": {"channel": 1}},
+    "bids": {"seq": None, "state": "open", "epoch": -1, "bids": [["1.50", 1, 1]], "asks": [["1", 1]]},
+}
+
+
+def check_market(stopbit):
+    validator = jsonschema.Draft202012Validator(json.loads(feed.run(stopbit, "gen", "schema", "--market")))
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("t.xml", "m.toml", "day.jsonl", "day.pcap")]
+        for path, text in zip(paths, (MARKET_TEMPLATES, MARKET_MAP, MARKET_LINES)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        options = ["--templates", paths[0], "--framing", "moex", "-q"]
+        subprocess.run([stopbit, "encode", paths[2], *options, "-o", paths[3]], check=True)
+        for command in (["replay", "--format", "events"], ["book", "--format", "jsonl"], ["instruments"]):
+            done = subprocess.run([stopbit, *command, paths[3], *options, "--map", paths[1]], check=True, capture_output=True)
+            lines += [json.loads(line) for line in done.stdout.splitlines()]
+    wrong = 0
+    seen = set()
+    for line in lines:
+        for error in validator.iter_errors(line):
+            sys.exit(f"market: refused: {json.dumps(line)}\n{error.message}")
+        (what,) = [key for key in MARKET_WRONG if key in line]
+        seen.add(line.get("event", what))
+        for key, value in MARKET_WRONG[what].items():
+            if validator.is_valid({**line, key: value}):
+                sys.exit(f"market: accepted: {key} = {json.dumps(value)} in {json.dumps(line)}")
+            wrong += 1
+    if not seen >= {"definition", "state", "clear", "new", "trade", "statistic", "stale", "row", "bids"}:
+        sys.exit(f"market: only {sorted(seen)}")
+    print(f"market: {len(lines)} lines accepted, {wrong} altered ones refused")
+
+
 def main(stopbit, sample, rich):
+    check_market(stopbit)
     check_rich(stopbit, rich)
     for case in feed.cases(sample):
         check(stopbit, *case)

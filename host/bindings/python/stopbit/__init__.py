@@ -38,7 +38,7 @@ called at any time, also from other threads and signal handlers: it ends the ite
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, Union
 
 from . import _core
@@ -59,7 +59,7 @@ def replay(
     templates: Path | Iterable[Path] | None = None,
     fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
-    framing: str = "none",
+    framing: str | None = None,
     reset: Literal["packet", "template", "never"] | None = None,
     engine: Literal["native", "quick", "interp"] | None = None,
     strict: bool = False,
@@ -73,7 +73,7 @@ def replay(
 
     The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `fields`: keep
     only these in records; names as for `stopbit compile --fields`, "Price" or "Trade/Price". `framing` is the preamble of
-    the datagrams: a name listed by `stopbit replay --help`, such as "cme", or "custom:..."; `reset` replaces its rule for
+    the datagrams, which must be given: a name listed by `stopbit replay --help`, such as "cme", or "custom:..."; `reset` replaces its rule for
     resets of the dictionary. `engine`: the default is native code if it can run, else the quick interpreter. `strict` also
     reports FAST's reportable errors. `pace`: "max", or a multiple of the capture's own speed, "1x". `groups`: only these
     multicast groups, "A.B.C.D:PORT". `limit`: stop after this number of datagrams; 0 = no limit.
@@ -124,13 +124,13 @@ def columns(
     templates: Path | Iterable[Path] | None = None,
     fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
-    framing: str = "none",
+    framing: str | None = None,
     reset: Literal["packet", "template", "never"] | None = None,
     engine: Literal["native", "quick", "interp"] | None = None,
     strict: bool = False,
     groups: Iterable[str] = (),
     limit: int = 0,
-) -> dict[str, dict[str, numpy.ndarray]]:
+) -> Mapping[str, Mapping[str, numpy.ndarray]]:
     """Decodes captures into numpy arrays: {table: {column: array}}. Arguments as for replay().
 
     There is a table for each template that occurs, by its name, with a row per message; one for each of its sequences,
@@ -138,6 +138,8 @@ def columns(
 
     All arrays of a table have the same length. Those that begin with @ describe the row:
       @record, @arrival_ns, @sequence, @channel   of templates: number of the record among all, ...
+      @line, @flags, @message                     of templates: 0 file, 1 line A, 2 line B, 3 replay, 4 snapshot; bits as in
+                                                  decoder/record/layout.md; index in the datagram
       @reference                                  of templates, if any refers to another dynamically: True if the row
                                                   is such a reference, not a message
       @parent                                     of sequences: row of the table that the sequence is in
@@ -155,17 +157,19 @@ def columns(
       constants       an array that holds its one value once; it cannot be written
 
     A folder that `stopbit replay --columns` has written is opened instead of decoded, and takes no other arguments. Its
-    arrays are mapped into memory. Decimals are only mantissa and exponent; strings and byte vectors "Field:offsets",
-    "Field:lengths" and "Field:bytes"; enumerations "Field:index" and "Field:names"; sets bits and "Field:names". Rows of
-    templates also have @line, @flags and @message. Tables are "IMAGE:TABLE" if the feed has several images. "@events" has
-    numbers where the table of a capture has texts, and "kind:names". A RuntimeWarning says if a capture was cut.
+    arrays are mapped into memory and cannot be written. Keys and values are those of a capture; a table is a Mapping that
+    makes decimals, strings, byte vectors and names when they are first used. What it makes them of is found by name, too:
+    "Field:offsets", "Field:lengths" and "Field:bytes"; "Field:names" of enumerations, sets and references. Tables are
+    "IMAGE:TABLE" if the feed has several images. "@events" has "code" and "template" as numbers, "@image", and no "field".
+    A RuntimeWarning says if a capture was cut.
 
     A field that can be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """
-    if isinstance(captures, (str, os.PathLike)) and os.path.isdir(captures) and templates is None and firmware is None:
-        if (fields, framing, reset, engine, strict, tuple(groups), limit) != (None, "none", None, None, False, (), 0):
-            raise ValueError("a folder of columns is opened as it is: give no other arguments")
+    if isinstance(captures, (str, os.PathLike)) and os.path.isdir(captures):
+        given = (templates, fields, firmware, framing, reset, engine, strict, tuple(groups), limit)
+        if given != (None, None, None, None, None, None, False, (), 0):
+            raise ValueError(f"{os.fspath(captures)} is a folder of columns, which is opened as it is: give no other argument")
         return open_folder(os.fspath(captures))
     wish = _wish(framing, reset, engine, strict, "max", groups, limit)
     return _core.columns(_program(templates, fields, firmware), _paths(captures), wish)
@@ -195,7 +199,9 @@ def _program(
     return Program.compile(_paths(templates), fields=names)
 
 
-def _wish(framing, reset, engine, strict, pace, groups, limit) -> _core.Wish:
+def _wish(framing: str | None, reset, engine, strict, pace, groups, limit) -> _core.Wish:
+    if framing is None:
+        raise ValueError("give the framing, the preamble of the datagrams; 'none' if they have none")
     if isinstance(groups, str):
         groups = [groups]
     return _core.Wish(framing=framing, reset=reset or "", engine=engine or "", strict=strict, pace=pace, groups=list(groups),
