@@ -410,6 +410,18 @@ TEST(Leap, to_a_number_of_several_chunks_keeps_the_first_one_when_there_is_no_ro
   EXPECT_EQ(bench.tick(2 * kSilence).substr(0, 32), "gap(21+179) 200.1 200.2 200.3 ga");
 }
 
+TEST(Leap, tells_what_had_no_room_apart_from_what_it_has_overtaken) {
+  Options options = fast_options();
+  options.room_packets = 8;
+  Bench bench(options);
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 20);
+  offer_all(bench, B, 100, 119);
+  bench.is_read_in_order = false;  // one poll brings them all
+  offer_all(bench, A, 21, 44);
+  EXPECT_EQ(offer(bench, A, {45}), "45 gap(46+54) gap(100+10) 110 111 112 113 114 115 116 117 118 119");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
+}
+
 TEST(Downtime, a_late_copy_of_what_was_delivered_before_it_begins_no_run) {
   Bench bench(fast_options());
   bench.arbiter.resume_after(0, 100);
