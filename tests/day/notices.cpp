@@ -24,6 +24,7 @@ void Oracle::check_cause(std::size_t index, const Gap& gap, std::uint64_t first)
   std::uint64_t in_kernel = 0;
   std::uint64_t in_card = 0;
   std::uint64_t on_down_line = 0;
+  std::uint64_t in_hand = 0;
   std::uint64_t known = 0;
   // Strangers make gaps of any length: only what the exchange has sent is looked at.
   for (std::uint64_t at = 0; at < run.numbers.size(); ++at) {
@@ -35,6 +36,7 @@ void Oracle::check_cause(std::size_t index, const Gap& gap, std::uint64_t first)
     in_kernel += has(Fate::Kernel) ? 1 : 0;
     in_card += has(Fate::Card) ? 1 : 0;
     on_down_line += has(Fate::LineDown) ? 1 : 0;
+    in_hand += number.any_order != ~0U ? 1 : 0;
   }
   const Cause cause = gap.blame.cause;
   const auto fail_with = [&](const char* what) {
@@ -57,7 +59,9 @@ void Oracle::check_cause(std::size_t index, const Gap& gap, std::uint64_t first)
   if (cause == Cause::Stall && gap.blame.stall_ns == 0) fail_with("there was no stall");
   if (known == 0) return;
   if (in_kernel != 0 && cause != Cause::LocalDrop) fail_with("a socket had no room");
-  if (in_card != 0 && cause != Cause::LocalDrop && gap.blame.stall_ns == 0)
+  // Where some of the numbers came and had no room, that is a true cause, too.
+  const bool had_no_room = cause == Cause::Room && in_hand != 0;
+  if (in_card != 0 && cause != Cause::LocalDrop && gap.blame.stall_ns == 0 && !had_no_room)
     fail_with("the card had no room in a pause");
   const std::uint64_t at = first - run.first;
   if (cause == Cause::LineDown && gap.blame.knows_before && on_down_line == 0 && at > 0 && at <= run.numbers.size()) {

@@ -215,6 +215,7 @@ class Arbiter {
   void lose_dropped(std::uint64_t sequence, const Packet& shown_by, Sink& sink) noexcept;
   void refit(Stranger& stranger) noexcept;
   void place_strangers(Sink& sink) noexcept;
+  void note_no_room(const Stranger& stranger) noexcept;
   void place_all(Stranger& stranger, Sink& sink) noexcept;
   void place_foreign(Stranger& stranger, Sink& sink) noexcept;
 

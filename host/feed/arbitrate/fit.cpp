@@ -136,26 +136,36 @@ std::uint16_t Arbiter::check_for(const Packet& packet) noexcept {
   return offered_.check;
 }
 
-/// What the bytes say, if the run has the number: of one in several chunks, those of the first.
+/// What the bytes say, if the run has the number, or this chunk of it.
 Match Arbiter::match_of(const Packet& packet) noexcept {
   if (!options_.carousel && !has_both_lines()) return Match::Unknown;
   const std::uint64_t number = number_of(packet);
   if (!running_ || before(table_.top(), number) || !table_.remembers(number)) return Match::Unknown;
   const Entry& known = table_[number];
-  const bool has_check = options_.chunks ? (table_.chunks_brought(number) & 1) != 0 : known.brought != 0;
-  if (!has_check || known.in_conflict != 0 || packet.preamble.chunk != 1) return Match::Unknown;
-  return known.check == check_for(packet) ? Match::Same : Match::Other;
+  const std::uint16_t chunk = packet.preamble.chunk;
+  const bool has_check = options_.chunks ? table_.has_check(number, chunk) : known.brought != 0;
+  if (!has_check || known.in_conflict != 0) return Match::Unknown;
+  return table_.check(number, chunk) == check_for(packet) ? Match::Same : Match::Other;
 }
 
 /// The line's copy of what another has brought, however late, or a second one that follows soon: no sign of another
 /// run.
 bool Arbiter::is_copy(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
-  if (ahead >= 0 || ahead < -reach() || !has_both_lines() || options_.chunks) return false;
-  const Entry& known = table_[number_of(packet)];
-  const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
-  const bool is_soon = since(packet.t_ns, known.t_ns) < options_.switch_silence_ns && !is_restart(packet);
-  return known.brought != 0 && (is_other_line || is_soon) && known.check == check_for(packet);
+  if (ahead >= 0 || ahead < -reach() || !has_both_lines()) return false;
+  const std::uint64_t number = number_of(packet);
+  const std::uint16_t chunk = packet.preamble.chunk;
+  const Entry& known = table_[number];
+  if (options_.chunks ? !table_.has_check(number, chunk) : known.brought == 0) return false;
+  const std::size_t line = index(packet.line);
+  const bool is_other_line =
+      options_.chunks ? (table_.masks(number)[line] >> (chunk - 1) & 1) == 0 : (known.brought & bit_of(line)) == 0;
+  // What begins anew may repeat its bytes; a second copy comes with the line's first one.
+  const std::uint64_t patience_ns = is_restart(packet)
+                                        ? std::min(options_.switch_silence_ns, kLateWindows * options_.window_ns)
+                                        : options_.switch_silence_ns;
+  const bool is_soon = since(packet.t_ns, known.t_ns) < patience_ns;
+  return (is_other_line || is_soon) && table_.check(number, chunk) == check_for(packet);
 }
 
 /// A line that has come far is back at one of the numbers that a sender begins anew with.

@@ -19,10 +19,17 @@ void Arbiter::end_gathering(Sink& sink) noexcept {
 
 void Arbiter::give_up_to(std::uint64_t limit, Sink& sink) noexcept {
   if (options_.ordered && undecodable_.is_awaited) return settle_undecodable(sink);
-  const std::uint64_t first = next_;
-  while (!before(limit, next_) && !(held_.has(next_) && table_.is_whole(next_))) lose(next_++);
-  undecided_ = next_;
-  if (next_ != first) declare(first, next_ - first, sink);
+  const GapReason reason = evidence_.reason;
+  const auto is_missing = [&] { return !before(limit, next_) && !(held_.has(next_) && table_.is_whole(next_)); };
+  while (is_missing()) {
+    const std::uint64_t first = next_;
+    const bool had_no_room = table_[first].had_no_room != 0;
+    while (is_missing() && (table_[next_].had_no_room != 0) == had_no_room) lose(next_++);
+    undecided_ = next_;
+    evidence_.reason = had_no_room ? GapReason::Room : reason;
+    declare(first, next_ - first, sink);
+  }
+  evidence_.reason = reason;
   drain(sink);
 }
 

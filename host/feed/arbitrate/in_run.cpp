@@ -109,8 +109,8 @@ bool Arbiter::note_copy(const Packet& packet, std::uint64_t number, Sink& sink) 
   known.chunks = static_cast<std::uint8_t>(packet.preamble.chunks);
   if (!options_.chunks && has_both_lines()) {
     compare_copies(packet, number, is_first, sink);
-  } else if ((options_.carousel || has_both_lines()) && is_first && packet.preamble.chunk == 1) {
-    known.check = check_for(packet);
+  } else if ((options_.carousel || has_both_lines()) && is_first) {
+    table_.set_check(number, packet.preamble.chunk, check_for(packet));
   }
   if (line_has_it) book_.note_whole(packet, number, first_);
   return is_first;

@@ -18,7 +18,9 @@ NumberTable::NumberTable(const Options& options)
       entries_(static_cast<Entry*>(std::calloc(options.history, sizeof(Entry)))) {
   static_assert(std::is_trivially_copyable_v<Entry> && std::is_trivially_destructible_v<Entry>);
   if (entries_ == nullptr) throw std::bad_alloc();
-  if (options.chunks) masks_ = std::make_unique<ChunkMasks[]>(options.history);
+  if (!options.chunks) return;
+  masks_ = std::make_unique<ChunkMasks[]>(options.history);
+  checks_ = std::make_unique_for_overwrite<ChunkChecks[]>(options.history);
 }
 
 void NumberTable::begin(std::uint64_t top) noexcept {

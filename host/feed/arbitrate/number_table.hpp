@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 
 #include "host/feed/arbitrate/account.hpp"
 #include "host/feed/arbitrate/options.hpp"
@@ -28,12 +29,15 @@ struct Entry {
   State state : 2 = State::Open;
   std::uint8_t brought : 3 = 0;  ///< A bit per line that has brought it whole.
   std::uint8_t in_conflict : 1 = 0;
-  std::uint8_t chunks = 0;  ///< 0 = no copy yet.
+  std::uint8_t had_no_room : 1 = 0;  ///< A stranger that is the run's brought it, or a number near it, and dropped it.
+  std::uint8_t chunks = 0;           ///< 0 = no copy yet.
 };
 static_assert(sizeof(Entry) == 16);
 
 /// A bit per chunk that the line has brought.
 using ChunkMasks = std::array<std::uint64_t, kLines>;
+/// Checks of the bytes of the chunks 2 to 9: the first one's is in the entry, and messages of more are rare.
+using ChunkChecks = std::array<std::uint16_t, 8>;
 
 /// The latest numbers of the run, up to the highest that came: a ring. Allocates only when constructed.
 class NumberTable {
@@ -57,6 +61,21 @@ class NumberTable {
   [[nodiscard]] std::uint64_t chunks_brought(std::uint64_t number) const noexcept {
     const ChunkMasks& seen = masks_[number & (history_ - 1)];
     return seen[0] | seen[1] | seen[2];
+  }
+  /// Whether the chunk has come, on any line, and its check is kept; only with chunks.
+  [[nodiscard]] bool has_check(std::uint64_t number, std::uint16_t chunk) const noexcept {
+    return chunk <= std::tuple_size_v<ChunkChecks> + 1 && (chunks_brought(number) >> (chunk - 1) & 1) != 0;
+  }
+  /// Check of the bytes of one of the first chunks; of a number that is whole, of its bytes.
+  [[nodiscard]] std::uint16_t check(std::uint64_t number, std::uint16_t chunk) const noexcept {
+    return chunk == 1 ? (*this)[number].check : checks_[number & (history_ - 1)][chunk - 2U];
+  }
+  void set_check(std::uint64_t number, std::uint16_t chunk, std::uint16_t check) noexcept {
+    if (chunk == 1) {
+      (*this)[number].check = check;
+    } else if (chunk <= std::tuple_size_v<ChunkChecks> + 1) {
+      checks_[number & (history_ - 1)][chunk - 2U] = check;
+    }
   }
   /// Whether all chunks of the number have come.
   [[nodiscard]] bool is_whole(std::uint64_t number) const noexcept {
@@ -83,6 +102,7 @@ class NumberTable {
   bool is_used_ = false;
   std::unique_ptr<Entry[], FreeDeleter> entries_;  ///< By number: (top_ - history, top_].
   std::unique_ptr<ChunkMasks[]> masks_;            ///< The same; only with chunks.
+  std::unique_ptr<ChunkChecks[]> checks_;          ///< The same; valid where the masks say so.
 };
 
 }  // namespace stopbit::arbitrate

@@ -101,11 +101,7 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   if (below != kNone && strangers_.distance(packet.preamble, slots_[below].packet.preamble) == 0) {
     return note_second_copy(stranger, below, packet);
   }
-  if (stranger.packets != 0) {
-    const Packet& first = strangers_.first(stranger);
-    stranger.is_confirmed = stranger.is_confirmed || distance(packet.preamble.sequence, first.preamble.sequence) != 0 ||
-                            first.line != packet.line;
-  }
+  if (stranger.packets != 0) stranger.is_confirmed = true;  // by another number, or another chunk of the same
   if (stranger.packets >= Strangers::kOwnRoom && strangers_.in_common_room() >= options_.room_packets) {
     Stranger& largest = first_to_yield(stranger);
     // No room to wait for what a leap leaves out.
@@ -181,6 +177,15 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   if (stranger.fit != Fit::Behind || stranger.last_t_ns >= alive_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
   if (stranger.fills_holes && !fills_hole(packet)) return true;
+  // What begins anew with one of the first numbers does not have brought much higher ones before.
+  if (is_restart(packet) && distance(strangers_.first(stranger).preamble.sequence, packet.preamble.sequence) >
+                                static_cast<std::int64_t>(kRestartNumbers)) {
+    return true;
+  }
+  // Both lines have brought it, and it goes on with its next number: whatever its time says, it is no late copy.
+  if (stranger.lines == 3 && distance(packet.preamble.sequence, strangers_.last(stranger).preamble.sequence) == 1) {
+    return false;
+  }
   return since(packet.t_ns, alive_t_ns_) > kLateWindows * options_.window_ns;
 }
 

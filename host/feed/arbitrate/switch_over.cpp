@@ -251,8 +251,21 @@ void Arbiter::place_strangers(Sink& sink) noexcept {
     if (is_foreign(stranger)) {
       place_foreign(stranger, sink);
     } else {
+      if (stranger.has_dropped) note_no_room(stranger);
       place_all(stranger, sink);
     }
+  }
+}
+
+/// Another line may still bring what the stranger dropped for want of room; else that is why it is missing.
+void Arbiter::note_no_room(const Stranger& stranger) noexcept {
+  const std::uint64_t first = number_of(strangers_.first(stranger));
+  const std::int64_t dropped = distance(strangers_.begin_of(stranger), next_);
+  if (before(table_.top(), first)) advance(first);
+  for (std::uint64_t number = next_ + static_cast<std::uint64_t>(std::max<std::int64_t>(dropped, 0));
+       before(number, first); ++number) {
+    Entry& known = table_[number];
+    if (known.brought == 0 && known.chunks == 0) known.had_no_room = 1;
   }
 }
 

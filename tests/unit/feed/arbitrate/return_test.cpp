@@ -321,6 +321,107 @@ TEST(Reset, begins_with_what_both_lines_brought_before_the_last_packets_of_the_r
   EXPECT_EQ(bench.tick(2 * kSilence), "reset(3) 3 4 5");
 }
 
+TEST(Reset, is_not_second_copies_of_the_first_numbers_that_come_at_the_end_of_a_short_run) {
+  Bench bench(fast_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 40);
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  offer(bench, B, {4, 7});
+  EXPECT_EQ(bench.tick(3 * kSilence), "");
+  EXPECT_EQ(bench.arbiter.total().packets.duplicate, 42U);
+}
+
+TEST(Reset, is_not_second_copies_of_chunks_that_come_at_the_end_of_a_short_run) {
+  Options options = ordered_options();
+  options.chunks = true;
+  Bench bench(options);
+  const auto offer_chunk = [&](Line line, std::uint64_t number, std::uint16_t chunk) {
+    const std::array<std::byte, 2> bytes = {static_cast<std::byte>(number), static_cast<std::byte>(chunk)};
+    Packet packet;
+    packet.preamble.sequence = number;
+    packet.preamble.chunk = chunk;
+    packet.preamble.chunks = 2;
+    packet.line = line;
+    packet.payload = bytes;
+    bench.offer(packet);
+  };
+  for (const Line line : {A, B}) {
+    for (std::uint64_t number = 1; number <= 40; ++number) {
+      offer_chunk(line, number, 1);
+      offer_chunk(line, number, 2);
+    }
+  }
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  offer_chunk(B, 4, 2);
+  offer_chunk(B, 7, 1);
+  EXPECT_EQ(bench.tick(3 * kSilence), "");
+}
+
+TEST(Reset, does_not_take_what_a_late_line_has_brought_of_numbers_that_were_leapt_over) {
+  Bench bench(ordered_options());
+  offer_all(bench, B, 1, 29);
+  bench.tick(2 * kWindow);
+  offer(bench, B, {200, 201});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 60);  // a line that is read late: 30 to 60 have been leapt over
+  offer(bench, A, {200, 201, 202});
+  bench.tick(2 * kWindow);
+  offer(bench, B, {202, 203});
+  bench.tick(kWindow);
+  bench.story.take();
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  for (const Line line : {A, B}) offer(bench, line, {7, 8, 9}, {.payload = other});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(7) 7 8 9");
+}
+
+TEST(Reset, keeps_what_came_before_a_pause_if_the_times_are_known_by_the_poll_only) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 100, 150);
+  bench.tick(2 * kWindow);
+  for (const Line line : {A, B}) offer(bench, line, {5, 6});
+  offer(bench, A, {151});
+  bench.tick(kWindow);
+  offer(bench, B, {151});
+  bench.tick(5 * kWindow);  // the machine pauses
+  bench.story.take();
+  for (const Line line : {A, B}) offer(bench, line, {7, 8});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(5) 5 6 7 8");
+}
+
+TEST(Leap, to_a_number_of_several_chunks_keeps_the_first_one_when_there_is_no_room) {
+  Options options = ordered_options();
+  options.chunks = true;
+  options.room_packets = 8;
+  options.window_packets = 8;
+  Bench bench(options);
+  offer_all(bench, A, 1, 20);
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  offer_all(bench, A, 1'000'000, 1'000'012, {.source = 9});
+  for (std::uint16_t chunk = 1; chunk <= 3; ++chunk) {
+    Packet packet;
+    packet.preamble.sequence = 200;
+    packet.preamble.chunk = chunk;
+    packet.preamble.chunks = 3;
+    packet.source = 1;
+    bench.offer(packet);
+  }
+  EXPECT_EQ(bench.tick(2 * kSilence).substr(0, 32), "gap(21+179) 200.1 200.2 200.3 ga");
+}
+
+TEST(Leap, tells_what_had_no_room_apart_from_what_it_has_overtaken) {
+  Options options = fast_options();
+  options.room_packets = 8;
+  Bench bench(options);
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 20);
+  offer_all(bench, B, 100, 119);
+  bench.is_read_in_order = false;  // one poll brings them all
+  offer_all(bench, A, 21, 44);
+  EXPECT_EQ(offer(bench, A, {45}), "45 gap(46+54) gap(100+10) 110 111 112 113 114 115 116 117 118 119");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
+}
+
 TEST(Downtime, a_late_copy_of_what_was_delivered_before_it_begins_no_run) {
   Bench bench(fast_options());
   bench.arbiter.resume_after(0, 100);
