@@ -82,6 +82,11 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   return options;
 }
 
+/// Whether records are turned into market events.
+bool wants_market(const ReplayArguments& arguments) {
+  return arguments.format == "events" || !arguments.events.empty();
+}
+
 std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   std::vector<std::string> inputs = arguments.captures;
   if (!arguments.feed.empty()) inputs.push_back(arguments.feed);
@@ -160,8 +165,8 @@ std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
 /// --format events: prints market events instead of records.
 class EventLines {
  public:
-  EventLines(const ReplayArguments& arguments, const Program& program, Output out)
-      : map_(load_map(arguments.map, program, arguments.depth)),
+  EventLines(const MapChoice& choice, const Program& program, Output out)
+      : map_(load_map(choice.map, program, choice.depth)),
         out_(std::move(out)),
         market_(map_, program, market::MarketRoom().instruments, [this](const market::Event& event) {
           market_.append_event(event, out_.buffer());
@@ -200,7 +205,7 @@ std::uint16_t jobs_of(const ReplayArguments& arguments) {
     refuse(wants_card(arguments.engine), "a card");
     refuse(arguments.limit.has_value(), "--limit");
     refuse(arguments.pace != "max", "--pace");
-    refuse(!arguments.map.empty(), "--format events");
+    refuse(arguments.format == "events", "--format events");
   }
   if (jobs != 0) return static_cast<std::uint16_t>(jobs);
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -257,8 +262,8 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   const bool wants_ring = !arguments.events.empty();
   const char* const what = wants_ring ? "--events" : "--format events";
   if (wants_events && wants_ring) throw ToolError(kExitUsage, "--format events and --events: give one");
-  if ((wants_events || wants_ring) && arguments.map.empty()) {
-    throw ToolError(kExitUsage, std::string(what) + " needs --map");
+  if ((wants_events || wants_ring) && arguments.map.empty() && arguments.feed.empty()) {
+    throw ToolError(kExitUsage, std::string(what) + " needs --map, or a --feed with a map");
   }
   if (!wants_events && !wants_ring && !arguments.map.empty()) {
     throw ToolError(kExitUsage, "--map is for --events and --format events");
@@ -266,7 +271,9 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   if ((wants_events || wants_ring) && wants_card(arguments.engine)) {
     throw ToolError(kExitUsage, std::string(what) + ": a card has no arbitration; use --engine native");
   }
-  if (arguments.depth && arguments.map.empty()) throw ToolError(kExitUsage, "--depth needs --map");
+  if (arguments.depth && !wants_events && !wants_ring) {
+    throw ToolError(kExitUsage, "--depth is for --events and --format events");
+  }
   if ((wants_events || wants_ring) && images > 1) {
     throw ToolError(kExitUsage,
                     std::string(what) + ": events are made of the records of one image, and the feed has several");
@@ -276,7 +283,7 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   }
 }
 
-RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs) {
+RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs, const MapChoice& choice) {
   RecordEnd end;
   if (!arguments.columns.empty()) {
     std::vector<replay::ColumnWriter::Image> images;
@@ -286,7 +293,7 @@ RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   }
   if (arguments.format == "events") {
     Output out = Output::open(arguments.output, inputs_of(arguments));
-    end.events = std::make_unique<EventLines>(arguments, lanes.front()->program, std::move(out));
+    end.events = std::make_unique<EventLines>(choice, lanes.front()->program, std::move(out));
     end.is_terminal = end.events->is_terminal();
     return end;
   }
@@ -320,7 +327,7 @@ int run_replay(const ReplayArguments& arguments) {
     if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
     replay::Options options = replay_options(arguments);
     Program program = load_program(arguments.program);
-    if (arguments.format == "events" && !arguments.map.empty()) {
+    if (wants_market(arguments) && !arguments.map.empty()) {
       // As in `stopbit book`: events are of channels, whose losses they tell.
       description = channels_of(arguments.captures, options.framing);
       for (const feed::Channel& channel : description->channels) options.feed.push_back(&channel);
@@ -338,6 +345,11 @@ int run_replay(const ReplayArguments& arguments) {
   Lane& first = *lanes.front();
   const std::uint16_t jobs = jobs_of(arguments);
   check_end_arguments(arguments, lanes.size());
+  MapChoice choice;
+  if (wants_market(arguments)) {
+    choice = description ? choose_map(arguments.map, arguments.depth, *description)
+                         : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
+  }
   const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
 
   catch_stop_signals();  // a card that is closed in good order leaves no files
@@ -354,11 +366,11 @@ int run_replay(const ReplayArguments& arguments) {
     ring.emplace(create_ring(arguments.ring, first.program, peak, arguments.quiet));
   }
   // After the card and the ring: what an earlier run has written is replaced only by a run that can begin.
-  RecordEnd end = open_end(arguments, lanes, jobs);
+  RecordEnd end = open_end(arguments, lanes, jobs, choice);
   std::optional<EventRing> events;
   if (!arguments.events.empty()) {
-    events.emplace(arguments.ring.named(arguments.events),
-                   load_map(arguments.map, first.program, arguments.depth), first.program, arguments.quiet);
+    events.emplace(arguments.ring.named(arguments.events), load_map(choice.map, first.program, choice.depth),
+                   first.program, arguments.quiet);
   }
   if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
   if (events && !wait_for_readers(arguments.ring.named(arguments.events), events->ring(), arguments.quiet)) {
@@ -401,6 +413,7 @@ int run_replay(const ReplayArguments& arguments) {
            .market = events       ? &events->translator()
                      : end.events ? &end.events->translator()
                                   : nullptr,
+           .mapped = choice.mapped,
            .has_failed = [&card, &end] { return (card && card->failed()) || (end.events && end.events->failed()); }});
     }
     summaries = run_pipelines(pipelines, sources);

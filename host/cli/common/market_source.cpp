@@ -83,6 +83,23 @@ market::Map load_map(const std::string& name, const Program& program, std::optio
   return std::move(*map);
 }
 
+MapChoice choose_map(const std::string& map, std::optional<std::uint64_t> depth, const feed::Description& feed) {
+  MapChoice choice{.map = map, .depth = depth, .mapped = {}};
+  if (!map.empty()) return choice;
+  for (const feed::Channel& channel : feed.channels) {
+    if (channel.map.empty()) continue;
+    if (!choice.map.empty() && choice.map != channel.map) {
+      throw ToolError(kExitUsage, "--feed: its channels have several maps: choose one with --map");
+    }
+    choice.map = channel.map;
+    if (!choice.depth && channel.depth != 0) choice.depth = channel.depth;
+    choice.mapped.resize(std::max<std::size_t>(choice.mapped.size(), channel.number + 1U));
+    choice.mapped[channel.number] = true;
+  }
+  if (choice.map.empty()) throw ToolError(kExitUsage, "--feed: no channel has a map: give --map");
+  return choice;
+}
+
 Option map_option(std::string& target) {
   return {.names = "--map",
           .value = "MAP",
@@ -224,7 +241,9 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     const feed::Image& image = description_->images.front();
     program_.emplace(
         load_program({.templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile}));
-    emplace_map_of_feed();
+    const MapChoice choice = choose_map(arguments.map, arguments.depth, *description_);
+    map_.emplace(load_map(choice.map, *program_, choice.depth));
+    mapped_ = choice.mapped;
   }
   for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
   if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
@@ -235,26 +254,6 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   apply(arguments.engine_arguments, options_);
   const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(market::MarketRoom().instruments));
   market_ = std::make_unique<Market>(*map_, *program_, instruments, std::move(on_event));
-}
-
-/// --map for all channels, or the feed's own for those that have it.
-void MarketRun::emplace_map_of_feed() {
-  std::string map = arguments_.map;
-  std::optional<std::uint64_t> depth = arguments_.depth;
-  if (map.empty()) {
-    for (const feed::Channel& channel : description_->channels) {
-      if (channel.map.empty()) continue;
-      if (!map.empty() && map != channel.map) {
-        throw ToolError(kExitUsage, "--feed: its channels have several maps: choose one with --map");
-      }
-      map = channel.map;
-      if (!depth && channel.depth != 0) depth = channel.depth;
-      mapped_.resize(std::max<std::size_t>(mapped_.size(), channel.number + 1U));
-      mapped_[channel.number] = true;
-    }
-  }
-  if (map.empty()) throw ToolError(kExitUsage, "--feed: no channel has a map: give --map");
-  map_.emplace(load_map(map, *program_, depth));
 }
 
 std::vector<std::string> MarketRun::inputs() const {

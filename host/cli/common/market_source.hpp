@@ -29,6 +29,16 @@ namespace stopbit::tools {
 /// unnamed file, from which it is read again.
 [[nodiscard]] feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing);
 
+/// Which map translates which channels.
+struct MapChoice {
+  std::string map;
+  std::optional<std::uint64_t> depth;
+  std::vector<bool> mapped;  ///< Channels by number; empty: all.
+};
+/// --map for all channels, or, if it is empty, the feed's own map for those that have it. A ToolError if there is none.
+[[nodiscard]] MapChoice choose_map(const std::string& map, std::optional<std::uint64_t> depth,
+                                   const feed::Description& feed);
+
 /// --map and --depth.
 [[nodiscard]] Option map_option(std::string& target);
 [[nodiscard]] Option depth_option(std::optional<std::uint64_t>& target);
@@ -131,8 +141,6 @@ class MarketRun {
   const MarketArguments& arguments_;
   std::optional<feed::Description> description_;
   std::optional<Program> program_;
-  void emplace_map_of_feed();
-
   std::optional<market::Map> map_;
   std::vector<bool> mapped_;  ///< Channels, by number, whose records are translated; empty: all.
   replay::Options options_;
