@@ -262,7 +262,7 @@ kill -INT $reader; wait $reader; echo "tail $?"
 kill -INT $writer; wait $writer; echo "replay $?"
 cat out; grep -c 'stopped before the end' summary
 )");
-  EXPECT_EQ(finished.out, "tail 0\nreplay 0\n" + quote(1, 'A') + "1\n") << finished.err;
+  EXPECT_EQ(finished.out, "tail 0\nreplay 130\n" + quote(1, 'A') + "1\n") << finished.err;
 }
 
 TEST_F(Ring, a_reader_that_was_too_slow_is_told_what_it_lost) {
