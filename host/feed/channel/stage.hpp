@@ -17,7 +17,7 @@ namespace stopbit::feed {
 ///
 /// One thread, that of the engine. A stage must not allocate, lock or wait in open and commit.
 ///
-/// Books and the synchroniser will be stages. A stage must neither delay nor reorder what goes to the ring: recovered
+/// Books are a stage, and recovery will be. A stage must neither delay nor reorder what goes to the ring: recovered
 /// packets are published when they arrive, flagged as recovered. Only events that a stage derives from records may wait
 /// for other records.
 class Stage : public record::RecordSink {

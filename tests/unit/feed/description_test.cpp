@@ -46,6 +46,8 @@ role = "carousel"
 mode = "fast"
 image = "emds"
 ring = "snapshots"
+map = "maps/own.toml"
+depth = 10
 framing = "custom:seq=u16le@2,reset=never"
 window = { packets = 9, datagram = "32KiB" }
 a = { group = "224.0.50.60", port = 59002 }
@@ -89,10 +91,31 @@ a = { group = "224.0.50.60", port = 59002 }
   EXPECT_EQ(again->images, feed->images);
   EXPECT_EQ(again->channels[0].lines, first.lines);
   EXPECT_EQ(again->channels[1].window, second.window);
+  EXPECT_EQ(again->channels[1].map, "maps/own.toml");
+  EXPECT_EQ(again->channels[1].depth, 10U);
+  EXPECT_EQ(again->channels[1].events, "snapshots-events");
+  EXPECT_TRUE(again->channels[0].map.empty() && again->channels[0].events.empty());
 
   EXPECT_EQ(find_channel(*feed, "FESX"), &first);
   EXPECT_EQ(find_channel(*feed, "310"), &first);
   EXPECT_EQ(find_channel(*feed, "311"), nullptr);
+}
+
+TEST(FeedDescription, has_one_map_for_what_shares_a_table_of_instruments) {
+  const std::string second = "[[channel]]\nframing = \"cme\"\na = { group = \"224.0.0.2\", port = 1 }\n";
+  const std::string first = with("ring = \"r\"\nmap = \"m\"\n");
+  EXPECT_EQ(error_of(first + second + "ring = \"r\"\nmap = \"m\"\n"), "");
+  EXPECT_EQ(error_of(first + second + "ring = \"r\"\n"), "") << "a channel beside it may have none";
+  EXPECT_EQ(error_of(first + second + "ring = \"s\"\nmap = \"n\"\n"), "");
+  EXPECT_NE(error_of(first + second + "ring = \"r\"\nmap = \"n\"\n").find("has another map"), std::string::npos);
+  EXPECT_NE(error_of(first + second + "ring = \"r\"\nmap = \"m\"\ndepth = 5\n").find("has another map"),
+            std::string::npos);
+  EXPECT_NE(error_of(first + second + "ring = \"s\"\nmap = \"m\"\nevents = \"r-events\"\n").find("writes to the same"),
+            std::string::npos);
+  EXPECT_NE(error_of(with("map = \"m\"\n")).find("needs 'events'"), std::string::npos);
+  EXPECT_NE(error_of(with("ring = \"r\"\nmap = \"m\"\nevents = \"r\"\n")).find("different rings"), std::string::npos);
+  EXPECT_NE(error_of(with("events = \"e\"\n")).find("need a 'map'"), std::string::npos);
+  EXPECT_NE(error_of(with("depth = 5\n")).find("needs a 'map'"), std::string::npos);
 }
 
 TEST(FeedDescription, errors_name_the_place) {
