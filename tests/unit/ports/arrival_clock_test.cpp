@@ -69,6 +69,33 @@ TEST(ArrivalClock, says_that_it_knows_nothing_of_a_stamp_that_is_impossible) {
   EXPECT_TRUE(back.mapped.is_clamped);
 }
 
+TEST(ArrivalClock, keeps_every_time_between_the_poll_that_found_nothing_and_now) {
+  Stepped quiet(0);
+  quiet.source.empty_ns = kBegin + kSecond;
+  quiet.read(2 * kSecond, false);
+  const auto half = static_cast<std::int64_t>(ArrivalClock::kToleranceNs / 2);
+  // Half the tolerance too early, and too late: the bounds.
+  EXPECT_EQ(quiet.error(kSecond - ArrivalClock::kToleranceNs / 2, false), half);
+  EXPECT_FALSE(quiet.mapped.is_clamped);
+  EXPECT_EQ(quiet.error(2 * kSecond + ArrivalClock::kToleranceNs / 2, false), 50 - half);
+  EXPECT_FALSE(quiet.mapped.is_clamped);
+  EXPECT_EQ(quiet.clamped.value(), 0U);
+}
+
+TEST(ArrivalClock, believes_no_stamp_beyond_the_tolerance) {
+  Stepped quiet(0);
+  quiet.source.empty_ns = kBegin + kSecond;
+  quiet.read(2 * kSecond, false);
+  const auto twice = static_cast<std::int64_t>(2 * ArrivalClock::kToleranceNs);
+  EXPECT_EQ(quiet.error(2 * kSecond + 2 * ArrivalClock::kToleranceNs, false), 50 - twice) << "now";
+  EXPECT_TRUE(quiet.mapped.is_clamped);
+  EXPECT_EQ(quiet.error(kSecond - 2 * ArrivalClock::kToleranceNs, false),
+            static_cast<std::int64_t>(kSecond) + twice + 50)
+      << "now";
+  EXPECT_TRUE(quiet.mapped.is_clamped);
+  EXPECT_EQ(quiet.clamped.value(), 2U);
+}
+
 TEST(ArrivalClock, believes_no_step_of_readings_that_are_far_apart) {
   Stepped quiet(0);
   // The thread lost its processor for 20 ms between the two clocks.

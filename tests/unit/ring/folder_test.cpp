@@ -350,7 +350,10 @@ TEST(Strangers, are_not_read_and_are_named) {
 TEST(Strangers, cannot_give_us_their_folder_and_ours_must_be_ours_alone) {
   EXPECT_WELL(in_own_memory("4m", []() -> std::string {
     const std::string folder = os::own_folder();
-    const auto refusal = [] { return Writer::create("feed", small_program(), {.slot_count = 64}).message(); };
+    const auto refusal = []() -> std::string {
+      const Result<Writer> writer = Writer::create("feed", small_program(), {.slot_count = 64});
+      return writer ? "not refused" : writer.message();
+    };
     ::mkdir(folder.c_str(), 0755);
     if (::chown(folder.c_str(), kMallory, kMallory) != 0) return "skip";
     if (refusal().find("belongs to the user of uid 54321") == std::string::npos) return refusal();
@@ -372,6 +375,37 @@ TEST(Strangers, cannot_give_us_their_folder_and_ours_must_be_ours_alone) {
     if (!os::make_own_folder()) return "a folder of mode 0700 is refused";
     ::stat(folder.c_str(), &status);
     return (status.st_mode & 07777) == 0700 ? "" : "the mode changes";
+  }));
+}
+
+TEST(Strangers, have_no_ring_read_that_lies_in_our_folder_or_where_a_link_leads) {
+  EXPECT_WELL(in_own_memory("4m", []() -> std::string {
+    const std::string folder = os::own_folder();
+    const std::string file = folder + "/feed";
+    Result<Writer> ours = Writer::create("feed", small_program(), {.slot_count = 64});
+    if (!ours) return ours.message();
+    if (!Reader::open("feed")) return "our own ring is refused";
+    if (::symlink(file.c_str(), "/dev/shm/link") != 0) return "no link";
+    if (Reader::open("/dev/shm/link")) return "a link is followed";
+    if (::symlink("feed", (folder + "/other").c_str()) != 0) return "no link in the folder";
+    if (Reader::open("other")) return "a link in the folder is followed";
+    // A file that another user has in our folder.
+    if (::chown(file.c_str(), kMallory, kMallory) != 0) return "skip";
+    const Result<Reader> foreign = Reader::open("feed");
+    if (foreign) return "a file of mallory in our folder is read";
+    if (foreign.message().find("belongs to the user of uid 54321") == std::string::npos) return foreign.message();
+    if (::chown(file.c_str(), ::geteuid(), 0) != 0) return "no chown back";
+    // A folder that others can write to, that is another user's, or that is a link.
+    if (::chmod(folder.c_str(), 0777) != 0) return "no chmod";
+    if (Reader::open("feed")) return "a ring is read from a folder that others can write to";
+    if (::chmod(folder.c_str(), 0755) != 0 || ::chown(folder.c_str(), kMallory, kMallory) != 0) return "no chown";
+    if (Reader::open("feed")) return "a ring is read from a folder of mallory";
+    if (::chown(folder.c_str(), ::geteuid(), 0) != 0) return "no chown back";
+    if (!Reader::open("feed")) return "our own ring is refused afterwards";
+    if (::rename(folder.c_str(), "/dev/shm/moved") != 0 || ::symlink("/dev/shm/moved", folder.c_str()) != 0) {
+      return "no link to the folder";
+    }
+    return Reader::open("feed") ? "a link to a folder is followed" : "";
   }));
 }
 
