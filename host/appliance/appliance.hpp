@@ -44,8 +44,8 @@ using OpenCard = std::function<Result<std::unique_ptr<device::Card>>(const devic
 [[nodiscard]] std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics,
                                                 opener::Client* opener = nullptr);
 
-/// The feed map of a file, compiled for a program; `depth` as feed::Channel::depth. Errors are in `diagnostics`. `opener`,
-/// if there is one, opens the file.
+/// The feed map of a file, compiled for a program; `depth` as feed::Channel::depth. Errors are in `diagnostics`.
+/// `opener`, if there is one, opens the file.
 [[nodiscard]] std::optional<market::Map> load_map(const std::string& path, std::uint32_t depth, const Program& program,
                                                   Diagnostics& diagnostics, opener::Client* opener = nullptr);
 

@@ -186,9 +186,10 @@ class Reader {
       if (other.map.empty()) continue;
       const bool is_beside = other.ring == channel.ring && other.image == channel.image;
       if (is_beside && (other.map != channel.map || other.events != channel.events || other.depth != channel.depth)) {
-        return table.error("map", "channel '" + other.name +
-                                      "' has another map, depth or ring of events, and the records of both go to one place: "
-                                      "set a 'ring' for each");
+        return table.error("map",
+                           "channel '" + other.name +
+                               "' has another map, depth or ring of events, and the records of both go to one place: "
+                               "set a 'ring' for each");
       }
       if (!is_beside && other.events == channel.events) {
         return table.error(

@@ -83,7 +83,7 @@ struct Channel {
   /// records go to the same place have the same map, if any.
   std::string map;
   std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
-  std::string events;                             ///< The ring of its market events; empty without a map.
+  std::string events;       ///< The ring of its market events; empty without a map.
   std::array<std::optional<Line>, 2> lines = {};  ///< A and B; A at least.
 };
 

@@ -145,7 +145,7 @@ class BookSet {
     instruments_[std::min(event.instrument(), count_)].direct.prefetch_order(event, pools_);
   }
 
-  /// Instruments with books, and how many of them have each standing.
+  /// Instruments with books, all and by their trust.
   [[nodiscard]] std::uint32_t defined() const noexcept { return defined_; }
   [[nodiscard]] std::uint32_t count_of(Standing standing) const noexcept {
     const std::uint32_t count = standings_[static_cast<std::size_t>(standing)];
@@ -464,7 +464,7 @@ class BookSet {
   std::unique_ptr<Detail[]> details_;
   std::array<std::uint64_t, kFaults> faults_{};
   std::uint32_t defined_ = 0;
-  std::array<std::uint32_t, 3> standings_ = {count_, 0, 0};  ///< Rows, by Standing.
+  std::array<std::uint32_t, 3> standings_ = {count_, 0, 0};  ///< Number of rows by enumerator.
   BookPools pools_;
 };
 

@@ -180,8 +180,8 @@ struct Map {
 /// that has no rule, a key or number that is missing in a template. Nothing after an error.
 [[nodiscard]] std::optional<Map> compile_map(MapSource source, const Program& program, Diagnostics& diagnostics);
 
-/// The depth of direct books by level or price whose instruments have no definition that says it. Fails if the map has no
-/// such book, or a book cannot have that depth.
+/// The depth of direct books by level or price whose instruments have no definition that says it. Fails if the map has
+/// no such book, or a book cannot have that depth.
 [[nodiscard]] Status set_depth(Map& map, std::uint64_t depth);
 
 /// Whether `name` fits: * is any run of characters. Takes time in proportion to both lengths multiplied.
