@@ -120,7 +120,7 @@ class RecordOutput {
   /// continue until it ends. With `card` the program runs on the card; why_not_on must be empty. `map` is that of the
   /// plan, compiled for the program; nothing if it has none. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
-                                                      std::uint16_t generation, std::optional<market::Map> map,
+                                                      std::uint16_t generation, std::optional<market::Map> map = {},
                                                       device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;

@@ -26,7 +26,7 @@ __attribute__((format(printf, 1, 2))) std::string print(const char* format, ...)
 /// Lines of a number and what it counts: numbers end below each other.
 class Table {
  public:
-  void add(std::uint64_t number, std::string what) { rows_.emplace_back(grouped(number), std::move(what)); }
+  void add(std::uint64_t number, std::string what) { rows_.emplace_back(os::thousands(number), std::move(what)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
   [[nodiscard]] std::string text(std::string_view title) const {
@@ -44,7 +44,7 @@ class Table {
 
 std::string rate_text(std::uint64_t count, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(count) / seconds : 0;
-  return rate < 1e18 ? grouped(static_cast<std::uint64_t>(rate)) + " per second" : "";
+  return rate < 1e18 ? os::thousands(static_cast<std::uint64_t>(rate)) + " per second" : "";
 }
 
 std::string with_rate(std::string text, std::uint64_t count, const Summary& summary, SummaryStyle style) {
@@ -52,7 +52,7 @@ std::string with_rate(std::string text, std::uint64_t count, const Summary& summ
 }
 
 std::string plural(std::uint64_t count, std::string_view one) {
-  return grouped(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+  return os::thousands(count) + " " + std::string(one) + (count == 1 ? "" : "s");
 }
 
 std::string head_line(const Summary& summary, SummaryStyle style) {
@@ -76,7 +76,7 @@ Table totals(const Summary& summary, SummaryStyle style) {
                                    ? "datagrams decoded (" + byte_text(summary.datagram_bytes) + ")"
                                : decoded == 0 ? "datagrams (" + byte_text(summary.datagram_bytes) + "), none decoded"
                                               : "datagrams (" + byte_text(summary.datagram_bytes) + "), of which " +
-                                                    grouped(decoded) + " were decoded completely";
+                                                    os::thousands(decoded) + " were decoded completely";
   table.add(summary.datagrams, with_rate(of_which, summary.datagrams, summary, style));
   table.add(summary.messages, with_rate("messages", summary.messages, summary, style));
   table.add(summary.fields, with_rate("field values", summary.fields, summary, style));
@@ -154,7 +154,7 @@ Table channel(const ChannelCount& channel) {
   if (!channel.has_line[0] || !channel.has_line[1]) return table;
   for (std::size_t i = 0; i < channel.lines.size(); ++i) {
     const arbitrate::LineStats& line = channel.lines[i];
-    table.add(line.missing, std::string("missing on line ") + kLines[i] + ", of which " + grouped(line.saved) +
+    table.add(line.missing, std::string("missing on line ") + kLines[i] + ", of which " + os::thousands(line.saved) +
                                 " arrived on line " + kLines[1 - i]);
     if (line.behind.count() != 0) {
       table.add(line.behind.count(), std::string("arrived second on line ") + kLines[i] +
@@ -243,12 +243,6 @@ void CaptureOrder::end(std::string_view name, std::uint64_t arrival_ns) {
   last_ns_ = arrival_ns;
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
 std::string byte_text(std::uint64_t bytes) {
   if (bytes < 1000) return plural(bytes, "byte");
   double value = static_cast<double>(bytes);
@@ -284,7 +278,7 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
   if (!summary.disorder.empty()) text += "\n" + printable_lines(summary.disorder) + "\n";
   if (!summary.problems.empty()) text += "\n";
   for (const std::string& problem : summary.problems) text += printable_lines(problem) + "\n";
-  if (summary.problems_unnamed != 0) text += "... and " + grouped(summary.problems_unnamed) + " more\n";
+  if (summary.problems_unnamed != 0) text += "... and " + os::thousands(summary.problems_unnamed) + " more\n";
   return text;
 }
 

@@ -115,9 +115,6 @@ struct SummaryStyle {
 
 /// Some lines for people.
 [[nodiscard]] std::string to_text(const Summary& summary, const Program& program, SummaryStyle style = {});
-
-/// "1,234,567"
-[[nodiscard]] std::string grouped(std::uint64_t number);
 /// "3.4 MB"
 [[nodiscard]] std::string byte_text(std::uint64_t bytes);
 

@@ -9,6 +9,7 @@
 
 #include "host/cli/common/messages.hpp"
 #include "host/device/card.hpp"
+#include "host/os/readable.hpp"
 #include "host/replay/summary.hpp"
 
 namespace stopbit::tools {
@@ -70,7 +71,7 @@ class OpenCard final : public Card {
     if (!read) throw ToolError(kExitEnvironment, read.message());
     const device::Figures& figures = read.value();
     const auto line = [](std::uint64_t number, std::string_view what) {
-      return fmt::format("  {:>12}  {}\n", replay::grouped(number), what);
+      return fmt::format("  {:>12}  {}\n", os::thousands(number), what);
     };
     std::string text = "\nCard\n";
     text += line(figures.firmware_words, "words of firmware loaded and verified by CRC");

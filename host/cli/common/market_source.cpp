@@ -141,7 +141,7 @@ void Market::append_event(const market::Event& event, std::string& out) const {
 std::string market_summary(const market::EventMaker& maker) {
   std::string text;
   const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count != 0) text += fmt::format("{:>14}  {}\n", replay::grouped(count), what);
+    if (count != 0) text += fmt::format("{:>14}  {}\n", os::thousands(count), what);
   };
   add(maker.instruments().count(), "instruments");
 #define STOPBIT_MARKET_COUNT(member, name, what) add(maker.translator().counts().member, what);
@@ -152,6 +152,7 @@ std::string market_summary(const market::EventMaker& maker) {
     add(maker.books().faults(market::Fault::enumerator), std::string("faults of books: ") + (what)); \
   }
 #include "host/market/book/faults.def"
+#include "host/os/readable.hpp"
 #undef STOPBIT_BOOK_FAULT
   return text;
 }

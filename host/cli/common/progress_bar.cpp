@@ -1,5 +1,6 @@
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/os/readable.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ std::string progress_text(const replay::Progress& progress) {
         ", {}/s",
         replay::byte_text(static_cast<std::uint64_t>(static_cast<double>(progress.bytes_done) / progress.seconds)));
   }
-  text += fmt::format(", {} packets", replay::grouped(progress.packets));
+  text += fmt::format(", {} packets", os::thousands(progress.packets));
   if (const auto left = progress.seconds_left()) text += fmt::format(", {} left", time_left_text(*left));
   return text;
 }

@@ -158,7 +158,7 @@ local RESETS = { "packet", "template", "never" }
 
 proto.prefs.ports = Pref.range("UDP ports", feed.ports, "Ports of the feed, such as 7000,7002-7010", 65535)
 proto.prefs.framing =
-  Pref.enum("Framing", 0, "What stands before the first message of a datagram", framing_choices, false)
+  Pref.enum("Framing", 0, "Preamble of the datagrams", framing_choices, false)
 proto.prefs.reset = Pref.enum("Reset of the dictionary", 0, "When previous values are forgotten", {
   { 1, "as the framing says", 0 },
   { 2, "before every datagram", 1 },
@@ -508,7 +508,7 @@ local function dissect(view, tvb, pinfo)
   end
 
   if tvb:len() < tvb:reported_len() then
-    local what = "Cut by the capture: " .. tvb:len() .. " of " .. tvb:reported_len() .. " bytes are there"
+    local what = "Cut by the capture: " .. tvb:len() .. " of " .. tvb:reported_len() .. " bytes captured"
     view.root:add_proto_expert_info(experts.cut, what)
     add_undecoded(view, view.root, 1)
     view.note = "[cut by the capture]"

@@ -2,16 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "host/os/readable.hpp"
 #include "host/replay/replay.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::replay::summary_test {
 
-TEST(Grouped, separates_thousands) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1,000");
-  EXPECT_EQ(grouped(18446744073709551615U), "18,446,744,073,709,551,615");
+TEST(Thousands, are_separated) {
+  EXPECT_EQ(os::thousands(0), "0");
+  EXPECT_EQ(os::thousands(999), "999");
+  EXPECT_EQ(os::thousands(1000), "1,000");
+  EXPECT_EQ(os::thousands(18446744073709551615U), "18,446,744,073,709,551,615");
 }
 
 TEST(ByteText, chooses_the_unit) {
