@@ -34,8 +34,8 @@ namespace stopbit::arbitrate {
 ///
 /// Strangers: a packet that does not continue the run (another sender, a lower number, or more than max(64,
 /// window_packets) ahead) is set aside with those it continues. Such a run takes the channel when
-///   - two of its packets confirm each other (two numbers, or one number on both lines), or its only packet has waited
-///     for the switch silence,
+///   - two of its packets confirm each other (two numbers, two chunks, or one number on both lines), or its only packet
+///     has waited for the switch silence,
 ///   - and the present run has been silent for the switch silence; for numbers ahead, for 10 us a number that would be
 ///     skipped, if that is less (a sender cannot have sent them faster), and at least for the window.
 /// Until then it changes nothing; if the present run goes on meanwhile, the stranger's packets are malformed. After a
