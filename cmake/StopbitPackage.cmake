@@ -27,6 +27,7 @@ foreach(name appliance.toml feed.toml publish.toml publish-feed.toml)
 endforeach()
 install(FILES
   ${PROJECT_SOURCE_DIR}/tests/data/sample/capture.pcap.gz
+  ${PROJECT_SOURCE_DIR}/tests/data/sample/map.toml
   ${PROJECT_SOURCE_DIR}/tests/data/sample/templates.xml
   DESTINATION ${example})
 

@@ -330,16 +330,16 @@ void Housekeeper::look_at_readers(const StatusReport& status, std::uint64_t now)
     report_({level, what, {{"reader", name}, {"ring", ring}, {"process", std::to_string(process)}}});
   };
   decltype(readers_) seen_now;
-  for (const RingStatus& ring : status.rings) {
-    for (const ring::SeenReader& seen : ring.readers) {
-      const auto key = std::tuple(ring.name, seen.name, seen.pid);
+  status.for_each_ring([&](const std::string& ring, const std::vector<ring::SeenReader>& readers) {
+    for (const ring::SeenReader& seen : readers) {
+      const auto key = std::tuple(ring, seen.name, seen.pid);
       seen_now[key] = seen.is_running;
       const auto before = readers_.find(key);
       if (before == readers_.end() && seen.is_running) report(Level::Info, "reader comes", key);
       if (before != readers_.end() && before->second && !seen.is_running) report(Level::Warning, "reader gone", key);
-      watch("overrun", "reader", seen.name + " at " + ring.name, seen.lost_records, Level::Warning, now);
+      watch("overrun", "reader", seen.name + " at " + ring, seen.lost_records, Level::Warning, now);
     }
-  }
+  });
   for (const auto& [key, was_running] : readers_) {
     if (was_running && !seen_now.contains(key)) report(Level::Info, "reader leaves", key);
   }

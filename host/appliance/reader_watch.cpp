@@ -49,16 +49,20 @@ void ReaderWatch::look() {
   std::vector<ring::SeenReader> seen = ring::find_readers(rings_);
   std::vector<std::string> truncated;
   decltype(longest_) longest;
-  for (const std::string& place : rings_) {
+  const auto look_at = [&](const std::string& place) {
     const auto path = os::path_of(place);
     struct stat status {};
-    if (!path || ::lstat(path.value().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (!path || ::lstat(path.value().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     const std::pair file(place, static_cast<std::uint64_t>(status.st_ino));
     const auto before = longest_.find(file);
     const std::int64_t most = before != longest_.end() ? std::max<std::int64_t>(before->second, status.st_size)
                                                        : static_cast<std::int64_t>(status.st_size);
     if (status.st_size < most) truncated.push_back(place);
     longest.emplace(file, most);
+  };
+  for (const std::string& place : rings_) {
+    // Beside a ring of market events lie the tables of instruments and states.
+    for (const char* const suffix : {"", ".instruments", ".state"}) look_at(place + suffix);
   }
   longest_ = std::move(longest);
   const std::lock_guard lock(mutex_);

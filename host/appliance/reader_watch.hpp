@@ -31,7 +31,7 @@ class ReaderWatch {
 
   /// As they were at the last look. From any thread.
   [[nodiscard]] std::vector<ring::SeenReader> seen() const;
-  /// Indices of rings whose files have become shorter: no reader sees what is written to them.
+  /// Files of rings, and of tables beside them, that have become shorter: no reader sees what is written to them.
   [[nodiscard]] std::vector<std::string> truncated() const;
 
  private:

@@ -318,9 +318,9 @@ std::vector<std::string> ring_places(const StatusReport& status, const Reader& r
   const std::size_t slash = reader.path().rfind('/');
   const std::string folder = slash == std::string::npos ? "" : reader.path().substr(0, slash + 1);
   std::vector<std::string> places;
-  for (const RingStatus& ring : status.rings) {
-    places.push_back(ring.name.find('/') == std::string::npos ? folder + ring.name : ring.name);
-  }
+  status.for_each_ring([&](const std::string& name, const auto& /*readers*/) {
+    places.push_back(name.find('/') == std::string::npos ? folder + name : name);
+  });
   return places;
 }
 
@@ -329,7 +329,12 @@ StatusReport read_status(const Reader& reader, const Now& now, const ReaderWatch
   const std::vector<ring::SeenReader> readers =
       watch != nullptr ? watch->seen() : ring::find_readers(ring_places(status, reader));
   for (const ring::SeenReader& seen : readers) {
-    if (seen.ring < status.rings.size()) status.rings[seen.ring].readers.push_back(seen);
+    const std::size_t records = status.rings.size();
+    if (seen.ring < records) {
+      status.rings[seen.ring].readers.push_back(seen);
+    } else if (seen.ring - records < status.markets.size()) {
+      status.markets[seen.ring - records].readers.push_back(seen);
+    }
   }
   return status;
 }
@@ -346,12 +351,12 @@ std::vector<Drop> StatusReport::drops() const {
   };
   add(kPortRows, ports);
   add(kChannelRows, channels);
-  for (const RingStatus& ring : rings) {
-    for (const ring::SeenReader& seen : ring.readers) {
+  for_each_ring([&](const std::string& ring, const std::vector<ring::SeenReader>& readers) {
+    for (const ring::SeenReader& seen : readers) {
       all.push_back(
-          {.place = "overrun", .reader = seen.name, .ring = ring.name, .pid = seen.pid, .count = seen.lost_records});
+          {.place = "overrun", .reader = seen.name, .ring = ring, .pid = seen.pid, .count = seen.lost_records});
     }
-  }
+  });
   return all;
 }
 
@@ -433,23 +438,34 @@ json port_json(const PortStatus& port) {
   return item;
 }
 
+json readers_json(const std::vector<ring::SeenReader>& readers) {
+  json list = json::array();
+  for (const ring::SeenReader& seen : readers) {
+    list.push_back({{"name", seen.name},
+                    {"pid", seen.pid},
+                    {"running", seen.is_running},
+                    {"delivered", seen.delivered},
+                    {"lost_records", seen.lost_records},
+                    {"lost_slots", seen.lost_slots}});
+  }
+  return list;
+}
+
 json ring_json(const RingStatus& ring) {
-  json item = {{"name", ring.name}, {"image", ring.image}, {"messages", json::object()}, {"readers", json::array()}};
+  json item = {{"name", ring.name},
+               {"image", ring.image},
+               {"messages", json::object()},
+               {"readers", readers_json(ring.readers)}};
   put_rows(item, kRingRows, ring);
   for (const auto& [name, messages] : ring.templates) item["messages"][name] = messages;
-  for (const ring::SeenReader& seen : ring.readers) {
-    item["readers"].push_back({{"name", seen.name},
-                               {"pid", seen.pid},
-                               {"running", seen.is_running},
-                               {"delivered", seen.delivered},
-                               {"lost_records", seen.lost_records},
-                               {"lost_slots", seen.lost_slots}});
-  }
   return item;
 }
 
 json market_json(const MarketStatus& market) {
-  json item = {{"events", market.name}, {"counts", json::object()}, {"faults", json::object()}};
+  json item = {{"events", market.name},
+               {"counts", json::object()},
+               {"faults", json::object()},
+               {"readers", readers_json(market.readers)}};
   put_rows(item, kMarketRows, market);
   for (const auto& [what, count] : market.counts) item["counts"][what] = count;
   for (const auto& [fault, count] : market.faults) item["faults"][fault] = count;

@@ -79,6 +79,7 @@ struct MarketStatus {
 #include "host/appliance/counters.def"
   std::vector<std::pair<std::string, std::uint64_t>> counts;  ///< Those that are not 0.
   std::vector<std::pair<std::string, std::uint64_t>> faults;  ///< Of books, likewise.
+  std::vector<ring::SeenReader> readers;                      ///< Those of the ring, with a name.
 };
 
 struct AgentStatus {
@@ -165,6 +166,13 @@ struct StatusReport {
 #define STOPBIT_HOUSEKEEPER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
 
+  /// Calls take(name, readers) for each ring of records, then for each of market events.
+  template <class Take>
+  void for_each_ring(const Take& take) const {
+    for (const RingStatus& ring : rings) take(ring.name, ring.readers);
+    for (const MarketStatus& market : markets) take(market.name, market.readers);
+  }
+
   /// Drops by place, in the order of the data path; every place is listed, with 0 if nothing was dropped. Named readers
   /// follow, one entry per process.
   [[nodiscard]] std::vector<Drop> drops() const;
@@ -176,7 +184,7 @@ struct StatusReport {
                                        const class ReaderWatch* watch = nullptr);
 /// From the counters alone: rings have no readers.
 [[nodiscard]] StatusReport read_counters(const counters::Reader& reader, const Now& now);
-/// Where the rings of an appliance lie, in their order, for ring::find_readers.
+/// Where the rings of an appliance lie, in the order of for_each_ring, for ring::find_readers.
 [[nodiscard]] std::vector<std::string> ring_places(const StatusReport& status, const counters::Reader& reader);
 
 /// A window for a channel, from what its lines have been seen to do.

@@ -229,18 +229,22 @@ std::uint64_t Summary::error_count() const noexcept {
   return count;
 }
 
-void CaptureOrder::begin(std::string_view name, std::uint64_t arrival_ns) {
-  if (arrival_ns >= last_ns_ || !disorder_.empty()) return;
-  disorder_ = "warning: " + std::string(name) + " begins at " + os::time_text(arrival_ns) + ", before " + last_name_ +
-              " ends at " + os::time_text(last_ns_) +
-              ": what comes late is taken for repeated or lost. Give captures in the order of their times, or merge "
-              "them with --merge.";
+void CaptureOrder::begin(std::string_view name, std::uint64_t arrival_ns) noexcept {
+  if (arrival_ns >= last_.arrival_ns || !begins_.name.empty()) return;
+  begins_ = {name, arrival_ns};
+  before_ = last_;
 }
 
-void CaptureOrder::end(std::string_view name, std::uint64_t arrival_ns) {
-  if (arrival_ns < last_ns_) return;
-  last_name_ = name;
-  last_ns_ = arrival_ns;
+void CaptureOrder::end(std::string_view name, std::uint64_t arrival_ns) noexcept {
+  if (arrival_ns >= last_.arrival_ns) last_ = {name, arrival_ns};
+}
+
+std::string CaptureOrder::disorder() const {
+  if (begins_.name.empty()) return {};
+  return "warning: " + std::string(begins_.name) + " begins at " + os::time_text(begins_.arrival_ns) + ", before " +
+         std::string(before_.name) + " ends at " + os::time_text(before_.arrival_ns) +
+         ": what comes late is taken for repeated or lost. Give captures in the order of their times, or merge them "
+         "with --merge.";
 }
 
 std::string byte_text(std::uint64_t bytes) {

@@ -94,19 +94,25 @@ struct Summary {
   [[nodiscard]] std::uint64_t error_count() const noexcept;
 };
 
-/// Notices captures that are read one after the other, but not in the order of their times.
+/// Notices captures that are read one after the other, but not in the order of their times. Names must outlive it.
+/// Allocates in disorder() only.
 class CaptureOrder {
  public:
   /// The first packet of a capture.
-  void begin(std::string_view name, std::uint64_t arrival_ns);
+  void begin(std::string_view name, std::uint64_t arrival_ns) noexcept;
   /// The last packet of the same one.
-  void end(std::string_view name, std::uint64_t arrival_ns);
-  [[nodiscard]] const std::string& disorder() const noexcept { return disorder_; }
+  void end(std::string_view name, std::uint64_t arrival_ns) noexcept;
+  /// A warning about the first such capture; empty: there is none.
+  [[nodiscard]] std::string disorder() const;
 
  private:
-  std::string last_name_;
-  std::uint64_t last_ns_ = 0;
-  std::string disorder_;
+  struct Moment {
+    std::string_view name;
+    std::uint64_t arrival_ns = 0;
+  };
+  Moment last_;
+  Moment begins_;  ///< The capture in disorder; without a name: none.
+  Moment before_;  ///< What was last then.
 };
 
 struct SummaryStyle {

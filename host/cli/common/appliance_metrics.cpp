@@ -50,10 +50,10 @@ std::vector<Extra> extra_metrics(const appliance::StatusReport& status) {
     }
     extra.value = static_cast<double>(drop.count);
   }
-  for (const appliance::RingStatus& ring : status.rings) {
-    for (const ring::SeenReader& seen : ring.readers) {
+  status.for_each_ring([&](const std::string& ring, const std::vector<ring::SeenReader>& readers) {
+    for (const ring::SeenReader& seen : readers) {
       const std::vector<std::pair<std::string, std::string>> labels = {
-          {"process", std::to_string(seen.pid)}, {"reader", seen.name}, {"ring", ring.name}};
+          {"process", std::to_string(seen.pid)}, {"reader", seen.name}, {"ring", ring}};
       extras.push_back({.family = "reader_delivered_records",
                         .help = "Records read by a named reader.",
                         .kind = Kind::Counter,
@@ -65,7 +65,7 @@ std::vector<Extra> extra_metrics(const appliance::StatusReport& status) {
                         .labels = labels,
                         .value = seen.is_running ? 1.0 : 0.0});
     }
-  }
+  });
   add_clock(extras);
   return extras;
 }

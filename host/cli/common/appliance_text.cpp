@@ -149,12 +149,14 @@ std::string rings_text(const StatusReport& status) {
   for (const appliance::RingStatus& ring : status.rings) {
     rings.add(
         values(Table::Rings, kRingRows, ring, {plain(ring.name), plain(ring.image), std::to_string(ring.generation)}));
-    for (const ring::SeenReader& seen : ring.readers) {
+  }
+  status.for_each_ring([&](const std::string& ring, const std::vector<ring::SeenReader>& seen_readers) {
+    for (const ring::SeenReader& seen : seen_readers) {
       has_readers = true;
-      readers.add({plain(seen.name), plain(ring.name), std::to_string(seen.pid), seen.is_running ? "runs" : "died",
+      readers.add({plain(seen.name), plain(ring), std::to_string(seen.pid), seen.is_running ? "runs" : "died",
                    thousands(seen.delivered), thousands(seen.lost_records)});
     }
-  }
+  });
   return "\nRings\n" + rings.text(2) + (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string());
 }
 

@@ -67,4 +67,4 @@ PYTHON
 if grep -v ASPEN filtered.jsonl | grep -v '"event"'; then echo "records without ASPEN came through the filter"; exit 1; fi
 echo "$(lines local.jsonl) records, of which $(lines filtered.jsonl) are filtered ones"
 left=$(ls "$rings")
-[[ $left == "$(printf '%s\n' example example-publisher example-publisher.counters example.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }
+[[ $left == "$(printf '%s\n' example example-events example-events.instruments example-events.state example-publisher example-publisher.counters example.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }

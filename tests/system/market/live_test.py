@@ -160,8 +160,9 @@ def of_a_new_image():
         before = market()["counts"]["events"]
         wait_for("more events", lambda: market()["counts"]["events"] > before)
         # A reader of the old ring ends in good order, and the new one goes on with tables of its own.
-        reader = subprocess.Popen([STOPBIT, "tail", ring], stdout=subprocess.PIPE, text=True)
+        reader = subprocess.Popen([STOPBIT, "tail", ring, "--name", "strategy"], stdout=subprocess.PIPE, text=True)
         assert json.loads(reader.stdout.readline())["event"]
+        wait_for("the reader", lambda: [seen["name"] for seen in market().get("readers", [])] == ["strategy"])
         write("templates.xml", templates)
         answer = ask("load sample")
         assert not answer.startswith("error"), answer
