@@ -52,7 +52,7 @@ struct RecordOutputCounterSet {
   counters::Counter other;  ///< Messages of templates that came with a later image.
 };
 
-/// Market events, instruments and books of an outlet.
+/// Market events, instruments and books of a record output.
 struct MarketCounterSet {
 #define STOPBIT_MARKET(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"

@@ -87,6 +87,13 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
       load->note = "the interpreter is used instead of native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
+  // Before the ring takes its name: if there is no room for the events, readers of records do not notice.
+  if (map) {
+    auto events =
+        EventOutput::make(plan_.events, std::move(*map), *program, generation, load_ ? load_->events.get() : nullptr);
+    if (!events) return Failure{events.message()};
+    load->events = std::move(events).value();
+  }
   record::RecordSink* last = nullptr;
   if (plan_.ring.empty()) {
     const auto nothing = [](std::span<const record::Slot>) {};
@@ -112,11 +119,7 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
     load->session = session.get();
     load->stages.add(std::move(session));
   }
-  if (map) {
-    auto events =
-        EventOutput::make(plan_.events, std::move(*map), *program, generation, load_ ? load_->events.get() : nullptr);
-    if (!events) return Failure{events.message()};
-    load->events = std::move(events).value();
+  if (load->events) {
     load->stages.add(std::make_unique<market::MarketStage>(load->events->translator(), plan_.events.channels));
   }
   load->sink = &load->stages.connect(*last);

@@ -143,7 +143,7 @@ struct NicSettings {
   }
 };
 
-/// Room for market events and books; of each outlet with a map.
+/// Room for instruments and books, for each ring of market events.
 struct BookSettings {
   std::uint32_t instruments = 16'384;
   std::uint32_t orders = 1'048'576;  ///< In all books by order or position together.

@@ -72,7 +72,7 @@ struct RingStatus {
   std::vector<ring::SeenReader> readers;                         ///< Those with a name.
 };
 
-/// Market events of an outlet: its instruments and their books.
+/// Market events of a record output: its instruments and their books.
 struct MarketStatus {
   std::string name;  ///< Of the ring of events.
 #define STOPBIT_MARKET(member, ...) std::uint64_t member = 0;

@@ -38,7 +38,8 @@ class LiveMarket {
 /// What an instrument's book is, in words: "latest", "stale: gap", ...
 [[nodiscard]] std::string standing_text(const market::state::Top& top);
 
-/// The ladder of an instrument: heading, then prices from the highest ask to the lowest bid, as many rows as fit.
+/// The ladder of an instrument: a heading, then prices from the highest ask down to the lowest bid, at most `rows`
+/// lines.
 [[nodiscard]] std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns,
                                       std::size_t rows);
 

@@ -113,8 +113,8 @@ Option depth_option(std::optional<std::uint64_t>& target) {
   return {.names = "--depth",
           .value = "N",
           .help =
-              "Levels a side of books whose instruments have no definition that says it. Without it such a book has "
-              "as many as were used, and is known only after an empty book or a snapshot.",
+              "Levels a side of books whose instruments have no definition that says it. Without it the depth is "
+              "learned from the feed, and such a book is known only after an empty book or a snapshot.",
           .target = &target};
 }
 

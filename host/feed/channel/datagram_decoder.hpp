@@ -43,7 +43,7 @@ enum class Quality : std::uint8_t { Unknown, Good, Stale };
 class DatagramDecoder {
  public:
   /// All references must outlive it. After `stale_after` consecutive datagrams that do not decode, the channel is
-  /// stale, which an event reports; as many that decode end that. 0: never stale.
+  /// stale, and an event says so; the same number of datagrams that decode ends it. 0: never stale.
   DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target, Counts& counts,
                   Watcher& watcher, std::uint32_t stale_after = 0);
 

@@ -94,7 +94,7 @@ class Reader {
   }
 
  private:
-  /// A book whose entries do not say where they belong, or what is there.
+  /// Refuses a book whose entries have no position, price or quantity.
   void check_book(const BookRule& book, std::size_t index) {
     // A book of one level needs no position.
     if (book.kind == BookKind::Level && !book.position && book.depth != 1) {

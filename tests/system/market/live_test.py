@@ -20,6 +20,7 @@ SAMPLE = os.path.abspath(sys.argv[2])
 CAPTURE = f"{SAMPLE}/capture.pcap.gz"
 PATIENCE = 120  # seconds until something is taken to have failed
 NAME = f"market-{os.getpid()}"
+RINGS = f"/dev/shm/stopbit-{os.getuid()}"
 
 FEED = """name = "sample"
 [[image]]
@@ -159,11 +160,21 @@ def of_a_new_image():
         assert answer.startswith("error") and "map.toml" in answer, answer
         before = market()["counts"]["events"]
         wait_for("more events", lambda: market()["counts"]["events"] > before)
+        # Nor does a table that cannot be made touch the ring of records.
+        records = f"{RINGS}/{NAME}"
+        was = os.stat(records).st_ino
+        os.remove(f"{RINGS}/{ring}.state")
+        write(f"{RINGS}/{ring}.state", "something else")
+        write("templates.xml", templates)
+        answer = ask("load sample")
+        assert answer.startswith("error") and "not a state table" in answer, answer
+        assert os.stat(records).st_ino == was, "another ring of records has the name"
+        os.remove(f"{RINGS}/{ring}.state")
+        assert not ask("load sample").startswith("error")
         # A reader of the old ring ends in good order, and the new one goes on with tables of its own.
         reader = subprocess.Popen([STOPBIT, "tail", ring, "--name", "strategy"], stdout=subprocess.PIPE, text=True)
         assert json.loads(reader.stdout.readline())["event"]
         wait_for("the reader", lambda: [seen["name"] for seen in market().get("readers", [])] == ["strategy"])
-        write("templates.xml", templates)
         answer = ask("load sample")
         assert not answer.startswith("error"), answer
         reader.communicate(timeout=PATIENCE)
@@ -201,10 +212,9 @@ def main():
         refuses()
     finally:
         shutil.rmtree(folder)
-        rings = f"/dev/shm/stopbit-{os.getuid()}"
-        for file in os.listdir(rings) if os.path.isdir(rings) else []:
+        for file in os.listdir(RINGS) if os.path.isdir(RINGS) else []:
             if file.startswith(NAME):
-                os.remove(f"{rings}/{file}")
+                os.remove(f"{RINGS}/{file}")
 
 
 main()
