@@ -7,6 +7,7 @@
 #include "assembler/assembler.hpp"
 #include "assembler/line.hpp"
 #include "assembler/vocabulary.hpp"
+#include "microcode/base/ascii.hpp"
 #include "microcode/base/hex.hpp"
 #include "microcode/isa/isa.hpp"
 
@@ -255,8 +256,7 @@ class Disassembler {
   static std::string label_text(std::string_view name) {
     std::string out;
     for (const char c : name.substr(0, 60)) {
-      const bool good =
-          (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_';
+      const bool good = is_letter_or_digit(c) || c == '.' || c == '_';
       out += good ? c : '_';
     }
     return out.empty() ? "template" : out;

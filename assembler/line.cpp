@@ -18,13 +18,6 @@ bool is_comment(char c) {
   return c == ';' || c == '#';
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 Line::Line(std::shared_ptr<const SourceBuffer> source, std::string_view text, std::size_t offset,
@@ -99,8 +92,8 @@ std::size_t Line::read_string(std::string_view text, std::size_t at, std::size_t
     }
     const char escape = at + 1 < text.size() ? text[at + 1] : '\0';
     if (escape == 'x') {
-      const int high = at + 2 < text.size() ? hex_value(text[at + 2]) : -1;
-      const int low = at + 3 < text.size() ? hex_value(text[at + 3]) : -1;
+      const int high = at + 2 < text.size() ? hex_digit(text[at + 2]) : -1;
+      const int low = at + 3 < text.size() ? hex_digit(text[at + 3]) : -1;
       if (high < 0 || low < 0) return bad(at, at + 4, "\\x needs two hexadecimal digits");
       value += static_cast<char>(high << 4 | low);
       at += 4;

@@ -24,6 +24,7 @@
 #include <rte_mbuf.h>
 
 #include "host/ports/dpdk/dpdk_port.hpp"
+#include "tests/lib/file_text.hpp"
 #endif
 
 namespace stopbit::bench {
@@ -41,10 +42,9 @@ T need(Result<T> result) {
 }
 
 Program compile_sample() {
-  std::ifstream file(kTemplates);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
   Diagnostics diagnostics;
-  auto program = templates::compile({std::make_shared<SourceBuffer>(kTemplates, text)}, {}, diagnostics);
+  auto program =
+      templates::compile({std::make_shared<SourceBuffer>(kTemplates, testing::file_text(kTemplates))}, {}, diagnostics);
   if (!program) throw std::runtime_error(diagnostics.format());
   return std::move(*program);
 }

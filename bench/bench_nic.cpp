@@ -71,6 +71,7 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/os/clock.hpp"
 #include "host/remote/publisher.hpp"
 #include "host/remote/subscriber.hpp"
 #include "tests/nic/budgets.hpp"
@@ -92,12 +93,6 @@ constexpr std::size_t kTargetAt = 3 * kPageBytes;
 constexpr std::size_t kGottenAt = 4 * kPageBytes;
 constexpr std::size_t kMemoryBytes = 5 * kPageBytes;
 constexpr std::uint64_t kSourceWords = 0x5709'B17;  ///< The words at kSourceAt count up from this.
-
-std::uint64_t steady_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 /// Memory that a child process shares; zeros at first.
 class Shared {
@@ -135,7 +130,7 @@ struct Board {
 class StepClock {
  public:
   [[nodiscard]] std::uint64_t now() {
-    if (steps_++ % 8 == 0) now_ns_ = steady_ns();
+    if (steps_++ % 8 == 0) now_ns_ = os::monotonic_clock_ns();
     return now_ns_;
   }
 
@@ -149,7 +144,7 @@ class Patience {
  public:
   void look() {
     if (++looks_ % 4096 != 0) return;
-    const std::uint64_t now = steady_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (begin_ == 0) begin_ = now;
     if (static_cast<double>(now - begin_) > kPatienceNs) throw std::runtime_error("no answer came");
   }
@@ -683,7 +678,7 @@ class Contest {
     std::string address;
     const auto await_other = [&] {
       for (Patience patience; board().arrived[1 - side].load(std::memory_order_acquire) == 0; patience.look()) {
-        if (node_ != nullptr) (void)node_->step(steady_ns());
+        if (node_ != nullptr) (void)node_->step(os::monotonic_clock_ns());
         std::this_thread::yield();
       }
     };
@@ -828,8 +823,9 @@ class RemoteSide {
     if (!is_near_ || ++waits_ % kSeldom == 0) step();
   }
   void await_ring() {
-    for (const std::uint64_t begin = steady_ns(); subscriber_->state() != remote::SubscriberState::Live; step()) {
-      if (static_cast<double>(steady_ns() - begin) > kPatienceNs) {
+    for (const std::uint64_t begin = os::monotonic_clock_ns(); subscriber_->state() != remote::SubscriberState::Live;
+         step()) {
+      if (static_cast<double>(os::monotonic_clock_ns() - begin) > kPatienceNs) {
         throw std::runtime_error(std::string("the remote ring is ") + to_text(subscriber_->state()) + ": " +
                                  subscriber_->problem());
       }
@@ -1113,10 +1109,10 @@ void measure_greedy(const TickClock& clock, Pace& pace, const Arguments& argumen
           if (greedy->transfers().insert({&command, 1}).accepted != 1) break;
         }
         const std::uint64_t begin = ticks_begin();
-        if (!sender->send(0, reader->vpid(), std::as_bytes(std::span(&i, 1)), steady_ns())) {
+        if (!sender->send(0, reader->vpid(), std::as_bytes(std::span(&i, 1)), os::monotonic_clock_ns())) {
           throw std::runtime_error(name + ": no room for a message");
         }
-        while (!reader->receive(inbox)) (void)node.step(steady_ns());
+        while (!reader->receive(inbox)) (void)node.step(os::monotonic_clock_ns());
         taken[i] = clock.ns(static_cast<double>(ticks_end() - begin));
         for (Notification told; greedy->notifications().take(told);) {
         }

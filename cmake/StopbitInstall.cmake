@@ -19,6 +19,7 @@ set(STOPBIT_LIBRARY_HEADERS
   microcode/field_types.def
   microcode/image/image.hpp
   microcode/isa/isa.hpp
+  microcode/isa/capabilities.def
   microcode/isa/opcodes.def
   microcode/program.hpp
   microcode/verify/verify.hpp

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "decoder/record/sink.hpp"
 #include "microcode/base/error_code.hpp"
@@ -20,11 +22,19 @@ enum class ResetRule : std::uint8_t {
   Template,  ///< By templates with the reset attribute.
   Never,     ///< Only by Engine::reset.
 };
-/// "packet", "template" or "never".
+inline constexpr std::array<std::pair<std::string_view, ResetRule>, 3> kResetRules = {
+    {{"packet", ResetRule::Packet}, {"template", ResetRule::Template}, {"never", ResetRule::Never}}};
+
+[[nodiscard]] constexpr std::string_view reset_rule_name(ResetRule rule) noexcept {
+  for (const auto& [name, value] : kResetRules) {
+    if (value == rule) return name;
+  }
+  return {};
+}
 [[nodiscard]] constexpr std::optional<ResetRule> parse_reset_rule(std::string_view text) noexcept {
-  if (text == "packet") return ResetRule::Packet;
-  if (text == "template") return ResetRule::Template;
-  if (text == "never") return ResetRule::Never;
+  for (const auto& [name, value] : kResetRules) {
+    if (name == text) return value;
+  }
   return std::nullopt;
 }
 

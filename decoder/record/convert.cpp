@@ -1,4 +1,6 @@
 #include "decoder/record/convert.hpp"
+#include "microcode/base/ascii.hpp"
+#include "microcode/base/hex.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,18 +12,8 @@ constexpr std::int64_t kFarExponent = 1'000'000;
 constexpr std::size_t kMaxIntegerDigits = 20;  ///< Of a uint64.
 constexpr std::int32_t kMaxDecimalExponent = 63;
 
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 constexpr bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 /// At most kMaxIntegerDigits digits.

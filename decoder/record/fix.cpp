@@ -1,6 +1,7 @@
 #include "decoder/record/fix.hpp"
 
 #include "decoder/record/text.hpp"
+#include "microcode/base/ascii.hpp"
 #include "microcode/base/printable.hpp"
 #include "microcode/base/utf8.hpp"
 
@@ -50,7 +51,7 @@ void append_readable(std::string& out, std::string_view bytes, bool is_utf8, cha
 }
 
 void append_name(std::string& out, std::string_view name) {
-  if (!name.empty() && name.front() >= '0' && name.front() <= '9') {
+  if (!name.empty() && is_digit(name.front())) {
     append_escaped(out, name.front());
     name.remove_prefix(1);
   }

@@ -71,7 +71,7 @@ class Agent {
   /// To other threads: what happened.
   [[nodiscard]] os::SpscQueue<AgentEvent>& notices() noexcept { return notices_; }
   /// To other threads: datagrams to explain.
-  [[nodiscard]] os::SpscQueue<ErrorSample>& evidence() noexcept { return evidence_; }
+  [[nodiscard]] os::SpscQueue<ErrorSample>& error_samples() noexcept { return error_samples_; }
   /// From another thread: loads to start. What ran before comes back by the other queue.
   [[nodiscard]] os::SpscQueue<Exchange>& loads() noexcept { return loads_; }
   [[nodiscard]] os::SpscQueue<Exchange>& retired() noexcept { return retired_; }
@@ -107,7 +107,7 @@ class Agent {
   Parts parts_;
   Clocks clocks_;
   os::SpscQueue<AgentEvent> notices_;
-  os::SpscQueue<ErrorSample> evidence_;
+  os::SpscQueue<ErrorSample> error_samples_;
   os::SpscQueue<Exchange> loads_;
   os::SpscQueue<Exchange> retired_;
   Shared shared_;

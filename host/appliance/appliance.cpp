@@ -500,14 +500,14 @@ bool Appliance::next_event(AgentEvent& notice) {
   return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) { return agent->notices().pop(notice); });
 }
 
-bool Appliance::next_error_sample(ErrorSample& evidence) {
+bool Appliance::next_error_sample(ErrorSample& sample) {
   return std::any_of(agents_.begin(), agents_.end(),
-                     [&](const auto& agent) { return agent->evidence().pop(evidence); });
+                     [&](const auto& agent) { return agent->error_samples().pop(sample); });
 }
 
-std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& evidence) const {
-  const RecordOutputEntry& entry = output_entries_[channels_.at(evidence.channel).output];
-  return entry.generation == evidence.generation ? entry.program : nullptr;
+std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& sample) const {
+  const RecordOutputEntry& entry = output_entries_[channels_.at(sample.channel).output];
+  return entry.generation == sample.generation ? entry.program : nullptr;
 }
 
 Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {

@@ -116,9 +116,9 @@ class Appliance {
   /// The next notice of any agent. From the thread that looks after the appliance.
   [[nodiscard]] bool next_event(AgentEvent& notice);
   /// The next datagram to explain. From the same thread.
-  [[nodiscard]] bool next_error_sample(ErrorSample& evidence);
-  /// What the channel of evidence ran when it came; null if another image runs by now. From the same thread.
-  [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& evidence) const;
+  [[nodiscard]] bool next_error_sample(ErrorSample& sample);
+  /// What the channel of a sample ran when it came; null if another image runs by now. From the same thread.
+  [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& sample) const;
   /// The channel of a notice.
   [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }

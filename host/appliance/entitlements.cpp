@@ -8,8 +8,8 @@
 #include <limits>
 #include <string_view>
 
-#include "host/config/nearest.hpp"
-#include "host/config/toml.hpp"
+#include "host/os/config/nearest.hpp"
+#include "host/os/config/toml.hpp"
 
 namespace stopbit::appliance {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/replay/error_text.hpp"
+#include "host/feed/channel/error_text.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -51,7 +51,7 @@ void LiveChannel::malformed(const Outcome& outcome, const PacketInfo& info,
 
 void LiveChannel::note_error(const Outcome& outcome, const PacketInfo& info,
                              std::span<const std::byte> datagram) noexcept {
-  const replay::Excerpt bytes = replay::excerpt(datagram, outcome.offset_bytes);
+  const feed::Excerpt bytes = feed::excerpt(datagram, outcome.offset_bytes);
   const counters::ErrorFact fact{.time_ns = info.arrival_ns,
                                  .channel = info.channel,
                                  .template_index = outcome.template_index,
@@ -63,26 +63,26 @@ void LiveChannel::note_error(const Outcome& outcome, const PacketInfo& info,
                                  .offset = outcome.offset_bytes,
                                  .sample_begin = bytes.begin,
                                  .sample = std::span(bytes.bytes).first(bytes.size)};
-  if (shared_.counter_set.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
+  if (shared_.counter_set.errors.add(fact)) keep_error_sample(fact, info.data_offset, datagram);
 }
 
 /// Another thread explains it. Keeps one copy for each kind of error, up to the number of slots for kinds.
-void LiveChannel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
-                                std::span<const std::byte> datagram) noexcept {
-  ErrorSample evidence;
-  evidence.channel = index_;
-  evidence.generation = output_.generation();
-  evidence.template_index = fact.template_index;
-  evidence.block = fact.block;
-  evidence.word = fact.word;
-  evidence.code = static_cast<ErrorCode>(fact.code);
-  evidence.is_joined = description_.framing.kind == net::FramingKind::B3 && data_offset != 0;
-  evidence.time_ns = fact.time_ns;
-  evidence.data_offset = data_offset;
-  evidence.size = static_cast<std::uint32_t>(datagram.size());
+void LiveChannel::keep_error_sample(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                                    std::span<const std::byte> datagram) noexcept {
+  ErrorSample sample;
+  sample.channel = index_;
+  sample.generation = output_.generation();
+  sample.template_index = fact.template_index;
+  sample.block = fact.block;
+  sample.word = fact.word;
+  sample.code = static_cast<ErrorCode>(fact.code);
+  sample.is_joined = description_.framing.kind == net::FramingKind::B3 && data_offset != 0;
+  sample.time_ns = fact.time_ns;
+  sample.data_offset = data_offset;
+  sample.size = static_cast<std::uint32_t>(datagram.size());
   const auto kept = datagram.first(std::min(datagram.size(), ErrorSample::kMaxBytes));
-  std::copy(kept.begin(), kept.end(), evidence.bytes.begin());
-  shared_.evidence.push(evidence);
+  std::copy(kept.begin(), kept.end(), sample.bytes.begin());
+  shared_.error_samples.push(sample);
 }
 
 void LiveChannel::stale(ErrorCode code, std::uint32_t datagrams, const PacketInfo& info) noexcept {

@@ -19,7 +19,7 @@ namespace stopbit::appliance {
 /// What a channel shares with the others of its thread.
 struct Shared {
   os::SpscQueue<AgentEvent>& notices;
-  os::SpscQueue<ErrorSample>& evidence;
+  os::SpscQueue<ErrorSample>& error_samples;
   const AgentCounterSet& counter_set;
   feed::ChannelOptions channel_options;
   std::uint64_t datagrams = 0;        ///< Of all channels: numbers the packets.
@@ -38,7 +38,7 @@ struct Shared {
 };
 
 /// One channel of a live feed: the decoder that replays use too, and what people learn of it: counters, notices,
-/// evidence of errors, and packets on disk that stay because of a gap. One thread; allocates when it is made, never
+/// samples of errors, and packets on disk that stay because of a gap. One thread; allocates when it is made, never
 /// later.
 class LiveChannel final : private feed::Watcher {
  public:
@@ -72,8 +72,8 @@ class LiveChannel final : private feed::Watcher {
   void conflict(const arbitrate::Conflict& conflict) noexcept override;
 
   void note_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
-  void keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
-                     std::span<const std::byte> datagram) noexcept;
+  void keep_error_sample(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                         std::span<const std::byte> datagram) noexcept;
 
   /// A gap of which numbers may still come, and what has come.
   struct RememberedGap {

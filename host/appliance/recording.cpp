@@ -1,4 +1,5 @@
 #include "host/appliance/recording.hpp"
+#include "microcode/base/ascii.hpp"
 
 #include <pthread.h>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr auto kRest = std::chrono::milliseconds(10);
 
 bool is_plain(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-';
+  return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "host/appliance/entitlements.hpp"
-#include "host/config/nearest.hpp"
-#include "host/config/toml.hpp"
 #include "host/market/map/find.hpp"
 #include "host/market/state/layout.hpp"
+#include "host/os/config/nearest.hpp"
+#include "host/os/config/toml.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/layout.hpp"

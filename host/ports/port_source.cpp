@@ -1,6 +1,6 @@
 #include "host/ports/port_source.hpp"
 
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 
 namespace stopbit::ingest {
 

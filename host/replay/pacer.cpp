@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "host/os/clock.hpp"
 #include "microcode/base/time.hpp"
 
 namespace stopbit::replay {
@@ -31,14 +32,8 @@ Result<double> parse_pace(std::string_view text) {
   return speed;
 }
 
-std::uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 bool Pacer::due(std::uint64_t arrival_ns, std::uint64_t slice_ns, const std::atomic<bool>& stop) noexcept {
-  const std::uint64_t begin = now_ns();
+  const std::uint64_t begin = os::monotonic_clock_ns();
   if (!started_ || (arrival_ns < last_arrival_ns_ && last_arrival_ns_ - arrival_ns > kNsPerSecond)) {
     started_ = true;
     first_arrival_ns_ = arrival_ns;
@@ -51,7 +46,7 @@ bool Pacer::due(std::uint64_t arrival_ns, std::uint64_t slice_ns, const std::ato
   const std::uint64_t until = std::min(due_ns, begin + slice_ns);
 
   while (!stop.load(std::memory_order_relaxed)) {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (now >= until) return until == due_ns;
     if (until - now > kWakeUpNs) {
       const std::uint64_t wake = until - kWakeUpNs;

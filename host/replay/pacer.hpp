@@ -30,7 +30,4 @@ class Pacer {
   std::uint64_t start_ns_ = 0;  ///< Of the monotonic clock, when the first packet was due.
 };
 
-/// Of the monotonic clock.
-[[nodiscard]] std::uint64_t now_ns() noexcept;
-
 }  // namespace stopbit::replay

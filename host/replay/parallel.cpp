@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/os/clock.hpp"
 #include "host/os/quiet_thread.hpp"
 #include "host/ports/merger.hpp"
 #include "host/ports/packet_queue.hpp"
@@ -276,7 +277,7 @@ std::vector<Summary> run_parallel(std::span<const ParallelLane> lanes, std::uint
     all.push_back(std::make_unique<Part>(lanes, i, parts, packets, merge, record_slots));
   }
   Feeder feeder(sources, lanes.front().options.merge, packets);
-  const std::uint64_t start_ns = now_ns();
+  const std::uint64_t start_ns = os::monotonic_clock_ns();
   Progress progress;
   bool is_stopped = false;
   {
@@ -298,7 +299,7 @@ std::vector<Summary> run_parallel(std::span<const ParallelLane> lanes, std::uint
         consumer.idle();
         merge.wait();
       }
-      const std::uint64_t now = now_ns();
+      const std::uint64_t now = os::monotonic_clock_ns();
       if (now < next_look_ns) continue;
       next_look_ns = now + lanes.front().options.progress_interval_ns;
       progress.seconds = static_cast<double>(now - start_ns) / 1e9;
@@ -312,7 +313,7 @@ std::vector<Summary> run_parallel(std::span<const ParallelLane> lanes, std::uint
     if (merge.is_cancelled()) packets.cancel();
     threads.join();
   }
-  progress.seconds = static_cast<double>(now_ns() - start_ns) / 1e9;
+  progress.seconds = static_cast<double>(os::monotonic_clock_ns() - start_ns) / 1e9;
   progress.finished = true;
   feeder.fill(progress);
   // A source that a request has cancelled may end before the loop above has asked.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/feed/channel/session_stage.hpp"
+#include "host/os/clock.hpp"
 #include "host/ports/merger.hpp"
 
 namespace stopbit::replay {
@@ -115,7 +116,7 @@ void Replay::begin(std::span<const std::unique_ptr<ingest::PacketSource>> source
     total_bytes_ += bytes;
   }
   if (!total_known) total_bytes_ = 0;
-  start_ns_ = now_ns();
+  start_ns_ = os::monotonic_clock_ns();
   next_progress_ns_ = start_ns_ + options_.progress_interval_ns;
 }
 
@@ -127,7 +128,7 @@ void Replay::finish() noexcept {
 
 Summary Replay::end(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
   finish();
-  loop_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
+  loop_.seconds = static_cast<double>(os::monotonic_clock_ns() - start_ns_) / 1e9;
   report_progress(true);
   // A pipe through which nothing comes ends by request, too.
   loop_.stopped = summary_.stopped || stop_.load(std::memory_order_relaxed);
@@ -344,7 +345,7 @@ void Replay::decode_error(const Outcome& outcome, const PacketInfo& info,
   note({.source = source_index_,
         .packet = info.number,
         .outcome = outcome,
-        .bytes = excerpt(datagram, outcome.offset_bytes)});
+        .bytes = feed::excerpt(datagram, outcome.offset_bytes)});
 }
 
 void Replay::malformed(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept {
@@ -372,12 +373,12 @@ std::string Replay::words(const Problem& problem,
     return start + group + ": more than " + std::to_string(options_.channels) +
            " groups in the capture; this group and later ones are not decoded (select groups with --group)";
   }
-  return start + ", " + error_text(program_, outcome, problem.bytes);
+  return start + ", " + feed::error_text(program_, outcome, problem.bytes);
 }
 
 void Replay::report_progress(bool finished) {
   if (!options_.on_progress) return;
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = os::monotonic_clock_ns();
   if (!finished && now < next_progress_ns_) return;
   next_progress_ns_ = now + options_.progress_interval_ns;
   Progress progress;

@@ -15,13 +15,13 @@
 #include "host/feed/channel/channel_decoder.hpp"
 #include "host/feed/channel/channel_set.hpp"
 #include "host/feed/channel/datagram_decoder.hpp"
+#include "host/feed/channel/error_text.hpp"
 #include "host/feed/channel/stage.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/feed/description/line_table.hpp"
 #include "host/feed/framing/framing.hpp"
 #include "host/feed/packet/flow_table.hpp"
 #include "host/ports/packet_source.hpp"
-#include "host/replay/error_text.hpp"
 #include "host/replay/missing_numbers.hpp"
 #include "host/replay/pacer.hpp"
 #include "host/replay/summary.hpp"
@@ -132,8 +132,8 @@ class Replay : private feed::Watcher {
     std::size_t captured_bytes = 0;
     std::size_t original_bytes = 0;
     net::Endpoint group = {};
-    Outcome outcome = {};  ///< Else the engine's.
-    Excerpt bytes = {};    ///< Around its place.
+    Outcome outcome = {};      ///< Else the engine's.
+    feed::Excerpt bytes = {};  ///< Around its place.
   };
   static constexpr std::size_t kNamedProblems = 10;
 

@@ -1,7 +1,7 @@
 #include "microcode/isa/isa.hpp"
 
 #include <array>
-#include <bit>
+#include <utility>
 
 namespace stopbit::isa {
 namespace {
@@ -60,11 +60,6 @@ constexpr auto kDataOpIndex = [] {
   return index;
 }();
 static_assert(std::size(kDataOps) < 255);
-
-constexpr std::string_view kCapabilityNames[] = {
-    "integers",     "decimals", "strings",       "string copies",      "string deltas",
-    "string tails", "vectors",  "vector copies", "dynamic references", "bit groups",
-};
 
 }  // namespace
 
@@ -148,8 +143,14 @@ std::uint64_t capability(DataOp op, ControlOp control) noexcept {
 }
 
 std::string_view capability_name(std::uint64_t bit) noexcept {
-  const auto index = static_cast<std::size_t>(std::countr_zero(bit));
-  return std::has_single_bit(bit) && index < std::size(kCapabilityNames) ? kCapabilityNames[index] : std::string_view{};
+  constexpr std::pair<Capability, std::string_view> kNames[] = {
+#define STOPBIT_CAPABILITY(enumerator, bit, name, what) {Capability::enumerator, name},
+#include "microcode/isa/capabilities.def"
+  };
+  for (const auto& [capability, name] : kNames) {
+    if (static_cast<std::uint64_t>(capability) == bit) return name;
+  }
+  return {};
 }
 
 }  // namespace stopbit::isa

@@ -201,17 +201,10 @@ constexpr unsigned unused_bits(unsigned bits) {
 [[nodiscard]] std::optional<Instruction> decode(std::uint64_t word) noexcept;
 
 /// Abilities that a device needs to run an image; a device publishes the same bits.
+/// capabilities.def says what each covers.
 enum class Capability : std::uint64_t {
-  Integers = 1U << 0,      ///< Integers with every operator.
-  Decimals = 1U << 1,      ///< Decimals with every operator.
-  Strings = 1U << 2,       ///< ASCII strings without operator, constant and default.
-  StringCopies = 1U << 3,  ///< ASCII strings with copy.
-  StringDeltas = 1U << 4,  ///< Strings and vectors with delta.
-  StringTails = 1U << 5,   ///< Strings and vectors with tail.
-  Vectors = 1U << 6,       ///< Byte vectors and Unicode strings without operator, constant and default.
-  VectorCopies = 1U << 7,  ///< Byte vectors and Unicode strings with copy.
-  References = 1U << 8,    ///< Dynamic template references.
-  BitGroups = 1U << 9,     ///< Bit groups with every operator.
+#define STOPBIT_CAPABILITY(enumerator, bit, name, what) enumerator = 1U << (bit),
+#include "microcode/isa/capabilities.def"
 };
 
 /// The bit this instruction needs; 0 for those every device has.

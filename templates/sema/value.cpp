@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "microcode/base/hex.hpp"
 #include "templates/ast/vocabulary.hpp"
 #include "templates/report.hpp"
 
@@ -67,8 +68,7 @@ Result<ast::Value> hex_bytes(std::string_view text) {
   std::string digits;
   for (const char c : text) {
     if (ast::trim(std::string_view(&c, 1)).empty()) continue;
-    const bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    if (!is_hex) return Failure{quoted(text) + " is not a string of hexadecimal digits"};
+    if (hex_digit(c) < 0) return Failure{quoted(text) + " is not a string of hexadecimal digits"};
     digits += c;
   }
   if (digits.size() % 2 != 0) return Failure{quoted(text) + " has an odd number of hexadecimal digits"};

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "microcode/base/ascii.hpp"
 #include "microcode/base/limits.hpp"
 
 namespace stopbit::templates::xml {
@@ -17,11 +18,10 @@ bool is_blank(char c) {
 
 /// Letters beyond ASCII are taken as they come: names that matter are ASCII.
 bool starts_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return is_letter(c) || c == '_' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool continues_name(char c) {
-  return starts_name(c) || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  return starts_name(c) || is_digit(c) || c == '-' || c == '.';
 }
 
 /// Length of the UTF-8 character that `text` begins with; 0 if it is malformed or no XML character.

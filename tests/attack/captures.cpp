@@ -6,6 +6,7 @@
 
 #include "tests/attack/feeds.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::attack {
@@ -25,7 +26,7 @@ Captured load(const std::string& name, const std::filesystem::path& folder, cons
   Captured material;
   bench::Workload& from = *work.value();
   material.feed.name = name;
-  material.feed.template_text = cases::read_file(folder / "templates.xml").value_or("");
+  material.feed.template_text = stopbit::testing::file_text_if_any(folder / "templates.xml").value_or("");
   material.feed.program = std::move(from.program);
   material.feed.reset = from.options.reset;
   for (const bench::Workload::Datagram& datagram : from.datagrams) {

@@ -10,6 +10,7 @@
 
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/property/random_case.hpp"
 
 namespace stopbit::attack {
@@ -182,7 +183,7 @@ Feeds random_feeds(std::uint64_t first_seed, std::size_t count) {
 }
 
 std::unique_ptr<Feed> sample_feed() {
-  const auto text = cases::read_file(sample_folder() / "templates.xml");
+  const auto text = stopbit::testing::file_text_if_any(sample_folder() / "templates.xml");
   require(text.has_value(), "the sample's templates can be read");
   return make_feed("sample", *text);
 }
@@ -197,7 +198,7 @@ Feeds corpus_feeds() {
   }
   std::sort(paths.begin(), paths.end());
   for (const std::filesystem::path& path : paths) {
-    const auto text = cases::read_file(path);
+    const auto text = stopbit::testing::file_text_if_any(path);
     require(text.has_value(), "the corpus can be read", path.string());
     templates::CompileOptions options;
     options.template_id = 1;  // for the files whose only template has none

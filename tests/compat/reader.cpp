@@ -3,7 +3,6 @@
 // usage: reader ring NAME | counters NAME | near SOCKET RING RECORDS
 // Exit 0: all was read. 1: refused, with the reason on stderr. 2: usage.
 
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "decoder/record/json.hpp"
 #include "host/monitor/counters/reader.hpp"
 #include "host/nic/node/client.hpp"
+#include "host/os/clock.hpp"
 #include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/image/image.hpp"
@@ -23,12 +23,6 @@ namespace stopbit {
 namespace {
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 int refuse(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
@@ -89,10 +83,10 @@ int read_near(const char* socket, const char* feed, std::uint64_t records) {
   auto opened = remote::Subscriber::open(*client.value(), how);
   if (!opened) return refuse(opened.message());
   remote::Subscriber& subscriber = *opened.value();
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; subscriber.counters().records < records;) {
-    (void)subscriber.step(clock_ns());
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; subscriber.counters().records < records;) {
+    (void)subscriber.step(os::monotonic_clock_ns());
     if (subscriber.state() == remote::SubscriberState::Refused) return refuse(subscriber.problem());
-    if (clock_ns() > end) return refuse("no records have come: " + subscriber.problem());
+    if (os::monotonic_clock_ns() > end) return refuse("no records have come: " + subscriber.problem());
   }
   if (!subscriber.is_near()) return refuse("the records were sent, and not written here");
   return read_ring(how.name.c_str());

@@ -7,8 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +18,7 @@
 #include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace {
 
@@ -118,8 +117,7 @@ struct World {
     how.subscribers = 2;
     publisher = required(Publisher::open(node, how));
     for (int i = 0; i < 10; ++i) write_record(writer, 2);  // accept() says so
-    std::ifstream file(os::path_of(name).value(), std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string bytes = testing::file_text(os::path_of(name).value());
     honest.resize(bytes.size());
     std::memcpy(honest.data(), bytes.data(), bytes.size());
     segment = required(PortMemory::make(*hostile, "segment", honest.size(), Access::ReadWrite));

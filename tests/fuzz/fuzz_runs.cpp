@@ -11,6 +11,7 @@
 
 #include "host/appliance/known_runs.hpp"
 #include "tests/fuzz/checks.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace {
 
@@ -44,8 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!opened) {
     fuzz::require(opened.message().find(path) != std::string::npos, "a refusal names the file", opened.message());
     fuzz::require(runs.place(0) == nullptr, "nothing is kept of what was refused");
-    std::ifstream file(path, std::ios::binary);
-    const std::string left((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string left = testing::file_text(path);
     fuzz::require(std::equal(left.begin(), left.end(), data, data + size,
                              [](char one, std::uint8_t other) { return static_cast<std::uint8_t>(one) == other; }),
                   "what was refused stays as it was");

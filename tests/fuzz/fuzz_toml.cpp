@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace {

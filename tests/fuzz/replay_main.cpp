@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
   }
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files) {
-    const auto text = stopbit::cases::read_file(file);
+    const auto text = stopbit::testing::file_text_if_any(file);
     if (!text) {
       std::fprintf(stderr, "%s: cannot be read\n", file.c_str());
       return 1;

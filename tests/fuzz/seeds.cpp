@@ -18,6 +18,7 @@
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/frames.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/unit/ports/captures.hpp"
@@ -55,7 +56,7 @@ std::string image_text(const Program& program) {
 
 void from_case(const std::filesystem::path& path, const std::filesystem::path& corpus) {
   Diagnostics diagnostics;
-  const auto text = cases::read_file(path);
+  const auto text = testing::file_text_if_any(path);
   const auto file =
       cases::CaseFile::parse(std::make_shared<SourceBuffer>(path.string(), text.value_or("")), diagnostics);
   if (!file || !file->find("template")) return;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "microcode/base/ascii.hpp"
+#include "microcode/base/hex.hpp"
 #include "tests/lib/wire_encoder.hpp"
 
 namespace stopbit::cases {
@@ -18,15 +20,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '?' || c == '-' || c == '+' || c == ':';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+  return is_letter_or_digit(c) || c == '_' || c == '.' || c == '?' || c == '-' || c == '+' || c == ':';
 }
 
 std::optional<std::uint8_t> hex_byte(std::string_view text) {

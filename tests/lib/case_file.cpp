@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace stopbit::cases {
@@ -121,14 +119,6 @@ std::string CaseFile::with(std::string_view name, const std::vector<std::string>
     }
   }
   return result;
-}
-
-std::optional<std::string> read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return std::nullopt;
-  return text;
 }
 
 std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder) {

@@ -50,9 +50,6 @@ class CaseFile {
 
 [[nodiscard]] std::string_view without_trailing_space(std::string_view text);
 
-/// Reads a whole file; nothing if it cannot be read.
-[[nodiscard]] std::optional<std::string> read_file(const std::filesystem::path& path);
-
 /// Every *.case below `folder`, sorted.
 [[nodiscard]] std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);
 

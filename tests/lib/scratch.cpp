@@ -1,9 +1,9 @@
 #include "tests/lib/scratch.hpp"
+#include "tests/lib/file_text.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 namespace stopbit::testing {
@@ -36,10 +36,7 @@ std::string Scratch::write(std::string_view name, std::string_view content) cons
 }
 
 std::string Scratch::read(std::string_view name) const {
-  const std::filesystem::path path = folder_ / name;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return file_text(folder_ / name);
 }
 
 }  // namespace stopbit::testing

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/nic/carrier.hpp"
 #include "tests/nic/script.hpp"
 #include "tests/runner/report.hpp"
@@ -42,7 +43,7 @@ std::vector<nic::Carrier> carriers(bool quick) {
 
 Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier> carriers, bool update) {
   Diagnostics diagnostics;
-  const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+  const auto source = std::make_shared<const SourceBuffer>(path.string(), testing::file_text(path));
   const std::optional<CaseFile> file = CaseFile::parse(source, diagnostics);
   if (!file) {
     std::printf("FAIL %s\n%s", path.c_str(), diagnostics.format().c_str());

@@ -11,8 +11,10 @@ README.md next to this file explains the rules.
 """
 
 import argparse
+import ast
 import fnmatch
 import functools
+import html.parser
 import json
 import pathlib
 import re
@@ -27,6 +29,8 @@ README_LINES, TOP_README_LINES, README_COLUMNS = 100, 150, 120
 # String literals of the product: help, HELP of metrics, errors, lines of the log. Alerts and dashboards.
 HELP_SOURCES = [f"{room}/**/*{suffix}" for room in ("assembler", "decoder", "host", "microcode", "templates")
                 for suffix in (".cpp", ".hpp", ".def", ".c", ".h")] + ["host/**/monitoring/*"]
+# Texts of other languages: the web page, Wireshark's tree, docstrings of the Python module, the script.
+HELP_SOURCES += ["host/**/*.html", "templates/**/*.lua", "host/bindings/**/*.py", "host/bindings/**/*.pyi", "dev"]
 
 # Where the lists of installed headers are: their comments are read, too.
 HEADER_LISTS = ["cmake/StopbitInstall.cmake", "decoder/record/CMakeLists.txt"]
@@ -200,6 +204,60 @@ def json_texts(text):
     return found
 
 
+class PageTexts(html.parser.HTMLParser):
+    """What a browser shows of a page: text, titles, labels; string literals of its scripts that hold words."""
+
+    SHOWN = ("title", "aria-label", "placeholder", "alt")
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.inside = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.found += [(self.getpos()[0], value) for name, value in attributes if name in self.SHOWN and value]
+        if tag in ("script", "style"):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.inside and self.inside[-1] == tag:
+            self.inside.pop()
+
+    def handle_data(self, data):
+        line = self.getpos()[0]
+        if "script" in self.inside:
+            self.found += [(line + data.count("\n", 0, match.start()), match.group(2))
+                           for match in re.finditer(r"""(['"`])((?:(?!\1)[^\\\n]|\\.)* (?:(?!\1)[^\\\n]|\\.)*)\1""", data)]
+        elif not self.inside and data.strip():
+            self.found.append((line, re.sub(r"\s+", " ", data).strip()))
+
+
+def lua_texts(text):
+    """String literals that hold words."""
+    return [(number, match.group(2)) for number, line in enumerate(text.splitlines(), 1)
+            for match in re.finditer(r"""(?<!-)(['"])((?:(?!\1)[^\\]|\\.)* (?:(?!\1)[^\\]|\\.)*)\1""", line.split("--")[0])]
+
+
+def docstrings(text):
+    """Paragraphs of the docstrings of a module, and of all in it."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
+            found += [(node.body[0].lineno, part) for _, part in paragraphs(ast.get_docstring(node))]
+    return found
+
+
+def script_texts(text):
+    """The lines of help, and what `say` and `fail` print."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := re.search(r"""\b(?:say|fail(?: \S+)?) "((?:[^"\\]|\\.)*)\"""", line):
+            found.append((number, match.group(1)))
+        elif match := re.match(r"(?:  [a-z][\w\[\]| .<>-]*| {24})  +([A-Za-z`].*)", line):
+            found.append((number, match.group(1)))
+    return found
+
+
 # ------------------------------------------------------------------------------------------------------------- pages
 
 
@@ -284,6 +342,14 @@ def check_file(name):
         return check_words(name, yaml_texts(text))
     if name.endswith(".json"):
         return check_words(name, json_texts(text))
+    if name.endswith(".html"):
+        return check_words(name, PageTexts(text).found)
+    if name.endswith(".lua"):
+        return check_words(name, lua_texts(text))
+    if name.endswith((".py", ".pyi")):
+        return check_words(name, docstrings(text))
+    if name == "dev":
+        return check_words(name, script_texts(text))
     return check_words(name, literals(text)) + (check_words(name, comments(name, text)) if name in installed_headers(ROOT) else [])
 
 

@@ -51,6 +51,25 @@ class Words(unittest.TestCase):
         self.assertEqual(rules_of("- who reads it\n"), {"who"})
 
 
+class OtherLanguages(unittest.TestCase):
+    def found(self, texts):
+        return [(finding.line, finding.rule) for finding in prose_test.check_words("x", texts)]
+
+    def test_a_web_page_shows_text_labels_and_strings_of_its_script(self):
+        page = '<p>The reader is told.</p>\n<style>a { b: "nobody reads" }</style>\n<i title="nobody reads"></i>\n<script>\nx = "it is told";\n</script>'
+        self.assertEqual(self.found(prose_test.PageTexts(page).found), [(1, "told"), (3, "nobody"), (5, "told")])
+
+    def test_strings_of_lua(self):
+        self.assertEqual(self.found(prose_test.lua_texts("x = 1 -- 'nobody reads'\ny = 'nobody reads'\n")), [(2, "nobody")])
+
+    def test_docstrings(self):
+        self.assertEqual(self.found(prose_test.docstrings('def f():\n    """The reader is told."""\n    x = "nobody reads"\n')), [(2, "told")])
+
+    def test_help_and_messages_of_a_script(self):
+        script = "  demo                    the reader is told\n                          nobody reads\nfail $x \"nobody reads\"\n# nobody reads\n"
+        self.assertEqual(self.found(prose_test.script_texts(script)), [(1, "told"), (2, "nobody"), (3, "nobody")])
+
+
 class Comments(unittest.TestCase):
     def found(self, text, name="x.hpp"):
         return [(finding.line, finding.rule) for finding in prose_test.check_words(name, prose_test.comments(name, text))]

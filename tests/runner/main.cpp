@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/runner/report.hpp"
 #include "tests/runner/run_case.hpp"
 
@@ -49,7 +50,7 @@ bool is_named_well(const std::filesystem::path& path, const CaseFile& file) {
 }
 
 bool run_file(const std::filesystem::path& path, const Arguments& arguments) {
-  const std::optional<std::string> text = read_file(path);
+  const std::optional<std::string> text = testing::file_text_if_any(path);
   if (!text) {
     std::printf("FAIL %s\n  cannot be read\n", path.c_str());
     return false;

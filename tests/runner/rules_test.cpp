@@ -11,6 +11,7 @@
 #include "microcode/isa/isa.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace stopbit::cases {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 const std::filesystem::path kFolder = STOPBIT_CASES_FOLDER;
 
 std::string rules_text() {
-  return read_file(kFolder / "../../doc/rules.md").value_or("");
+  return testing::file_text(kFolder / "../../doc/rules.md");
 }
 
 /// Words of the table, e.g. paths.
@@ -60,7 +61,7 @@ std::set<std::string> provoked_codes() {
   std::set<std::string> codes;
   for (const auto& path : find_cases(kFolder)) {
     Diagnostics diagnostics;
-    const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), testing::file_text(path));
     const auto file = CaseFile::parse(source, diagnostics);
     EXPECT_TRUE(file) << diagnostics.format();
     if (!file) continue;
@@ -98,7 +99,7 @@ TEST(CaseRules, have_a_decode_case_for_every_instruction) {
   std::set<isa::DataOp> used;
   for (const auto& path : find_cases(kFolder / "decode")) {
     Diagnostics diagnostics;
-    const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), testing::file_text(path));
     const auto file = CaseFile::parse(source, diagnostics);
     ASSERT_TRUE(file) << diagnostics.format();
     std::vector<std::shared_ptr<const SourceBuffer>> templates;

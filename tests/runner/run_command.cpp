@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/runner/run_case.hpp"
 
@@ -79,11 +80,11 @@ void run_command_case(const CaseFile& file, const RunOptions& options, Report& r
   const int status = std::system(command.c_str());
   const std::string exit_text = WIFEXITED(status) ? std::to_string(WEXITSTATUS(status)) : "by a signal";
 
-  const std::string errors = read_file(err).value_or("");
+  const std::string errors = testing::file_text_if_any(err).value_or("");
   const std::string who = "stderr was:\n" + errors + "command";
   report.compare("exit", exit_text == "0" ? std::vector<std::string>{} : std::vector{exit_text}, who);
   // Compared only where the case cares; an absent section must not swallow what was printed by mistake.
-  report.compare("stdout", split_lines(read_file(out).value_or("")), "command");
+  report.compare("stdout", split_lines(testing::file_text_if_any(out).value_or("")), "command");
   for (const std::string& line : file.lines(file.find("stderr"))) {
     if (errors.find(line) == std::string::npos) report.fail("stderr lacks '" + line + "'; it was:\n" + errors);
   }

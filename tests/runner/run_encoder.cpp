@@ -8,6 +8,7 @@
 #include "decoder/encode/encoder.hpp"
 #include "decoder/record/json_reader.hpp"
 #include "decoder/record/schema.hpp"
+#include "tests/lib/hex.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 namespace stopbit::cases {
@@ -15,15 +16,6 @@ namespace {
 
 std::string code_or_error(ErrorCode code) {
   return code == ErrorCode::None ? "error" : std::string(code_text(code));
-}
-
-void append_hex(std::string& line, std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  for (const std::byte byte : bytes) {
-    if (!line.empty()) line += ' ';
-    line += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    line += kDigits[std::to_integer<unsigned>(byte) & 15];
-  }
 }
 
 }  // namespace
@@ -72,7 +64,8 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
       errors.push_back(code_or_error(outcome.error) + " at " + place + ":" + std::to_string(column) +
                        (node == nullptr ? "" : " field " + std::string(schema.value().owner_name(*node))));
     }
-    append_hex(datagrams.back(), outcome.bytes);
+    std::string& datagram = datagrams.back();
+    datagram += (datagram.empty() ? "" : " ") + testing::hex(outcome.bytes);
   }
   finish_datagram(std::to_string(number + 1));
   if (errors.empty() || file.find("encoded")) report.compare("encoded", datagrams, "encoder");

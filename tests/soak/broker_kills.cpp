@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/os/clock.hpp"
 #include "host/remote/publisher.hpp"
 #include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
@@ -48,12 +48,6 @@ constexpr std::uint64_t kSlots = 1024;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kPatienceNs = 60 * kSecond;
 constexpr std::size_t kMostErrors = 32;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 NodeOptions node_options() {
   NodeOptions options;
@@ -170,7 +164,7 @@ void follow(const std::string& folder, Seen& seen, std::atomic<std::uint64_t>& h
   std::unique_ptr<ring::Reader> reader;
   std::uint64_t next = 0;
   for (std::uint64_t next_look_ns = 0; !seen.is_over;) {
-    const std::uint64_t now = clock_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (node.step(now) + subscriber.value()->step(now) == 0) ::usleep(50);
     if (now >= next_look_ns && (!reader || reader->replaced())) {
       next_look_ns = now + 1'000'000;
@@ -220,7 +214,8 @@ void kill_and_wait(pid_t child) {
 std::optional<int> end(pid_t child) {
   ::kill(child, SIGTERM);
   int status = 0;
-  for (const std::uint64_t until = clock_ns() + kPatienceNs; clock_ns() < until; ::usleep(1000)) {
+  for (const std::uint64_t until = os::monotonic_clock_ns() + kPatienceNs; os::monotonic_clock_ns() < until;
+       ::usleep(1000)) {
     if (::waitpid(child, &status, WNOHANG) == child) return status;
   }
   kill_and_wait(child);
@@ -276,7 +271,7 @@ int serve(const char* folder_name) {
   const char* const life = ::getenv("STOPBIT_SOAK_LIFE");
   std::uint64_t number = (life != nullptr ? std::strtoull(life, nullptr, 10) : 0) << 32U;
   for (std::uint64_t next_ns = 0; !stop_serving;) {
-    const std::uint64_t now = clock_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (now >= next_ns) {
       next_ns = now + 100'000;
       write(writer.value(), ++number);
@@ -313,7 +308,8 @@ int broker_kills(std::uint64_t wanted, std::uint64_t seed) {
     const auto all_are_back = [&] {
       return heard == seen.life && std::ranges::all_of(answered, [&](const auto& one) { return one == seen.life; });
     };
-    for (const std::uint64_t until = clock_ns() + kPatienceNs; how == 15 && !all_are_back() && clock_ns() < until;) {
+    for (const std::uint64_t until = os::monotonic_clock_ns() + kPatienceNs;
+         how == 15 && !all_are_back() && os::monotonic_clock_ns() < until;) {
       ::usleep(1'000);
     }
     followed += heard == seen.life ? 1 : 0;
@@ -333,13 +329,13 @@ int broker_kills(std::uint64_t wanted, std::uint64_t seed) {
   }
   for (const pid_t client : clients) kill_and_wait(client);
   // Survivors go on with the last one.
-  const std::uint64_t begin_ns = clock_ns();
+  const std::uint64_t begin_ns = os::monotonic_clock_ns();
   bool is_good = false;
-  while (!is_good && clock_ns() - begin_ns < kPatienceNs) {
+  while (!is_good && os::monotonic_clock_ns() - begin_ns < kPatienceNs) {
     is_good = heard == seen.life && std::ranges::all_of(answered, [&](const auto& one) { return one == seen.life; });
     ::usleep(1'000);
   }
-  const std::uint64_t back_ns = clock_ns() - begin_ns;
+  const std::uint64_t back_ns = os::monotonic_clock_ns() - begin_ns;
   const std::set<std::string> during = files_in(folder);
   is_good = is_good && during == std::set<std::string>{"broker", "here", "net.0", "net.1", "ring"};
   const std::optional<int> status = end(broker);

@@ -3,8 +3,6 @@
 // messages, each of which has to come back. Ends by itself, or when the broker has exited, and says in a line of JSON
 // what came of it; status 1 if a message did not come back.
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +26,7 @@
 #include "host/nic/node/client.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/soak/broker_kills.hpp"
 #include "tests/soak/models.hpp"
@@ -39,12 +39,6 @@ using Random = std::mt19937_64;
 using Count = unsigned long long;
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 ModelOptions one_node() {
   ModelOptions options;
@@ -111,7 +105,7 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
   std::atomic<bool> is_over = false;
   std::thread thread([&] {
     while (!is_over) {
-      if (node.step(clock_ns()) + broker.step() == 0) ::usleep(20);
+      if (node.step(os::monotonic_clock_ns()) + broker.step() == 0) ::usleep(20);
     }
   });
   Result<std::unique_ptr<Client>> witness = Client::open(options.socket);
@@ -142,9 +136,9 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
       }
       ::usleep(static_cast<useconds_t>(random() % 20'000));
       // The witness talks to itself: its word must come back, once, however the others die.
-      const std::uint64_t begin = clock_ns();
+      const std::uint64_t begin = os::monotonic_clock_ns();
       is_good = child > 0 && self.send(0, self.vpid(), std::as_bytes(std::span(&ticks, 1)), high) == Reply::NoError;
-      for (bool is_back = false; is_good && !is_back; is_good = clock_ns() - begin < kPatienceNs) {
+      for (bool is_back = false; is_good && !is_back; is_good = os::monotonic_clock_ns() - begin < kPatienceNs) {
         const auto head = self.mailbox(Priority::High).poll(into);
         std::uint64_t tick = 0;
         std::memcpy(&tick, into.data(), sizeof(tick));
@@ -153,7 +147,7 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
         if (self.mailbox(Priority::Low).poll(into)) ++foreign;
         if (!head) ::usleep(10);
       }
-      slowest_ns = std::max(slowest_ns, clock_ns() - begin);
+      slowest_ns = std::max(slowest_ns, os::monotonic_clock_ns() - begin);
       ++ticks;
       Notification notification;
       while (self.notifications().take(notification)) {
@@ -166,7 +160,9 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
     ::waitpid(child, nullptr, 0);
   }
   if (is_good) witness.value().reset();
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; broker.clients() > 0 && clock_ns() < end;) ::usleep(1000);
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs;
+       broker.clients() > 0 && os::monotonic_clock_ns() < end;)
+    ::usleep(1000);
   is_over = true;
   thread.join();
   const BrokerCounters& counters = broker.counters();
@@ -174,8 +170,9 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
     return broker.clients() == 0 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
            counters.opened == counters.gone && open_files() == files && node.is_idle();
   };
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_clean() && clock_ns() < end;) {
-    (void)node.step(clock_ns());
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs;
+       !is_clean() && os::monotonic_clock_ns() < end;) {
+    (void)node.step(os::monotonic_clock_ns());
     (void)broker.step();
   }
   is_good = is_good && is_clean();

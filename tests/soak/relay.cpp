@@ -19,6 +19,7 @@
 
 #include "host/feed/framing/framing.hpp"
 #include "host/lab/impair/impairer.hpp"
+#include "host/os/clock.hpp"
 #include "host/ports/out/socket/udp_sender.hpp"
 #include "host/ports/socket/socket_port.hpp"
 #include "tests/lib/arguments.hpp"
@@ -35,12 +36,6 @@ volatile sig_atomic_t stop_asked = 0;
 
 void ask_to_stop(int /*signal*/) {
   stop_asked = 1;
-}
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 struct Arguments {
@@ -136,10 +131,10 @@ class Line {
 
   void send(egress::UdpSender& sender, std::uint64_t until, Punctuality& punctuality) {
     while (const impair::Copy* copy = impairer_.pop(until)) {
-      const std::uint64_t before = now_ns();
+      const std::uint64_t before = os::wall_clock_ns();
       sender.add(group_, copy->bytes);
       sender.flush();  // the copy is valid until the next pop
-      punctuality.sent(net::read_preamble(framing_, copy->bytes).sequence, before, now_ns());
+      punctuality.sent(net::read_preamble(framing_, copy->bytes).sequence, before, os::wall_clock_ns());
     }
   }
 
@@ -244,7 +239,7 @@ int relay(const Arguments& arguments) {
   for (int empty_polls = 0; stop_asked == 0 || empty_polls < kLastPolls;) {
     const std::size_t count = port.value()->poll(batch);
     empty_polls = count == 0 ? empty_polls + 1 : 0;
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = os::wall_clock_ns();
     for (const ingest::Arrival& arrival : std::span(batch).first(count)) {
       for (const auto& line : lines) {
         if (arrival.destination == line->group()) line->take(arrival.payload, now);
@@ -256,7 +251,7 @@ int relay(const Arguments& arguments) {
     (void)::nanosleep(&nap, nullptr);
   }
   for (const auto& line : lines) {
-    line->flush(now_ns());
+    line->flush(os::wall_clock_ns());
     line->send(sender.value(), impair::kNever, punctuality);
   }
   log << fmt::format(R"({{"event":"end","A":{},"B":{},"refused":{},"dropped":{},"late":{},"longest_silence_ns":{}}})",

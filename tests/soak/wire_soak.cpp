@@ -19,6 +19,7 @@
 #include "tests/soak/frame_sender.hpp"
 
 #ifdef STOPBIT_DPDK
+#include "host/os/clock.hpp"
 #include "host/ports/dpdk/dpdk_port.hpp"
 #endif
 
@@ -32,12 +33,6 @@ constexpr std::array<net::Endpoint, 2> kLines = {net::Endpoint{0xEF010101, 30'00
 constexpr std::size_t kSendBatch = 16;
 constexpr std::uint64_t kSilenceNs = kNsPerSecond / 2;  ///< After the last datagram.
 constexpr int kSkipped = 77;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// Every byte follows from the line and the number.
 void fill(std::vector<std::byte>& payload, std::size_t line, std::uint64_t number) {
@@ -64,10 +59,10 @@ template <class Sender>
 Sent send_all(Sender& sender, const Sending& sending) {
   Sent sent;
   std::vector<std::vector<std::byte>> payloads(2 * kSendBatch, std::vector<std::byte>(sending.payload_bytes));
-  const std::uint64_t begin = now_ns();
+  const std::uint64_t begin = os::monotonic_clock_ns();
   for (std::uint64_t number = 0; number < sending.per_line();) {
     const std::uint64_t due = begin + number * kLines.size() * kNsPerSecond / sending.packets_per_second;
-    for (std::uint64_t now = now_ns(); now < due; now = now_ns()) {
+    for (std::uint64_t now = os::monotonic_clock_ns(); now < due; now = os::monotonic_clock_ns()) {
       if (due - now > 100'000) {
         const timespec nap{0, 50'000};
         (void)::nanosleep(&nap, nullptr);
@@ -82,7 +77,7 @@ Sent send_all(Sender& sender, const Sending& sending) {
     sender.flush();
   }
   sent.refused = sender.refused();
-  sent.seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  sent.seconds = static_cast<double>(os::monotonic_clock_ns() - begin) / 1e9;
   return sent;
 }
 
@@ -131,18 +126,18 @@ Received receive(Port& port, const Sending& sending, const std::atomic<bool>& fi
   Received received;
   std::vector<Arrival> batch(64);
   std::vector<std::byte> expected(sending.payload_bytes);
-  std::uint64_t last = now_ns();
+  std::uint64_t last = os::monotonic_clock_ns();
   for (;;) {
     const std::size_t count = port.poll(batch);
     for (const Arrival& arrival : std::span(batch).first(count))
       take(arrival, sending.payload_bytes, expected, received);
     if (count != 0) {
-      if (finished.load(std::memory_order_relaxed)) last = now_ns();
+      if (finished.load(std::memory_order_relaxed)) last = os::monotonic_clock_ns();
       continue;
     }
     if (!finished.load(std::memory_order_relaxed)) {
-      last = now_ns();
-    } else if (now_ns() - last > kSilenceNs) {
+      last = os::monotonic_clock_ns();
+    } else if (os::monotonic_clock_ns() - last > kSilenceNs) {
       return received;
     }
   }

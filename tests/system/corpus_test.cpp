@@ -24,6 +24,7 @@
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace stopbit {
 namespace {
@@ -35,7 +36,7 @@ std::optional<std::filesystem::path> corpus() {
 }
 
 std::optional<Program> compile(const std::filesystem::path& path, const templates::CompileOptions& options) {
-  const auto text = cases::read_file(path);
+  const auto text = testing::file_text_if_any(path);
   if (!text) {
     ADD_FAILURE() << path << " cannot be read";
     return std::nullopt;
@@ -151,7 +152,7 @@ Program profiled(const Program& program, const EngineOptions& options, const std
   return out;
 }
 
-class Captures : public testing::TestWithParam<std::tuple<Capture, EngineKind, bool>> {};
+class Captures : public ::testing::TestWithParam<std::tuple<Capture, EngineKind, bool>> {};
 
 TEST_P(Captures, decode_to_the_expected_lines) {
   if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
@@ -225,7 +226,7 @@ TEST_P(Captures, decode_to_the_expected_lines) {
   EXPECT_FALSE(lines.next()) << "more lines are expected than messages came";
 }
 
-std::string test_name(const testing::TestParamInfo<std::tuple<Capture, EngineKind, bool>>& test) {
+std::string test_name(const ::testing::TestParamInfo<std::tuple<Capture, EngineKind, bool>>& test) {
   const auto& [capture, kind, has_profile] = test.param;
   std::string name = std::string(capture.folder) + "_" + std::string(engine_name(kind));
   if (has_profile) name += "_with_a_profile_of_its_first_half";
@@ -234,11 +235,12 @@ std::string test_name(const testing::TestParamInfo<std::tuple<Capture, EngineKin
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Captures,
-                         testing::Combine(testing::Values(Capture{"cme-mdp-2012", "cme", 10'000, 10'000, true},
-                                                          Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020, true},
-                                                          Capture{"eurex-rdi-2016", "t7", 1, 20, false},
-                                                          Capture{"complex30000", "none", 30'001, 30'001, false}),
-                                          testing::ValuesIn(cases::engine_kinds()), testing::Bool()),
+                         ::testing::Combine(::testing::Values(Capture{"cme-mdp-2012", "cme", 10'000, 10'000, true},
+                                                              Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020,
+                                                                      true},
+                                                              Capture{"eurex-rdi-2016", "t7", 1, 20, false},
+                                                              Capture{"complex30000", "none", 30'001, 30'001, false}),
+                                            ::testing::ValuesIn(cases::engine_kinds()), ::testing::Bool()),
                          test_name);
 
 TEST(Templates, of_real_exchanges_compile_and_survive_image_and_listing) {

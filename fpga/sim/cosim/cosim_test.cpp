@@ -16,6 +16,7 @@
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/lib/profiled.hpp"
 #include "tests/lib/workloads/workload.hpp"
@@ -101,7 +102,7 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
   std::uint64_t seed = 0;
   for (const std::filesystem::path& path : cases::find_cases(STOPBIT_DECODE_CASES)) {
     Diagnostics diagnostics;
-    const auto source = std::make_shared<const SourceBuffer>(path.string(), cases::read_file(path).value_or(""));
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), stopbit::testing::file_text(path));
     const std::optional<cases::CaseFile> file = cases::CaseFile::parse(source, diagnostics);
     ASSERT_TRUE(file) << path;
     const cases::Section* bytes = file->find("bytes");

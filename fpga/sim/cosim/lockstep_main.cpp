@@ -13,6 +13,7 @@
 #include "fpga/sim/cosim/lockstep.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/workloads/workload.hpp"
 #include "tests/runner/case_program.hpp"
 
@@ -33,7 +34,7 @@ int tell(std::uint64_t number, const Divergence& found) {
 
 int run_case(const std::string& path) {
   Diagnostics diagnostics;
-  const auto text = cases::read_file(path);
+  const auto text = testing::file_text_if_any(path);
   if (!text) throw std::runtime_error("cannot read '" + path + "'");
   const auto source = std::make_shared<const SourceBuffer>(path, *text);
   const auto file = cases::CaseFile::parse(source, diagnostics);

@@ -11,6 +11,7 @@
 #include "fpga/sim/cosim/lockstep.hpp"
 #include "host/device/firmware/device.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/workloads/workload.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
@@ -127,7 +128,7 @@ TEST(LockStep, cases_do_the_same_instruction_by_instruction) {
   for (const std::filesystem::path& path : cases::find_cases(STOPBIT_DECODE_CASES)) {
     SCOPED_TRACE(path.string());
     Diagnostics diagnostics;
-    const auto source = std::make_shared<const SourceBuffer>(path.string(), cases::read_file(path).value_or(""));
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), stopbit::testing::file_text(path));
     const auto file = cases::CaseFile::parse(source, diagnostics);
     ASSERT_TRUE(file);
     const cases::Section* bytes = file->find("bytes");

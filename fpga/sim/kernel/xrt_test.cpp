@@ -20,6 +20,7 @@
 #include "host/device/ring.hpp"
 #include "host/device/sim/feed.hpp"
 #include "host/device/xrt/xrt_device.hpp"
+#include "tests/lib/file_text.hpp"
 
 // The host's XRT code, the XRT library as Debian ships it, and a driver whose card is the Verilated kernel around the
 // bench core: each datagram becomes a record of one slot (core/stopbit_core.sv).
@@ -126,8 +127,7 @@ TEST_F(Xrt, refuses_cards_that_are_not_there) {
 }
 
 TEST_F(Xrt, refuses_files_that_would_make_the_library_crash) {
-  std::ifstream file(STOPBIT_XCLBIN, std::ios::binary);
-  const std::string whole((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string whole = testing::file_text(STOPBIT_XCLBIN);
   ASSERT_GT(whole.size(), 500U);
   const std::string path = "./xrt_bad_" + std::to_string(::getpid()) + ".xclbin";
   const auto refused = [&](const std::string& content) {

@@ -18,6 +18,7 @@
 #include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
@@ -134,7 +135,7 @@ TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_inter
   for (const std::filesystem::path& path : cases::find_cases(STOPBIT_DECODE_CASES)) {
     SCOPED_TRACE(path.string());
     Diagnostics diagnostics;
-    const auto source = std::make_shared<const SourceBuffer>(path.string(), cases::read_file(path).value_or(""));
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), stopbit::testing::file_text(path));
     const std::optional<cases::CaseFile> file = cases::CaseFile::parse(source, diagnostics);
     ASSERT_TRUE(file);
     const cases::Section* bytes = file->find("bytes");

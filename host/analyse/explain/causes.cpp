@@ -104,8 +104,8 @@ class Search {
                             framing.blocks == options_.framing.blocks;
       std::string text;
       if (is_reset) {
-        text = "the reset rule is " + std::string(guess::reset_text(framing.reset)) + ", not " +
-               std::string(guess::reset_text(options_.framing.reset));
+        text = "the reset rule is " + std::string(reset_rule_name(framing.reset)) + ", not " +
+               std::string(reset_rule_name(options_.framing.reset));
         if (framing.name != options_.framing.name) text += ": use --framing " + framing.name;
       } else {
         text = "the framing is " + framing.name + ", not " + options_.framing.name;

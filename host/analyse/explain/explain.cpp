@@ -320,8 +320,8 @@ std::string fault_text(const Program& program, const Explanation& out) {
     return start + ": " + std::string(net::verdict_text(out.verdict));
   }
   if (out.outcome.error != ErrorCode::None) {
-    const replay::Excerpt bytes = replay::excerpt(out.datagram, out.outcome.offset_bytes);
-    return start + ", " + replay::error_text(program, out.outcome, bytes);
+    const feed::Excerpt bytes = feed::excerpt(out.datagram, out.outcome.offset_bytes);
+    return start + ", " + feed::error_text(program, out.outcome, bytes);
   }
   if (out.outcome.dropped) {
     const std::string where =

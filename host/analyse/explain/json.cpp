@@ -84,7 +84,7 @@ Json row_json(const Explanation& explanation, const Row& row) {
 std::string to_json(const Explanation& explanation) {
   Json out = {{"source", explanation.source}, {"packet", explanation.packet}};
   out["framing"] = explanation.framing;
-  out["reset"] = guess::reset_text(explanation.reset);
+  out["reset"] = reset_rule_name(explanation.reset);
   if (explanation.has_headers) {
     if (explanation.group.port != 0) out["group"] = net::to_text(explanation.group);
     Json parts = Json::array();

@@ -416,9 +416,9 @@ Guess guess(const Program& program, const Sample& sample) {
 
   const Trial& best = out.ranked.front().trial;
   out.fits = score(best) >= kFittingShare;
-  out.verdict =
-      out.fits ? "framing " + best.framing.name + ", dictionary reset: " + std::string(reset_text(best.framing.reset))
-               : why_nothing_fits(out, found.lacking);
+  out.verdict = out.fits ? "framing " + best.framing.name +
+                               ", dictionary reset: " + std::string(reset_rule_name(best.framing.reset))
+                         : why_nothing_fits(out, found.lacking);
   return out;
 }
 

@@ -48,7 +48,7 @@ std::string to_text(const Guess& guess, const std::string& capture, const std::s
       const Trial& trial = candidate.trial;
       const std::uint64_t unknown = trial.errors[static_cast<std::size_t>(ErrorCode::D9)];
       out += fmt::format("{:<{}}  {:<8}  {:>9}  {:>9}  {:>9}  {}\n", trial.framing.name, width,
-                         reset_text(trial.framing.reset), percent(trial.clean, trial.datagrams + trial.incomplete),
+                         reset_rule_name(trial.framing.reset), percent(trial.clean, trial.datagrams + trial.incomplete),
                          trial.fields, percent(trial.messages, trial.messages + unknown),
                          sequence_text(candidate.sequence));
     }
@@ -83,12 +83,12 @@ std::string to_json(const Guess& guess, const std::string& capture) {
   out["verdict"] = guess.verdict;
   if (guess.fits) {
     out["framing"] = guess.ranked.front().trial.framing.name;
-    out["reset"] = reset_text(guess.ranked.front().trial.framing.reset);
+    out["reset"] = reset_rule_name(guess.ranked.front().trial.framing.reset);
   }
   Json candidates = Json::array();
   for (const Candidate& candidate : guess.ranked) {
     const Trial& trial = candidate.trial;
-    Json item = {{"framing", trial.framing.name}, {"reset", reset_text(trial.framing.reset)}};
+    Json item = {{"framing", trial.framing.name}, {"reset", reset_rule_name(trial.framing.reset)}};
     item["datagrams"] = trial.datagrams;
     item["decoded"] = trial.clean;
     item["dropped"] = trial.dropped;

@@ -117,15 +117,6 @@ Trial try_options(const Program& program, const Sample& sample, replay::Options 
   return trial;
 }
 
-std::string_view reset_text(ResetRule rule) noexcept {
-  switch (rule) {
-    case ResetRule::Packet: return "packet";
-    case ResetRule::Template: return "template";
-    case ResetRule::Never: return "never";
-  }
-  return {};
-}
-
 net::Framing fixed_framing(std::uint32_t skip, net::PreambleField sequence, ResetRule reset, bool blocks) {
   for (const net::FramingPreset& preset : net::framing_presets()) {
     if (preset.kind != net::FramingKind::Fixed) continue;
@@ -142,7 +133,7 @@ net::Framing fixed_framing(std::uint32_t skip, net::PreambleField sequence, Rese
                     std::to_string(sequence.offset);
   }
   if (blocks) framing.name += ",blocks=yes";
-  framing.name += ",reset=" + std::string(reset_text(reset));
+  framing.name += ",reset=" + std::string(reset_rule_name(reset));
   framing.skip = skip;
   framing.sequence = sequence;
   framing.blocks = blocks;

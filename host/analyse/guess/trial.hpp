@@ -49,6 +49,4 @@ struct Trial {
 /// "custom:skip=2,..." as parse_framing reads it; the preset's name if there is one with these settings.
 [[nodiscard]] net::Framing fixed_framing(std::uint32_t skip, net::PreambleField sequence, ResetRule reset, bool blocks);
 
-[[nodiscard]] std::string_view reset_text(ResetRule rule) noexcept;
-
 }  // namespace stopbit::guess

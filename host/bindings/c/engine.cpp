@@ -4,7 +4,7 @@
 #include "decoder/record/buffer_sink.hpp"
 #include "host/bindings/c/handles.hpp"
 #include "host/bindings/common/capture_replay.hpp"
-#include "host/replay/error_text.hpp"
+#include "host/feed/channel/error_text.hpp"
 
 using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions themselves are global
 
@@ -76,7 +76,7 @@ struct stopbit_engine {
   bool stopped = false;
   bool freed = false;  ///< By a callback.
   Outcome failure;     ///< Of the last datagram, until the caller requests the words.
-  replay::Excerpt failure_bytes;
+  feed::Excerpt failure_bytes;
   capi::ErrorText error;
 };
 
@@ -109,7 +109,7 @@ const char* stopbit_engine_error(stopbit_engine* engine) {
     const Outcome failure = std::exchange(engine->failure, {});
     (void)capi::guarded(engine->error, [&] {
       return engine->error.set_copy(
-          STOPBIT_OK, replay::error_text(engine->open->shared->firmware->program(), failure, engine->failure_bytes));
+          STOPBIT_OK, feed::error_text(engine->open->shared->firmware->program(), failure, engine->failure_bytes));
     });
   }
   return engine->error.c_str();
@@ -187,7 +187,7 @@ stopbit_status stopbit_engine_decode(stopbit_engine* engine, const void* datagra
   }
   if (outcome.error != ErrorCode::None) {
     engine->failure = outcome;
-    engine->failure_bytes = replay::excerpt(data, outcome.offset_bytes);
+    engine->failure_bytes = feed::excerpt(data, outcome.offset_bytes);
   }
   if (engine->stopped) return STOPBIT_STOPPED;
   if (outcome.error != ErrorCode::None) return STOPBIT_ERROR_INPUT;

@@ -48,9 +48,7 @@ int run_explain(const ExplainArguments& arguments) {
   }
   replay::Options options;
   options.framing = framing_from(arguments.framing);
-  if (arguments.reset == "packet") options.framing.reset = ResetRule::Packet;
-  if (arguments.reset == "template") options.framing.reset = ResetRule::Template;
-  if (arguments.reset == "never") options.framing.reset = ResetRule::Never;
+  set_reset_rule(arguments.reset, options.framing);
   apply(arguments.engine, options);
 
   const Program program = load_program(arguments.program);
@@ -98,11 +96,7 @@ Command explain_command() {
   framing.required = false;
   framing.help += " Default none.";
   options.push_back(std::move(framing));
-  options.push_back({.names = "--reset",
-                     .value = "RULE",
-                     .help = "When the dictionary is reset. Default: the framing's rule.",
-                     .target = &arguments->reset,
-                     .hint = choice_hint({"packet", "template", "never"})});
+  options.push_back(reset_option(arguments->reset));
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   options.push_back({.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json});
   options.push_back({.names = "--colour",

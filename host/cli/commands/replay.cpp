@@ -228,7 +228,7 @@ struct RecordEnd {
   std::unique_ptr<EventLines> events;
   bool is_terminal = false;
 
-  [[nodiscard]] RecordOutput* output() const {
+  [[nodiscard]] RecordDestination* output() const {
     if (printer) return printer.get();
     if (pool) return pool.get();
     return columns.get();

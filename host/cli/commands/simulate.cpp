@@ -14,6 +14,7 @@
 #include "host/cli/common/signals.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/lab/simulate/exchange.hpp"
+#include "host/os/clock.hpp"
 #include "host/ports/out/frame.hpp"
 #include "host/ports/out/pcap/pcap_writer.hpp"
 #include "host/ports/out/socket/udp_sender.hpp"
@@ -79,7 +80,7 @@ class NetworkWay final : public Way {
       senders_.push_back(open(line.interface, line.source));
       senders_.push_back(open(line.interface, line.backup_source ? line.backup_source : line.source));
     }
-    begin_ns_ = replay::now_ns();
+    begin_ns_ = os::monotonic_clock_ns();
   }
 
   void send(const simulate::Sent& sent) override {
@@ -136,13 +137,13 @@ class NetworkWay final : public Way {
     if (speed_ <= 0) return;
     constexpr std::uint64_t kWakeUpNs = 100'000;  // a sleep ends this much late, or less
     const std::uint64_t due = begin_ns_ + static_cast<std::uint64_t>(static_cast<double>(time_ns - start_ns_) / speed_);
-    std::uint64_t now = replay::now_ns();
+    std::uint64_t now = os::monotonic_clock_ns();
     if (now >= due) {
       latest_ns_ = std::max(latest_ns_, now - due);
       return;
     }
     flush();
-    for (; now < due && !stop_requested(); now = replay::now_ns()) {
+    for (; now < due && !stop_requested(); now = os::monotonic_clock_ns()) {
       if (due - now <= kWakeUpNs) continue;
       const std::uint64_t nap = std::min(due - now - kWakeUpNs, kNsPerSecond / 10);
       const timespec time{0, static_cast<long>(nap)};

@@ -11,7 +11,7 @@
 namespace stopbit::tools {
 
 /// A folder of columns as the output of a command.
-class ColumnOutput final : public RecordOutput {
+class ColumnOutput final : public RecordDestination {
  public:
   /// A folder that cannot be written, or holds something, is a ToolError.
   ColumnOutput(const std::string& path, bool force, std::vector<replay::ColumnWriter::Image> images);

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "microcode/base/hex.hpp"
 #include "microcode/base/printable.hpp"
 
 namespace stopbit::tools {
@@ -16,13 +17,6 @@ constexpr std::size_t kHeaderBytes = kIpHeaderBytes + kUdpHeaderBytes;
 constexpr std::size_t kMaxPayloadBytes = 65'535 - kHeaderBytes;
 /// Room for the longest datagram with a blank after each byte, and a comment.
 constexpr std::size_t kMaxLineBytes = 1U << 20;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';

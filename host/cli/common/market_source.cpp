@@ -23,7 +23,7 @@ constexpr std::size_t kMaxMapBytes = 1U << 20;
 constexpr std::uint16_t kMaxGroups = 256;
 
 /// Sees each record before its events are made.
-class Gate final : public RecordOutput {
+class Gate final : public RecordDestination {
  public:
   Gate(Market& market, const MarketRun::BeforeRecord& before_record) : market_(market), before_(before_record) {}
 

@@ -7,6 +7,7 @@
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/session_log.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/os/clock.hpp"
 #include "host/replay/parallel.hpp"
 
 namespace stopbit::tools {
@@ -17,9 +18,9 @@ struct Ignore {
   void operator()(std::span<const record::Slot> /*record*/) const {}
 };
 
-class Outlet final : public replay::Consumer {
+class ToDestination final : public replay::Consumer {
  public:
-  Outlet(std::span<const ParallelPipeline> pipelines, RecordOutput* output)
+  ToDestination(std::span<const ParallelPipeline> pipelines, RecordDestination* output)
       : output_(output), nowhere_(0, Ignore()), on_progress_(pipelines.front().options.on_progress) {
     for (const ParallelPipeline& pipeline : pipelines) {
       logs_.push_back(std::make_unique<SessionLog>(nowhere_, schema_of(pipeline.program)));
@@ -33,7 +34,7 @@ class Outlet final : public replay::Consumer {
   void idle() override {
     // Small pieces cost time: not at every stumble, but soon after the last record.
     constexpr std::uint64_t kPatienceNs = 20'000'000;
-    const std::uint64_t now = replay::now_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     if (output_ == nullptr || now - last_flush_ns_ < kPatienceNs) return;
     last_flush_ns_ = now;
     output_->flush();
@@ -47,7 +48,7 @@ class Outlet final : public replay::Consumer {
   [[nodiscard]] std::vector<std::string> take_session(std::size_t lane) { return logs_[lane]->take_lines(); }
 
  private:
-  RecordOutput* output_;
+  RecordDestination* output_;
   record::BufferSink<Ignore> nowhere_;
   std::function<void(const replay::Progress&)> on_progress_;
   std::vector<std::unique_ptr<SessionLog>> logs_;
@@ -57,12 +58,12 @@ class Outlet final : public replay::Consumer {
 }  // namespace
 
 std::vector<replay::Summary> run_parallel_pipelines(std::span<const ParallelPipeline> pipelines, std::uint16_t jobs,
-                                                    const Sources& sources, RecordOutput* output) {
+                                                    const Sources& sources, RecordDestination* output) {
   std::vector<replay::ParallelLane> lanes;
   for (const ParallelPipeline& pipeline : pipelines) {
     lanes.push_back({.program = pipeline.program, .options = pipeline.options, .engine = pipeline.engine});
   }
-  Outlet outlet(pipelines, output);
+  ToDestination outlet(pipelines, output);
   std::vector<replay::Summary> summaries;
   try {
     summaries = replay::run_parallel(lanes, jobs, sources, outlet);

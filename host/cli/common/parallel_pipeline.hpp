@@ -20,6 +20,6 @@ struct ParallelPipeline {
 /// As run_pipelines, on `jobs` cores: the same records in the same order, to `output` (null: to nothing).
 [[nodiscard]] std::vector<replay::Summary> run_parallel_pipelines(std::span<const ParallelPipeline> pipelines,
                                                                   std::uint16_t jobs, const Sources& sources,
-                                                                  RecordOutput* output);
+                                                                  RecordDestination* output);
 
 }  // namespace stopbit::tools

@@ -31,7 +31,7 @@ namespace {
 /// Shows each record to an output when it is complete in the place that another sink gave.
 class PrintingSink final : public record::RecordSink {
  public:
-  PrintingSink(record::RecordSink& inner, RecordOutput& output, std::size_t schema)
+  PrintingSink(record::RecordSink& inner, RecordDestination& output, std::size_t schema)
       : inner_(inner), output_(output), schema_(schema) {}
 
   [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
@@ -42,7 +42,7 @@ class PrintingSink final : public record::RecordSink {
 
  private:
   record::RecordSink& inner_;
-  RecordOutput& output_;
+  RecordDestination& output_;
   std::size_t schema_;
   Place place_;
 };
@@ -82,7 +82,7 @@ class Running {
   /// The sink below, printed on the way if there is a printer.
   class Printing {
    public:
-    Printing(record::RecordSink& inner, RecordOutput* output, std::size_t schema) : sink_(&inner) {
+    Printing(record::RecordSink& inner, RecordDestination* output, std::size_t schema) : sink_(&inner) {
       if (output != nullptr) sink_ = &printing_.emplace(inner, *output, schema);
     }
     [[nodiscard]] record::RecordSink& sink() { return *sink_; }

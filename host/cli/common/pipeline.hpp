@@ -30,7 +30,7 @@ struct Pipeline {
   const Program& program;  ///< Verified.
   Engine& engine;          ///< Made for these options.
   replay::Options options;
-  RecordOutput* output = nullptr;         ///< Null: records are not printed.
+  RecordDestination* output = nullptr;    ///< Null: records are not printed.
   std::size_t schema = 0;                 ///< The program's, in the output.
   record::RecordSink* ring = nullptr;     ///< Null: records go to private memory.
   market::Translator* market = nullptr;   ///< Null: records are not turned into events.

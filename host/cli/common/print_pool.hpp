@@ -21,7 +21,7 @@ namespace stopbit::tools {
 /// threads print in any order and the caller's thread writes in theirs. Bounded: add() waits for the oldest page.
 ///
 /// The caller's thread calls everything.
-class PrintPool final : public RecordOutput {
+class PrintPool final : public RecordDestination {
  public:
   PrintPool(std::span<const record::Schema> schemas, Format format, Output out, std::size_t threads);
   /// Records that were not written are lost.

@@ -224,7 +224,11 @@ Option reset_option(std::string& target) {
               "When the dictionary is reset: before every packet, by templates with the reset attribute, or never. "
               "Default: the framing's rule; template for framing none.",
           .target = &target,
-          .hint = choice_hint({"packet", "template", "never"})};
+          .hint = choice_hint([] {
+            std::vector<std::string> names;
+            for (const auto& [name, rule] : kResetRules) names.emplace_back(name);
+            return names;
+          }())};
 }
 
 void set_reset_rule(std::string_view rule, net::Framing& framing) {

@@ -26,12 +26,12 @@ enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw };
 
 /// Where records go while an engine that must not be disturbed writes them: an error is stored until the caller fetches
 /// it.
-class RecordOutput {
+class RecordDestination {
  public:
-  RecordOutput() = default;
-  RecordOutput(const RecordOutput&) = delete;
-  RecordOutput& operator=(const RecordOutput&) = delete;
-  virtual ~RecordOutput() = default;
+  RecordDestination() = default;
+  RecordDestination(const RecordDestination&) = delete;
+  RecordDestination& operator=(const RecordDestination&) = delete;
+  virtual ~RecordDestination() = default;
 
   virtual void take(std::span<const record::Slot> record, std::size_t schema) noexcept = 0;
   /// So that a reader sees what was written so far.
@@ -65,7 +65,7 @@ class FormatPrinter {
 [[noreturn]] void fail_unreadable(record::ReadError error);
 
 /// Prints records to a file; market events, too, if show_events was called.
-class RecordPrinter final : public RecordOutput {
+class RecordPrinter final : public RecordDestination {
  public:
   RecordPrinter(const record::Schema& schema, Format format, Output out);
   ~RecordPrinter() override;

@@ -10,6 +10,7 @@
 
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/os/clock.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/replay/pacer.hpp"
 
@@ -164,7 +165,7 @@ PeakSink::PeakSink(record::RecordSink& inner, std::uint64_t window_ns, double sp
 void PeakSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   inner_.commit(first, slots);
   const std::uint64_t time =
-      speed_ > 0 ? static_cast<std::uint64_t>(static_cast<double>(first.words[1]) / speed_) : replay::now_ns();
+      speed_ > 0 ? static_cast<std::uint64_t>(static_cast<double>(first.words[1]) / speed_) : os::monotonic_clock_ns();
   const std::uint64_t part = time / part_ns_;
   if (!has_begun_ || part > part_ + kParts) {
     has_begun_ = true;

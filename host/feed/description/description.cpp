@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 
 namespace stopbit::feed {
 namespace {

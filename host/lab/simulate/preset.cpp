@@ -5,8 +5,8 @@
 #include <sstream>
 #include <utility>
 
-#include "host/config/toml.hpp"
 #include "host/lab/simulate/embedded.hpp"
+#include "host/os/config/toml.hpp"
 #include "host/ports/out/datagrams.hpp"
 #include "host/ports/out/frame.hpp"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "host/config/toml.hpp"
 #include "host/feed/packet/packet.hpp"
 #include "host/lab/impair/impairer.hpp"
+#include "host/os/config/toml.hpp"
 
 namespace stopbit::simulate {
 

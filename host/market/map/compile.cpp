@@ -6,9 +6,10 @@
 
 #include "decoder/record/builder.hpp"
 #include "decoder/record/reader.hpp"
-#include "host/config/nearest.hpp"
 #include "host/market/book/any_book.hpp"
 #include "host/market/map/map.hpp"
+#include "host/os/config/nearest.hpp"
+#include "microcode/base/ascii.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
@@ -775,9 +776,8 @@ class Compiler {
       const auto at = std::find(list.begin(), list.end(), literal.text);
       if (at != list.end()) return static_cast<std::uint64_t>(at - list.begin());
     }
-    const bool is_number =
-        !literal.text.empty() && literal.text.size() <= 18 &&
-        std::all_of(literal.text.begin(), literal.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_number = !literal.text.empty() && literal.text.size() <= 18 &&
+                           std::all_of(literal.text.begin(), literal.text.end(), is_digit);
     if (!is_number) return std::nullopt;
     std::uint64_t number = 0;
     for (const char c : literal.text) number = number * 10 + static_cast<std::uint64_t>(c - '0');

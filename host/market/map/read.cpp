@@ -2,9 +2,10 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "host/config/nearest.hpp"
-#include "host/config/toml.hpp"
 #include "host/market/map/source.hpp"
+#include "host/os/config/nearest.hpp"
+#include "host/os/config/toml.hpp"
+#include "microcode/base/ascii.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -23,8 +24,7 @@ Literal literal_of(const config::Scalar& scalar) {
 /// A key as a value: keys are texts, and one of digits is a number, too.
 Literal literal_of_key(config::Table& table, const std::string& key) {
   Literal literal{.is_text = true, .text = key, .range = table.key_range(key)};
-  const bool is_number = !key.empty() && key.size() <= 18 &&
-                         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_number = !key.empty() && key.size() <= 18 && std::all_of(key.begin(), key.end(), is_digit);
   if (is_number) {
     literal.is_text = false;
     for (const char c : key) literal.number = literal.number * 10 + static_cast<std::uint64_t>(c - '0');
@@ -234,7 +234,7 @@ class Reader {
   /// "+03:00"
   void read_offset(config::Table& table) {
     const std::string text = table.text("utc_offset", "+00:00");
-    const auto digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    const auto digit = [&](std::size_t at) { return at < text.size() && is_digit(text[at]); };
     const auto number = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
     if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':' || !digit(1) || !digit(2) ||
         !digit(4) || !digit(5) || number(1) > 14 || number(4) > 59) {

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 
+#include "microcode/base/ascii.hpp"
 #include "microcode/base/utf8.hpp"
 
 namespace stopbit::counters {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+bool begins_word(char c) {
+  return is_letter(c) || c == '_';
 }
 
 /// Takes a word off the beginning; empty if there is none.
 std::string take_word(std::string_view& text) {
   std::size_t size = 0;
-  while (size < text.size() && (is_letter(text[size]) || (size != 0 && is_digit(text[size])))) ++size;
+  while (size < text.size() && (begins_word(text[size]) || (size != 0 && is_digit(text[size])))) ++size;
   std::string word(text.substr(0, size));
   text.remove_prefix(size);
   return word;

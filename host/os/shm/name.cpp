@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/os/shm/folder.hpp"
+#include "microcode/base/ascii.hpp"
 
 namespace stopbit::os {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t kMaxName = 64;
 constexpr std::size_t kRoomForSuffix = 32;  // of the file a new segment is made in
 
 constexpr bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
 }
 
 }  // namespace

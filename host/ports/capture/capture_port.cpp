@@ -1,10 +1,10 @@
 #include "host/ports/capture/capture_port.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "host/os/clock.hpp"
 #include "host/ports/merger.hpp"
 
 namespace stopbit::ingest {
@@ -13,11 +13,6 @@ namespace {
 /// Room for the payloads of a poll; more than the longest UDP payload.
 constexpr std::size_t kArenaBytes = 256U << 10;
 
-std::uint64_t monotonic_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
 class CapturePort final : public Port {
  public:
   CapturePort(std::vector<std::unique_ptr<PacketSource>> sources, CapturePortOptions options)
@@ -25,7 +20,7 @@ class CapturePort final : public Port {
         merger_(sources_),
         name_("capture " + names()),
         speed_(options.speed),
-        clock_(options.clock ? std::move(options.clock) : monotonic_ns),
+        clock_(options.clock ? std::move(options.clock) : os::monotonic_clock_ns),
         arena_(std::make_unique_for_overwrite<std::byte[]>(kArenaBytes)) {}
 
   Status join(const Membership& membership) override {

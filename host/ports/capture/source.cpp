@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 #include "host/ports/capture/capture_port.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
 #include "host/ports/port_source.hpp"

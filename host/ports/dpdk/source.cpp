@@ -1,7 +1,7 @@
 #include "host/ports/dpdk/source.hpp"
 
-#include "host/config/toml.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/os/config/toml.hpp"
 
 #ifdef STOPBIT_DPDK
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host/os/error_text.hpp"
+#include "microcode/base/ascii.hpp"
 
 namespace stopbit::replay {
 namespace {
@@ -33,7 +34,7 @@ std::string file_name(std::size_t number, std::string_view label) {
   if (name.size() < kNumberDigits) name.insert(0, kNumberDigits - name.size(), '0');
   name += '-';
   for (const char c : label.substr(0, kLabelBytes)) {
-    const bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    const bool is_safe = is_letter_or_digit(c) || c == '-';
     name += is_safe ? c : '_';
   }
   return name.append(kSuffix);

@@ -1,4 +1,5 @@
 #include "templates/emit/cpp/identifiers.hpp"
+#include "microcode/base/ascii.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +7,6 @@
 
 namespace stopbit::emit {
 namespace {
-
-constexpr bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// Keywords of C++23, and macros that common headers define.
 bool is_taken_by_language(std::string_view name) {
@@ -51,7 +45,7 @@ bool is_taken_by_language(std::string_view name) {
 std::string identifier(std::string_view name) {
   std::string out;
   for (const char c : name) {
-    if (is_letter(c) || is_digit(c)) {
+    if (is_letter_or_digit(c)) {
       out += c;
     } else if (!out.empty() && out.back() != '_') {
       out += '_';
@@ -94,7 +88,7 @@ std::string literal(std::string_view bytes) {
   constexpr std::string_view kPlain = " !#$%&'()*+,-./:;<=>@[]^_`{|}~";
   std::string out = "\"";
   for (const char c : bytes) {
-    if (is_letter(c) || is_digit(c) || kPlain.find(c) != std::string_view::npos) {
+    if (is_letter_or_digit(c) || kPlain.find(c) != std::string_view::npos) {
       out += c;
       continue;
     }
@@ -109,7 +103,7 @@ std::string literal(std::string_view bytes) {
 std::string comment(std::string_view text) {
   constexpr std::string_view kPlain = " _-/.,:;#@+=()[]<>!$%&|'\"";
   std::string out;
-  for (const char c : text) out += is_letter(c) || is_digit(c) || kPlain.find(c) != std::string_view::npos ? c : '.';
+  for (const char c : text) out += is_letter_or_digit(c) || kPlain.find(c) != std::string_view::npos ? c : '.';
   return out;
 }
 

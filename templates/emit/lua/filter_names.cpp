@@ -2,6 +2,7 @@
 #include <set>
 #include <tuple>
 
+#include "microcode/base/ascii.hpp"
 #include "templates/emit/lua/dissector.hpp"
 
 namespace stopbit::emit {
@@ -15,7 +16,7 @@ const std::set<std::string> kOwnNames = {"sequence",  "chunk",   "chunks",     "
                                          "malformed", "dropped", "incomplete", "not_shown", "cut"};
 
 constexpr bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return is_letter_or_digit(c) || c == '_';
 }
 
 std::string sanitised(std::string_view name) {

@@ -9,6 +9,7 @@
 #include "assembler/assembler.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/runner/run_case.hpp"
@@ -27,7 +28,7 @@ class Cases : public FeedsTest {
 
   void add_cases_of_folder() {
     for (const auto& path : cases::find_cases(std::filesystem::path(STOPBIT_CASES_FOLDER) / "decode")) {
-      const auto text = cases::read_file(path);
+      const auto text = stopbit::testing::file_text_if_any(path);
       ASSERT_TRUE(text) << path;
       add_case(std::filesystem::relative(path, STOPBIT_CASES_FOLDER).string(), *text);
     }

@@ -9,6 +9,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 #include "tests/system/dissector/capture_writer.hpp"
 #include "tests/system/dissector/expected.hpp"
@@ -64,7 +65,7 @@ void DissectorTest::SetUp() {
 }
 
 std::optional<Program> DissectorTest::compile(const std::filesystem::path& path) {
-  const auto text = cases::read_file(path);
+  const auto text = testing::file_text_if_any(path);
   EXPECT_TRUE(text) << path << " cannot be read";
   return text ? compile_text(*text) : std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include "templates/compiler.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/system/dissector/capture_writer.hpp"
 #include "tests/system/dissector/fixture.hpp"
@@ -236,7 +237,7 @@ TEST_F(TemplateFiles, of_real_exchanges_decode_any_bytes_as_the_engine_does) {
   constexpr std::size_t kTimes = 10;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
     if (entry.path().extension() != ".xml") continue;
-    const auto text = cases::read_file(entry.path());
+    const auto text = stopbit::testing::file_text_if_any(entry.path());
     ASSERT_TRUE(text) << entry.path();
     Diagnostics diagnostics;
     auto program = templates::compile({std::make_shared<SourceBuffer>("templates.xml", *text)}, options, diagnostics);

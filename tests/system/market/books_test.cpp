@@ -20,6 +20,7 @@
 #include "host/replay/replay.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -45,7 +46,7 @@ std::vector<std::string> gzip_lines(const std::string& path) {
 Program compile(const std::string& path) {
   Diagnostics diagnostics;
   auto program =
-      templates::compile({std::make_shared<SourceBuffer>(path, cases::read_file(path).value_or(""))}, {}, diagnostics);
+      templates::compile({std::make_shared<SourceBuffer>(path, stopbit::testing::file_text(path))}, {}, diagnostics);
   EXPECT_TRUE(program) << diagnostics.format();
   return program.value_or(Program());
 }
@@ -53,7 +54,7 @@ Program compile(const std::string& path) {
 Map load_map(const std::string& name, const Program& program) {
   Diagnostics diagnostics;
   const std::string path = std::string(STOPBIT_MAPS_FOLDER) + "/" + name + ".toml";
-  auto source = read_map(path, cases::read_file(path).value_or(""), diagnostics);
+  auto source = read_map(path, stopbit::testing::file_text(path), diagnostics);
   auto map = source ? compile_map(std::move(*source), program, diagnostics) : std::nullopt;
   EXPECT_TRUE(map) << diagnostics.format();
   return map.value_or(Map());

@@ -183,10 +183,10 @@ TEST(Appliance, tells_of_a_malformed_datagram_and_goes_on_with_the_copy_of_the_o
   EXPECT_TRUE(seen[1].is_event);
   EXPECT_EQ(seen[1].kind, record::EventKind::DecodeError);
   EXPECT_EQ(seen[2].value, 2U);
-  appliance::ErrorSample evidence;
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(evidence.code, ErrorCode::X9);
-  EXPECT_EQ(evidence.size, 0U);
+  appliance::ErrorSample sample;
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(sample.code, ErrorCode::X9);
+  EXPECT_EQ(sample.size, 0U);
   one.expect_balanced();
 }
 

@@ -27,19 +27,19 @@ TEST(ErrorSample, is_kept_of_the_first_datagram_of_each_kind_of_error) {
   one.give(0, cut);
   one.give(0, {std::byte{1}, std::byte{2}});  // no room for a sequence number
   one.work();
-  ErrorSample evidence;
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(evidence.code, ErrorCode::D9);
-  EXPECT_EQ(evidence.size, unknown_template(1).size());
-  EXPECT_TRUE(std::ranges::equal(evidence.datagram(), unknown_template(1)));
-  EXPECT_EQ(one.made->channel(evidence.channel).name, "seven");
-  EXPECT_NE(one.made->program_of(evidence), nullptr);
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(evidence.code, ErrorCode::X1);
-  EXPECT_TRUE(std::ranges::equal(evidence.datagram(), cut));
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(evidence.size, 2U);
-  EXPECT_FALSE(one.made->next_error_sample(evidence));
+  ErrorSample sample;
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(sample.code, ErrorCode::D9);
+  EXPECT_EQ(sample.size, unknown_template(1).size());
+  EXPECT_TRUE(std::ranges::equal(sample.datagram(), unknown_template(1)));
+  EXPECT_EQ(one.made->channel(sample.channel).name, "seven");
+  EXPECT_NE(one.made->program_of(sample), nullptr);
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(sample.code, ErrorCode::X1);
+  EXPECT_TRUE(std::ranges::equal(sample.datagram(), cut));
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(sample.size, 2U);
+  EXPECT_FALSE(one.made->next_error_sample(sample));
 }
 
 TEST(ErrorSample, has_no_program_when_another_image_has_come) {
@@ -48,16 +48,16 @@ TEST(ErrorSample, has_no_program_when_another_image_has_come) {
   one.work();
   Diagnostics diagnostics;
   ASSERT_TRUE(one.made->reload("ticks", diagnostics)) << diagnostics.format();
-  ErrorSample evidence;
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(one.made->program_of(evidence), nullptr);
+  ErrorSample sample;
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(one.made->program_of(sample), nullptr);
   one.work();
   auto cut = tick(2, 1);
   cut.back() = std::byte{1};
   one.give(0, cut);
   one.work();
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_NE(one.made->program_of(evidence), nullptr);
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_NE(one.made->program_of(sample), nullptr);
 }
 
 TEST(ErrorSample, of_a_large_datagram_is_its_beginning) {
@@ -66,10 +66,10 @@ TEST(ErrorSample, of_a_large_datagram_is_its_beginning) {
   large.resize(20'000, std::byte{0x81});
   one.give(0, large);
   one.work();
-  ErrorSample evidence;
-  ASSERT_TRUE(one.made->next_error_sample(evidence));
-  EXPECT_EQ(evidence.size, 20'000U);
-  EXPECT_EQ(evidence.datagram().size(), ErrorSample::kMaxBytes);
+  ErrorSample sample;
+  ASSERT_TRUE(one.made->next_error_sample(sample));
+  EXPECT_EQ(sample.size, 20'000U);
+  EXPECT_EQ(sample.datagram().size(), ErrorSample::kMaxBytes);
 }
 
 TEST(LastHour, keeps_an_hour_in_steps) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "assembler/assembler.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/file_text.hpp"
 
 namespace stopbit::assembler::corpus_test {
 
@@ -24,9 +23,7 @@ void for_each_program(const char* corpus, Use use) {
   EXPECT_GE(paths.size(), 20U);
   for (const std::filesystem::path& path : paths) {
     SCOPED_TRACE(path);
-    std::ifstream file(path, std::ios::binary);
-    auto source =
-        std::make_shared<SourceBuffer>(path.filename(), std::string{std::istreambuf_iterator<char>(file), {}});
+    auto source = std::make_shared<SourceBuffer>(path.filename(), testing::file_text(path));
     templates::CompileOptions options;
     if (path.filename() == "opra.xml") options.template_id = 1;  // its template has no identifier
     Diagnostics diagnostics;

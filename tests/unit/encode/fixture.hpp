@@ -11,6 +11,7 @@
 #include "decoder/record/json.hpp"
 #include "decoder/record/json_reader.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/hex.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 namespace stopbit::encode::testing {
@@ -42,14 +43,7 @@ class Feed {
   std::string bytes(std::string_view line) { return bytes(encode(line)); }
   std::string bytes(const Outcome& outcome) const {
     if (!outcome.ok()) return error_text(schema, outcome);
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text;
-    for (const std::byte byte : outcome.bytes) {
-      if (!text.empty()) text += ' ';
-      text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-      text += kDigits[std::to_integer<unsigned>(byte) & 15];
-    }
-    return text;
+    return stopbit::testing::hex(outcome.bytes);
   }
 
   Program program;

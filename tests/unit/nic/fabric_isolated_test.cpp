@@ -30,16 +30,11 @@
 #include "host/nic/transport/fabric/isolated/confine_server.hpp"
 #include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
+#include "host/os/clock.hpp"
 
 namespace stopbit::nic::fabric_isolated_test {
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;  // of a machine that is busy
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::vector<pid_t> children_of(pid_t parent) {
   std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
@@ -83,8 +78,8 @@ class FabricApart : public ::testing::Test {
   }
   [[nodiscard]] bool until(const std::function<bool()>& is_so) {
     constexpr timespec kPause{0, 100'000};  // the processes have to have the processors, too
-    for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_so(); ::nanosleep(&kPause, nullptr)) {
-      if (clock_ns() > end) return false;
+    for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; !is_so(); ::nanosleep(&kPause, nullptr)) {
+      if (os::monotonic_clock_ns() > end) return false;
       host_->progress();
       if (member_ != nullptr) member_->progress();
     }
@@ -178,8 +173,8 @@ TEST_F(FabricApart, says_so_when_nobody_can_start_its_process_again) {
   EXPECT_EQ(host_->deaths().why, "its supervisor died, so it cannot be restarted");
   EXPECT_EQ(host_->problem(), "the supervisor of the libfabric processes died");
   // It is not tried, so that the message is not repeated.
-  const std::uint64_t end = clock_ns() + 1'200'000'000;
-  ASSERT_TRUE(until([&] { return clock_ns() > end; }));
+  const std::uint64_t end = os::monotonic_clock_ns() + 1'200'000'000;
+  ASSERT_TRUE(until([&] { return os::monotonic_clock_ns() > end; }));
   EXPECT_EQ(host_->deaths().count, 1U);
   const std::byte frame{};
   EXPECT_FALSE(host_->send(1, {&frame, 1}));
@@ -189,7 +184,8 @@ TEST_F(FabricApart, ends_its_process_with_itself) {
   const pid_t process = server();
   ASSERT_NE(process, 0);
   host_.reset();
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; ::kill(process, 0) == 0 && clock_ns() < end;) {
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs;
+       ::kill(process, 0) == 0 && os::monotonic_clock_ns() < end;) {
   }
   EXPECT_NE(::kill(process, 0), 0);
   EXPECT_NE(::kill(supervisor_, 0), 0);
@@ -280,8 +276,8 @@ TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another)
   auto other = FabricTransport::start(options_, bad.address());
   ASSERT_TRUE(other.ok()) << other.message();
   FabricTransport& unlucky = *other.value();
-  for (const std::uint64_t end = clock_ns() + 10'000'000'000; clock_ns() < end;) {
-    const std::uint64_t begin = clock_ns();
+  for (const std::uint64_t end = os::monotonic_clock_ns() + 10'000'000'000; os::monotonic_clock_ns() < end;) {
+    const std::uint64_t begin = os::monotonic_clock_ns();
     std::array<std::byte, 1024> frame{};
     const auto chatter = [&] {
       unlucky.progress();
@@ -292,7 +288,7 @@ TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another)
     };
     ASSERT_TRUE(until([&] {
       chatter();
-      return clock_ns() - begin > 100'000'000;
+      return os::monotonic_clock_ns() - begin > 100'000'000;
     }));
     ASSERT_TRUE(both_pass()) << "deaths " << host_->deaths().count << " " << host_->deaths().why << " "
                              << member_->why_not_joined();
@@ -331,12 +327,13 @@ TEST(FabricProgram, that_is_as_fast_as_its_process_does_not_hold_it) {
   options.program = STOPBIT_FABRIC_FLOOD;
   auto node = FabricTransport::listen(options);
   ASSERT_TRUE(node.ok()) << node.message();
-  const std::uint64_t begin = clock_ns();
-  for (std::uint64_t last = begin; clock_ns() - begin < 3'000'000'000;) {
+  const std::uint64_t begin = os::monotonic_clock_ns();
+  for (std::uint64_t last = begin; os::monotonic_clock_ns() - begin < 3'000'000'000;) {
     const std::uint64_t before = node.value()->counters().malformed;
     node.value()->progress();
-    ASSERT_LE(node.value()->counters().malformed - before, options.rx_slots) << clock_ns() - last << " ns";
-    last = clock_ns();
+    ASSERT_LE(node.value()->counters().malformed - before, options.rx_slots)
+        << os::monotonic_clock_ns() - last << " ns";
+    last = os::monotonic_clock_ns();
   }
   EXPECT_GT(node.value()->counters().malformed, 10 * options.rx_slots);
 }

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,18 +20,13 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
+#include "host/os/clock.hpp"
 #include "tests/nic/host.hpp"
 
 namespace stopbit::nic::fabric_process_test {
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;  // of a machine that is busy
 constexpr std::size_t kBytes = 100'000;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 FabricOptions options() {
   FabricOptions result;
@@ -78,7 +72,7 @@ class Process {
   /// The next line; what there is if none comes.
   [[nodiscard]] std::string line() {
     std::string result;
-    for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end;) {
+    for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; os::monotonic_clock_ns() < end;) {
       pollfd polled{lines_, POLLIN, 0};
       if (::poll(&polled, 1, 100) <= 0) continue;
       char letter = 0;
@@ -102,9 +96,9 @@ void run(const std::string& command) {
 
 /// Steps until it is so; false after a long time.
 bool until(Host& host, const std::function<bool()>& is_so) {
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_so();) {
-    if (clock_ns() > end) return false;
-    host.step(clock_ns());
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; !is_so();) {
+    if (os::monotonic_clock_ns() > end) return false;
+    host.step(os::monotonic_clock_ns());
   }
   return true;
 }
@@ -123,7 +117,7 @@ void serve(const std::string& address, const Say& say) {
   say(transport.value()->address());
   std::array<std::byte, kMaxMessageBytes> into{};
   for (;;) {
-    host.step(clock_ns());
+    host.step(os::monotonic_clock_ns());
     const auto head = port.low.poll(into);
     if (!head) continue;
     say("heard " + std::to_string(head->node));
@@ -131,7 +125,7 @@ void serve(const std::string& address, const Say& say) {
     message.node = head->node;
     message.target = head->vpid;
     (void)until(host, [&] {
-      return host.messages.send(1, message, std::as_bytes(std::span(&*window, 1)), clock_ns()).outcome !=
+      return host.messages.send(1, message, std::as_bytes(std::span(&*window, 1)), os::monotonic_clock_ns()).outcome !=
              MessageUnit::Outcome::Busy;
     });
   }
@@ -153,7 +147,8 @@ void use(const std::string& address, NodeId node, const Say& say) {
   message.target = 1;
   const std::byte hello{1};
   if (!until(host, [&] {
-        return host.messages.send(2, message, {&hello, 1}, clock_ns()).outcome != MessageUnit::Outcome::Busy;
+        return host.messages.send(2, message, {&hello, 1}, os::monotonic_clock_ns()).outcome !=
+               MessageUnit::Outcome::Busy;
       })) {
     return say("cannot send");
   }
@@ -177,7 +172,7 @@ void use(const std::string& address, NodeId node, const Say& say) {
   }
   const bool is_same = std::memcmp(from->bytes().data(), back->bytes().data(), kBytes) == 0;
   say(std::string(is_same ? "same" : "OTHER") + " bytes at node " + std::to_string(transport.value()->node()));
-  for (;;) host.step(clock_ns());
+  for (;;) host.step(os::monotonic_clock_ns());
 }
 
 /// A node of version 3, which asks to be let in.
@@ -198,11 +193,11 @@ void ask_in_another_version(const std::string& address, const Say& say) {
   frame.insert(frame.end(), endpoint.names().own.begin(), endpoint.names().own.end());
   const std::uint32_t checksum = fabric_checksum(frame);
   const auto behind = std::as_bytes(std::span(&checksum, 1));
-  for (std::uint64_t asked = 0; asked < clock_ns();) {
+  for (std::uint64_t asked = 0; asked < os::monotonic_clock_ns();) {
     if (endpoint.send(0, host, frame, behind, 0)) {
-      asked = clock_ns() + 200'000'000;
+      asked = os::monotonic_clock_ns() + 200'000'000;
     }
-    for (FabricPool::Arrived arrived; clock_ns() < asked || asked == 0;) {
+    for (FabricPool::Arrived arrived; os::monotonic_clock_ns() < asked || asked == 0;) {
       if (!endpoint.poll(arrived)) {
         if (asked == 0) break;
         continue;

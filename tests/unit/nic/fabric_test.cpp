@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,15 +16,10 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/why.hpp"
 
 namespace stopbit::nic::fabric_test {
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// How the nodes of a test reach each other.
 struct Way {
@@ -71,8 +65,8 @@ class Fabric : public ::testing::TestWithParam<Way> {
   }
   /// Lets all of them work until it is so; false after a minute.
   [[nodiscard]] static bool until(const std::vector<FabricTransport*>& nodes, const std::function<bool()>& is_so) {
-    for (const std::uint64_t end = clock_ns() + 60'000'000'000; !is_so();) {
-      if (clock_ns() >= end) return false;
+    for (const std::uint64_t end = os::monotonic_clock_ns() + 60'000'000'000; !is_so();) {
+      if (os::monotonic_clock_ns() >= end) return false;
       for (FabricTransport* const node : nodes) node->progress();
     }
     return true;

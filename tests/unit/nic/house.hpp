@@ -1,6 +1,5 @@
 #pragma once
 
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "host/nic/node/broker.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/why.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 
@@ -19,12 +19,6 @@ namespace stopbit::remote {
 
 inline constexpr nic::Pdid kDomain = 7;
 inline constexpr std::uint64_t kPatienceNs = 60'000'000'000;
-
-inline std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// A node with publisher and broker on a thread of their own, as an appliance has them. Two rings, `cme` and `ice`.
 class House {
@@ -43,7 +37,7 @@ class House {
     thread_ = std::thread([this] {
       while (!stop_) {
         do_there([this] {
-          const std::uint64_t now = clock_ns();
+          const std::uint64_t now = os::monotonic_clock_ns();
           network_.set_time(now);
           (void)node_.step(now);
           (void)publisher_->step(now);
@@ -82,7 +76,8 @@ class House {
   }
   /// No process has a ring any more.
   [[nodiscard]] bool is_left() {
-    for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end; std::this_thread::yield()) {
+    for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; os::monotonic_clock_ns() < end;
+         std::this_thread::yield()) {
       if (status().empty()) return true;
     }
     return false;

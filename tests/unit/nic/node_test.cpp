@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "host/nic/node/client.hpp"
 #include "host/nic/node/fd_passing.hpp"
 #include "host/nic/transport/model/network.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/lib/why.hpp"
 
@@ -31,12 +31,6 @@ namespace stopbit::nic::node_test {
 
 constexpr Pdid kDomain = 7;
 constexpr Pdid kOtherDomain = 8;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -56,7 +50,7 @@ class Host {
   void start() {
     thread_ = std::thread([this] {
       while (!is_over_) {
-        const std::size_t work = node.step(clock_ns()) + broker->step();
+        const std::size_t work = node.step(os::monotonic_clock_ns()) + broker->step();
         ++steps;
         if (work == 0) ::usleep(20);
       }
@@ -71,7 +65,7 @@ class Host {
   /// Without a thread: until nothing happens.
   void settle() {
     for (int quiet = 0; quiet < 3;) {
-      const std::size_t work = node.step(clock_ns()) + broker->step();
+      const std::size_t work = node.step(os::monotonic_clock_ns()) + broker->step();
       quiet = work == 0 ? quiet + 1 : 0;
     }
   }
@@ -114,7 +108,7 @@ class Clients : public ::testing::Test {
   }
   static std::string receive(Client& client) {
     static std::array<std::byte, kMaxMessageBytes> into;
-    for (std::uint64_t end = clock_ns() + 20'000'000'000; clock_ns() < end;) {
+    for (std::uint64_t end = os::monotonic_clock_ns() + 20'000'000'000; os::monotonic_clock_ns() < end;) {
       if (const auto head = client.receive(into)) {
         return {reinterpret_cast<const char*>(into.data()), head->length};
       }
@@ -124,7 +118,7 @@ class Clients : public ::testing::Test {
   }
   static Notification notified(Client& client) {
     Notification notification;
-    for (std::uint64_t end = clock_ns() + 20'000'000'000; clock_ns() < end;) {
+    for (std::uint64_t end = os::monotonic_clock_ns() + 20'000'000'000; os::monotonic_clock_ns() < end;) {
       if (client.notifications().take(notification)) return notification;
       ::usleep(20);
     }
@@ -892,13 +886,13 @@ TEST_F(Clients, of_several_decoder_threads_keep_the_order_of_each_channel_in_one
   std::array<std::uint64_t, kThreads> next{};
   std::array<std::uint64_t, kThreads> lost{};
   std::array<std::byte, kMaxMessageBytes> into;
-  const std::uint64_t end = clock_ns() + 60'000'000'000;
+  const std::uint64_t end = os::monotonic_clock_ns() + 60'000'000'000;
   const auto all = [&] {
     std::uint64_t sum = 0;
     for (std::uint64_t thread = 0; thread < kThreads; ++thread) sum += next[thread];
     return sum;
   };
-  while (all() < kThreads * kEach && clock_ns() < end) {
+  while (all() < kThreads * kEach && os::monotonic_clock_ns() < end) {
     const auto head = reader->receive(into);
     if (!head) {
       std::this_thread::yield();

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "host/nic/node/client.hpp"
+#include "host/os/clock.hpp"
 #include "tests/unit/nic/house.hpp"
 
 namespace stopbit::remote::remote_client_test {
@@ -25,9 +26,9 @@ struct Guest {
     subscriber = std::move(Subscriber::open(*client, how)).value();
   }
   [[nodiscard]] bool until(const std::function<bool()>& happens) const {
-    for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end;) {
+    for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs; os::monotonic_clock_ns() < end;) {
       if (happens()) return true;
-      (void)subscriber->step(clock_ns());
+      (void)subscriber->step(os::monotonic_clock_ns());
       std::this_thread::yield();
     }
     return false;
@@ -70,7 +71,8 @@ TEST(RemoteClient, that_ends_without_a_word_leaves_no_ring) {
   request.ring = "cme";
   request.near = WantedRing{name.get(), true, kRingSlots};
   ASSERT_EQ(client->send(port.value().node, port.value().vpid, to_bytes(request)), nic::Reply::NoError);
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end && house.status().empty();) {
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kPatienceNs;
+       os::monotonic_clock_ns() < end && house.status().empty();) {
     std::this_thread::yield();
   }
   EXPECT_TRUE(os::exists(name.get()));

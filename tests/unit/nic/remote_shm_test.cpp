@@ -1,7 +1,6 @@
 // Two nodes on two threads, over shared memory.
 
 #include <gtest/gtest.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,16 +8,11 @@
 #include <thread>
 
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/os/clock.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::remote::remote_shm_test {
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 nic::NodeOptions patient() {
   nic::NodeOptions options;
@@ -47,7 +41,7 @@ class Other {
     subscriber = std::move(Subscriber::open(*node_, wanted)).value();
   }
   void step() {
-    const std::uint64_t now = clock_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     (void)node_->step(now);
     (void)subscriber->step(now);
   }
@@ -101,10 +95,10 @@ void carry(SubscriberOptions::Way way) {
   ASSERT_TRUE(made.ok());
   std::optional<ring::Writer> writer(std::move(made).value());
   std::uint64_t written = 0;
-  const std::uint64_t limit = clock_ns() + 120'000'000'000;
-  while (clock_ns() < limit) {
-    (void)node.step(clock_ns());
-    (void)publisher->step(clock_ns());
+  const std::uint64_t limit = os::monotonic_clock_ns() + 120'000'000'000;
+  while (os::monotonic_clock_ns() < limit) {
+    (void)node.step(os::monotonic_clock_ns());
+    (void)publisher->step(os::monotonic_clock_ns());
     // Never so far ahead that a record could be lost.
     const std::vector<SubscriptionStatus> status = publisher->status();
     const bool may_write = is_live && !status.empty() && written - next < kRingSlots;

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,15 +15,10 @@
 
 #include "host/nic/link/links.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::nic::shm_test {
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 class Shm : public ::testing::Test {
  protected:
@@ -176,10 +170,10 @@ int exchange(const ShmOptions& how, std::uint64_t count) {
   link.silence_ns = 20'000'000'000;  // a busy machine
   Links links(*opened.value(), link);
   Numbers numbers;
-  const std::uint64_t end = clock_ns() + 60'000'000'000;
+  const std::uint64_t end = os::monotonic_clock_ns() + 60'000'000'000;
   std::uint64_t sent = 0;
   std::uint64_t idle_since = 0;
-  for (std::uint64_t now = clock_ns(); now < end; now = clock_ns()) {
+  for (std::uint64_t now = os::monotonic_clock_ns(); now < end; now = os::monotonic_clock_ns()) {
     for (; sent < count; ++sent) {
       std::array<std::byte, 100> packet{};
       std::memcpy(packet.data(), &sent, 8);

@@ -26,6 +26,7 @@
 #include "host/nic/node/client.hpp"
 #include "host/nic/sync/barrier.hpp"
 #include "host/nic/sync/sync.hpp"
+#include "host/os/clock.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/nic/carrier.hpp"
 
@@ -37,12 +38,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kNodes = 2;
 constexpr std::uint8_t kFirstEvent = 5;
 constexpr auto kLimit = 120s;  // for what must happen; a machine may be slow
-
-std::uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// Two nodes with their brokers, stepped by one thread.
 class Cluster {
@@ -63,7 +58,7 @@ class Cluster {
     }
     thread_ = std::thread([this] {
       for (std::uint64_t round = 0; !is_over_; ++round) {
-        const std::uint64_t now = clock_ns();
+        const std::uint64_t now = os::monotonic_clock_ns();
         network_->set_time(now);
         std::size_t work = 0;
         is_still_ = is_paused_.load();
@@ -574,9 +569,9 @@ TEST_P(Calls, of_a_barrier_sleep_until_the_last_one_has_come) {
       const auto before = Clock::now();
       if (mine.wait(kShort) || Clock::now() - before < kShort) ++failures;
       ++asleep;
-      const std::uint64_t worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+      const std::uint64_t worked_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID);
       if (!mine.wait(kLimit) || !is_last_there) ++failures;
-      const std::uint64_t own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - worked_ns;
+      const std::uint64_t own_ns = os::clock_ns(CLOCK_THREAD_CPUTIME_ID) - worked_ns;
       for (std::uint64_t most = most_ns; most < own_ns && !most_ns.compare_exchange_weak(most, own_ns);) {
       }
     });

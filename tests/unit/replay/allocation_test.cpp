@@ -4,6 +4,7 @@
 
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// Counts every allocation of the process, those of libpcap and zlib included.
@@ -74,7 +75,7 @@ class WatchedEngine final : public Engine {
 
 void expect_no_allocation(EngineKind kind, const std::string& templates, const std::string& capture,
                           const char* framing) {
-  const Program program = testing::compile(testing::read_file(templates));
+  const Program program = testing::compile(stopbit::testing::file_text(templates));
   Options options;
   options.framing = testing::framing(framing);
   options.on_progress = [](const Progress&) {};

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// What real captures tell about framing: the sequence number found in front of the data is the one in the message.
@@ -55,7 +56,7 @@ void expect_agreement(const std::string& folder, const char* framing, const char
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
   const std::string path = std::string(corpus) + "/" + folder;
-  const Program program = testing::compile(testing::read_file(path + "/templates.xml"));
+  const Program program = testing::compile(stopbit::testing::file_text(path + "/templates.xml"));
   Options options;
   options.framing = testing::framing(framing);
   SequenceCheck check(program, field);

@@ -4,6 +4,7 @@
 
 #include "host/feed/description/from_rdi.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/frames.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -185,7 +186,7 @@ TEST(FeedOfReferenceData, the_eurex_packet_lists_ten_feeds) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
   const std::string path = std::string(corpus) + "/eurex-rdi-2016";
-  const Program program = testing::compile(testing::read_file(path + "/templates.xml"));
+  const Program program = testing::compile(stopbit::testing::file_text(path + "/templates.xml"));
   const record::Schema schema = record::Schema::make(program).value();
   feed::RdiReader reader(schema);
   record::BufferSink sink(program.max_record_slots, [&](std::span<const record::Slot> record) { reader.take(record); });

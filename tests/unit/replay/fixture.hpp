@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,15 +15,10 @@
 #include "host/ports/packet_source.hpp"
 #include "host/replay/replay.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/file_text.hpp"
 
 /// What tests of the replay share.
 namespace stopbit::replay::testing {
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 inline Program compile(std::string text) {
   Diagnostics diagnostics;

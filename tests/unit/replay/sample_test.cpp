@@ -6,6 +6,7 @@
 
 #include "host/ports/byte_stream.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::replay::sample_test {
@@ -39,7 +40,7 @@ TEST(Sample, is_small_and_holds_what_its_page_promises) {
 }
 
 TEST(Sample, decodes_to_what_its_generator_encoded) {
-  const Program program = testing::compile(testing::read_file(kFolder + "/templates.xml"));
+  const Program program = testing::compile(stopbit::testing::file_text(kFolder + "/templates.xml"));
   Options options;
   options.framing = testing::framing("cme");
   options.strict = true;
@@ -73,7 +74,8 @@ TEST(Sample, decodes_to_what_its_generator_encoded) {
   }
   EXPECT_FALSE(std::getline(decoded, decoded_line));
   EXPECT_EQ(number, messages);
-  EXPECT_EQ(to_text(summary, program, {.timing = false}), testing::read_file(kFolder + "/expected-summary.txt"));
+  EXPECT_EQ(to_text(summary, program, {.timing = false}),
+            stopbit::testing::file_text(kFolder + "/expected-summary.txt"));
 }
 
 }  // namespace stopbit::replay::sample_test

@@ -19,7 +19,7 @@ void PrintTo(const BadTemplate& bad, std::ostream* out) {
   *out << bad.text;
 }
 
-class BadTemplates : public testing::TestWithParam<BadTemplate> {};
+class BadTemplates : public ::testing::TestWithParam<BadTemplate> {};
 
 TEST_P(BadTemplates, are_refused_with_code_and_place) {
   const Compiled compiled = compile_text(GetParam().text);
@@ -203,13 +203,13 @@ constexpr BadTemplate kNotMeaningful[] = {
      "S1@4:1 S1@6:24 T4@5:20 S2@2:44 S4@3:18 D8@6:1"},
 };
 
-std::string case_name(const testing::TestParamInfo<BadTemplate>& info) {
+std::string case_name(const ::testing::TestParamInfo<BadTemplate>& info) {
   return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(NotXml, BadTemplates, testing::ValuesIn(kNotXml), case_name);
-INSTANTIATE_TEST_SUITE_P(NotFast, BadTemplates, testing::ValuesIn(kNotFast), case_name);
-INSTANTIATE_TEST_SUITE_P(NotMeaningful, BadTemplates, testing::ValuesIn(kNotMeaningful), case_name);
+INSTANTIATE_TEST_SUITE_P(NotXml, BadTemplates, ::testing::ValuesIn(kNotXml), case_name);
+INSTANTIATE_TEST_SUITE_P(NotFast, BadTemplates, ::testing::ValuesIn(kNotFast), case_name);
+INSTANTIATE_TEST_SUITE_P(NotMeaningful, BadTemplates, ::testing::ValuesIn(kNotMeaningful), case_name);
 
 // --- What the messages say.
 

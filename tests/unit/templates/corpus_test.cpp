@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "microcode/verify/verify.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/unit/templates/compile_text.hpp"
 
 namespace stopbit::templates::corpus_test {
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::filesystem::path> template_files(const std::filesystem::path& corpus) {
   std::vector<std::filesystem::path> files;
@@ -33,7 +27,7 @@ TEST(TemplateCorpus, compiles_to_verified_programs) {
   for (const std::filesystem::path& path : files) {
     CompileOptions options;
     if (path.filename() == "opra.xml") options.template_id = 1;  // Its template has no identifier.
-    const Compiled compiled = compile_text(read_file(path), options);
+    const Compiled compiled = compile_text(testing::file_text(path), options);
     ASSERT_TRUE(compiled.program) << path << '\n' << compiled.diagnostics.format();
     EXPECT_TRUE(verify::check(*compiled.program).ok()) << path;
   }
@@ -42,7 +36,7 @@ TEST(TemplateCorpus, compiles_to_verified_programs) {
 TEST(TemplateCorpus, needs_an_identifier_for_a_file_without_any) {
   const char* corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
-  const Compiled compiled = compile_text(read_file(std::filesystem::path(corpus) / "templates/opra.xml"));
+  const Compiled compiled = compile_text(testing::file_text(std::filesystem::path(corpus) / "templates/opra.xml"));
   EXPECT_EQ(summary(compiled.diagnostics), "T5@3:5");
 }
 

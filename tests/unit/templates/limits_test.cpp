@@ -231,7 +231,7 @@ const Hostile kHostile[] = {
     {"siblings", "T1@1", [] { return "<templates>" + repeat("<a/>", 1'000'000) + "</templates>"; }},
 };
 
-class HostileTemplates : public testing::TestWithParam<Hostile> {};
+class HostileTemplates : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileTemplates, are_refused_with_their_line_and_little_memory) {
   const pid_t child = fork();
@@ -255,7 +255,7 @@ TEST_P(HostileTemplates, are_refused_with_their_line_and_little_memory) {
 #endif
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, HostileTemplates, testing::ValuesIn(kHostile),
+INSTANTIATE_TEST_SUITE_P(Files, HostileTemplates, ::testing::ValuesIn(kHostile),
                          [](const auto& file) { return std::string(file.param.name); });
 
 }  // namespace stopbit::templates::limits_test

@@ -2,6 +2,7 @@
 
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/unit/analyse/explain/fixture.hpp"
 
 /// Explanations of everything there is: the decode cases, the bundled sample, captures of real exchanges, and all of
@@ -15,7 +16,7 @@ struct Feed {
 };
 
 Feed feed_of(const std::string& templates, const std::string& capture, std::string_view framing, std::size_t packets) {
-  Feed feed{testing::compile(testing::read_file(templates)), testing::options_of(framing), {}};
+  Feed feed{testing::compile(stopbit::testing::file_text(templates)), testing::options_of(framing), {}};
   const auto source = ingest::open_capture(capture);
   EXPECT_TRUE(source.ok());
   feed.sample = guess::take_sample(*source.value(), {packets, std::size_t{64} << 20});
@@ -92,7 +93,7 @@ TEST(EveryPacket, of_the_decode_cases_is_explained) {
   for (const auto& path : cases::find_cases(STOPBIT_CASES_FOLDER)) {
     Diagnostics diagnostics;
     const auto file = cases::CaseFile::parse(
-        std::make_shared<SourceBuffer>(path.string(), cases::read_file(path).value_or("")), diagnostics);
+        std::make_shared<SourceBuffer>(path.string(), stopbit::testing::file_text(path)), diagnostics);
     ASSERT_TRUE(file) << diagnostics.format();
     const cases::Section* const section = file->find("bytes");
     if (section == nullptr || file->find("template") == nullptr) continue;

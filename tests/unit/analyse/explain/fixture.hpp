@@ -12,6 +12,7 @@
 
 #include "host/analyse/explain/explain.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/frames.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -22,7 +23,6 @@ using net::testing::bytes;
 using net::testing::ByteVector;
 using replay::testing::compile;
 using replay::testing::framing;
-using replay::testing::read_file;
 
 inline ByteVector join(std::initializer_list<ByteVector> parts) {
   ByteVector all;

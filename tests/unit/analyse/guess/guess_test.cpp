@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/frames.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -71,7 +72,7 @@ class Variants : public ::testing::Test {
   }
 
   const std::string folder_ = STOPBIT_SAMPLE_FOLDER;
-  const Program program_ = replay::testing::compile(replay::testing::read_file(folder_ + "/templates.xml"));
+  const Program program_ = replay::testing::compile(stopbit::testing::file_text(folder_ + "/templates.xml"));
 };
 
 ByteVector le32(std::size_t value) {
@@ -151,7 +152,7 @@ TEST_F(Variants, one_datagram_is_named_after_the_preset_it_fits) {
 }
 
 TEST_F(Variants, identifiers_that_the_templates_lack_are_told) {
-  std::string xml = replay::testing::read_file(folder_ + "/templates.xml");
+  std::string xml = stopbit::testing::file_text(folder_ + "/templates.xml");
   for (std::size_t at = 0; (at = xml.find("<template ", at)) != std::string::npos; ++at) {
     const std::size_t id = xml.find(" id=\"", at);
     xml.insert(id + 5, "77");
@@ -278,7 +279,7 @@ TEST_P(Corpus, framing_is_found) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
   const std::string folder = std::string(corpus) + "/" + GetParam().folder;
-  const Program program = replay::testing::compile(replay::testing::read_file(folder + "/templates.xml"));
+  const Program program = replay::testing::compile(stopbit::testing::file_text(folder + "/templates.xml"));
   for (const std::size_t packets : {2'000U, 100U, 10U}) {
     const Guess found = guess(program, sample_from(folder + "/capture.pcap", packets));
     ASSERT_TRUE(found.fits) << found.verdict;

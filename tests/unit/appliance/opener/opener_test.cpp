@@ -20,6 +20,7 @@
 #include "host/appliance/opener/client.hpp"
 #include "host/appliance/opener/disk_calls.hpp"
 #include "host/feed/packet/socket_address.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::opener::opener_test {
@@ -178,8 +179,7 @@ TEST(Opener, opens_sockets_of_the_settings_joined) {
     size = sizeof(type);
     ASSERT_EQ(::getsockopt(opened.file.get(), SOL_SOCKET, SO_TYPE, &type, &size), 0);
     EXPECT_EQ(type, SOCK_DGRAM);
-    std::ifstream memberships("/proc/net/igmp");
-    const std::string all{std::istreambuf_iterator<char>(memberships), {}};
+    const std::string all = testing::file_text("/proc/net/igmp");
     EXPECT_NE(all.find("010000EF"), std::string::npos) << "the group is not joined";
   }
 }

@@ -14,6 +14,7 @@
 #include "host/lab/simulate/exchange.hpp"
 #include "host/ports/out/frame.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -210,7 +211,7 @@ std::vector<Arrived> datagrams_of(const std::string& path) {
 }
 
 std::shared_ptr<const Program> program_of(const std::string& path) {
-  return std::make_shared<const Program>(replay::testing::compile(replay::testing::read_file(path)));
+  return std::make_shared<const Program>(replay::testing::compile(stopbit::testing::file_text(path)));
 }
 
 /// Each datagram on both lines of `channel`, which a bad network has in its hands.

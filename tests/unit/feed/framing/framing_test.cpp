@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/frames.hpp"
 
 namespace stopbit::net::framing_test {
@@ -44,12 +43,6 @@ TEST(ParseFraming, presets_have_their_reset_rule) {
   EXPECT_EQ(framing("none").reset, ResetRule::Template);
 }
 
-std::string file_text(const char* path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(FramingPresets, can_all_be_parsed_and_keep_their_name_and_kind) {
   for (const FramingPreset& preset : framing_presets()) {
     const Framing made = framing(preset.name);
@@ -60,7 +53,7 @@ TEST(FramingPresets, can_all_be_parsed_and_keep_their_name_and_kind) {
 }
 
 TEST(FramingPresets, are_the_rows_of_the_page) {
-  const std::string page = file_text(STOPBIT_ROOT "/doc/framings.md");
+  const std::string page = stopbit::testing::file_text(STOPBIT_ROOT "/doc/framings.md");
   std::size_t at = 0;
   for (const FramingPreset& preset : framing_presets()) {
     const std::string row = "| `" + std::string(preset.name) + "` | " + std::string(preset.before) + " | ";

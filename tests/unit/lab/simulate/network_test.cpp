@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <thread>
 
@@ -73,8 +72,7 @@ at = "250ms"
     }
   }
   sender.join();
-  std::ifstream report(scratch.path("report"));
-  const std::string text((std::istreambuf_iterator<char>(report)), {});
+  const std::string text = scratch.read("report");
   EXPECT_EQ(status, 0) << text;
   EXPECT_EQ(received["239.1.1.1:30001"], received["239.1.2.1:31001"]);
   EXPECT_EQ(received["239.1.1.2:30002"], received["239.1.2.2:31002"]);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <limits>
 #include <regex>
 #include <set>
@@ -12,6 +11,7 @@
 #include "decoder/record/frame.hpp"
 #include "host/market/event/fixed.hpp"
 #include "host/market/event/print.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/random.hpp"
 
 namespace stopbit::market::event_test {
@@ -180,8 +180,7 @@ std::set<std::string> rows_of(const std::string& page, const std::string& headin
 }
 
 TEST(Page, lists_what_there_is) {
-  std::ifstream file(std::string(STOPBIT_SOURCE_FOLDER) + "/host/market/event/event.md");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = stopbit::testing::file_text(STOPBIT_SOURCE_FOLDER "/host/market/event/event.md");
   std::set<std::string> kinds;
 #define STOPBIT_EVENT_KIND(enumerator, value, name, what) kinds.insert(std::to_string(value) + " " + name);
 #include "host/market/event/kinds.def"

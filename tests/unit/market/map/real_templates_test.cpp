@@ -4,22 +4,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "host/market/map/map.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/file_text.hpp"
 
 /// The installed maps against template files of real exchanges: each template whose messages have a number has a rule,
 /// and each name of the map is in the templates.
 namespace stopbit::market::real_templates_test {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 struct Pair {
   const char* map;
@@ -62,11 +57,11 @@ TEST(RealTemplates, have_a_rule_for_each_numbered_template) {
     SCOPED_TRACE(std::string(pair.map) + " with " + pair.templates);
     Diagnostics diagnostics;
     const fs::path path = fs::path(corpus()) / pair.templates;
-    const auto program = templates::compile({std::make_shared<SourceBuffer>(path.filename().string(), read_file(path))},
-                                            {}, diagnostics);
+    const auto program = templates::compile(
+        {std::make_shared<SourceBuffer>(path.filename().string(), testing::file_text(path))}, {}, diagnostics);
     ASSERT_TRUE(program) << diagnostics.format();
     const fs::path file = fs::path(STOPBIT_MAPS_FOLDER) / (std::string(pair.map) + ".toml");
-    auto source = read_map(file.filename().string(), read_file(file), diagnostics);
+    auto source = read_map(file.filename().string(), testing::file_text(file), diagnostics);
     ASSERT_TRUE(source) << diagnostics.format();
     const auto map = compile_map(std::move(*source), *program, diagnostics);
     EXPECT_TRUE(map) << diagnostics.format();
@@ -102,7 +97,7 @@ TEST(Maps, are_short_and_each_is_proved_by_templates_but_one) {
     }
     EXPECT_LE(count, 120U) << name;
     Diagnostics diagnostics;
-    EXPECT_TRUE(read_map(name, read_file(file.path()), diagnostics)) << diagnostics.format();
+    EXPECT_TRUE(read_map(name, testing::file_text(file.path()), diagnostics)) << diagnostics.format();
     const bool is_proved =
         std::any_of(std::begin(kPairs), std::end(kPairs), [&](const Pair& pair) { return name == pair.map; });
     EXPECT_NE(is_proved, name == "millennium") << name;
@@ -112,7 +107,8 @@ TEST(Maps, are_short_and_each_is_proved_by_templates_but_one) {
 TEST(Maps, infer_no_depth_from_the_feed) {
   for (const std::string name : {"cme-mdp2", "moex-spectra-book"}) {
     Diagnostics diagnostics;
-    const auto source = read_map(name, read_file(fs::path(STOPBIT_MAPS_FOLDER) / (name + ".toml")), diagnostics);
+    const auto source =
+        read_map(name, testing::file_text(fs::path(STOPBIT_MAPS_FOLDER) / (name + ".toml")), diagnostics);
     ASSERT_TRUE(source) << diagnostics.format();
     EXPECT_EQ(source->books.front().depth, 0U) << name;
     EXPECT_TRUE(std::any_of(source->messages.begin(), source->messages.end(), [](const MessageRule& rule) {
@@ -123,7 +119,7 @@ TEST(Maps, infer_no_depth_from_the_feed) {
 
 TEST(Maps, tell_phases_and_theoretical_prices_of_b3) {
   Diagnostics diagnostics;
-  const auto source = read_map("b3", read_file(fs::path(STOPBIT_MAPS_FOLDER) / "b3-umdf.toml"), diagnostics);
+  const auto source = read_map("b3", testing::file_text(fs::path(STOPBIT_MAPS_FOLDER) / "b3-umdf.toml"), diagnostics);
   ASSERT_TRUE(source) << diagnostics.format();
   const auto status = std::find_if(source->messages.begin(), source->messages.end(),
                                    [](const MessageRule& rule) { return rule.kind == MessageKind::State; });

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 
 #include "host/market/state/publisher.hpp"
 #include "host/market/state/reader.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::market::state::table_test {
@@ -288,8 +288,7 @@ TEST(Table, with_any_header_is_refused_or_read_inside) {
 }
 
 TEST(Page, has_the_places_of_everything) {
-  std::ifstream file(std::string(STOPBIT_SOURCE_FOLDER) + "/host/market/state/state.md");
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = stopbit::testing::file_text(STOPBIT_SOURCE_FOLDER "/host/market/state/state.md");
   const auto has = [&](std::size_t place, const std::string& name, const char* mark = "`") {
     const std::string row = "\n| " + std::to_string(place) + " | " + mark + name + mark + " |";
     EXPECT_NE(page.find(row), std::string::npos) << row;

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "host/ports/recorder/archive.hpp"
 #include "tests/lib/failing_disk.hpp"
+#include "tests/lib/file_text.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::recorder::faults_test {
@@ -54,8 +54,7 @@ struct Story {
   [[nodiscard]] std::uint64_t packets_on_disk() const {
     std::uint64_t packets = 0;
     for (const auto& entry : fs::directory_iterator(scratch.folder())) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      const std::string bytes(std::istreambuf_iterator<char>(file), {});
+      const std::string bytes = testing::file_text(entry.path());
       for (std::size_t at = 0; at + 12 <= bytes.size();) {
         std::uint32_t type = 0;
         std::uint32_t length = 0;

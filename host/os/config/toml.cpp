@@ -1,4 +1,4 @@
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "host/config/nearest.hpp"
+#include "host/os/config/nearest.hpp"
+#include "microcode/base/ascii.hpp"
 
 namespace {
 
@@ -59,7 +60,7 @@ constexpr std::array<std::string_view, 7> kKindNames = {
     "a table", "an array", "a string", "an integer", "a number with a point", "true or false", "a time"};
 
 bool is_key_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  return is_letter_or_digit(c) || c == '_' || c == '-';
 }
 
 /// The position after the string that begins at `at`, or after the line if the string does not end on it.

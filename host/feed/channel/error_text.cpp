@@ -1,4 +1,4 @@
-#include "host/replay/error_text.hpp"
+#include "host/feed/channel/error_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include "decoder/record/schema.hpp"
 #include "decoder/record/text.hpp"
 
-namespace stopbit::replay {
+namespace stopbit::feed {
 namespace {
 
 /// Names come from files of unknown origin: nothing in them may disturb a terminal or a line.
@@ -90,4 +90,4 @@ std::string error_text(const Program& program, const Outcome& outcome, const Exc
          std::string(3 * faulty_bytes(outcome, bytes) - 1, '^');
 }
 
-}  // namespace stopbit::replay
+}  // namespace stopbit::feed

@@ -1,13 +1,13 @@
-#include "host/config/toml.hpp"
+#include "host/os/config/toml.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace stopbit::config::toml_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Read {
   explicit Read(std::string text) : document(Document::parse("a.toml", std::move(text), diagnostics)) {}

@@ -10,7 +10,7 @@
 #include "microcode/program.hpp"
 
 /// Errors of packets in words, the same for every command.
-namespace stopbit::replay {
+namespace stopbit::feed {
 
 /// The bytes around the place of an error; small enough to be kept while packets flow.
 struct Excerpt {
@@ -35,4 +35,4 @@ struct Excerpt {
 /// Lines are separated by line feeds; there is none at the end.
 [[nodiscard]] std::string error_text(const Program& program, const Outcome& outcome, const Excerpt& bytes);
 
-}  // namespace stopbit::replay
+}  // namespace stopbit::feed
