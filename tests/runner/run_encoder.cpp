@@ -64,8 +64,10 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
       errors.push_back(code_or_error(outcome.error) + " at " + place + ":" + std::to_string(column) +
                        (node == nullptr ? "" : " field " + std::string(schema.value().owner_name(*node))));
     }
+    const std::string bytes = testing::hex(outcome.bytes);  // none of a message that is refused
     std::string& datagram = datagrams.back();
-    datagram += (datagram.empty() ? "" : " ") + testing::hex(outcome.bytes);
+    if (!datagram.empty() && !bytes.empty()) datagram += ' ';
+    datagram += bytes;
   }
   finish_datagram(std::to_string(number + 1));
   if (errors.empty() || file.find("encoded")) report.compare("encoded", datagrams, "encoder");
