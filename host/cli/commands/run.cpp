@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -30,6 +31,7 @@
 #include "host/cli/common/error_desk.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/log.hpp"
+#include "host/cli/common/market_pages.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/service.hpp"
 #include "host/cli/common/signals.hpp"
@@ -121,13 +123,17 @@ class Desk {
     return "error: unknown command";
   }
   /// As it was up to a tenth of a second ago: however many ask, it is not made more often.
-  std::optional<control::Page> page(std::string_view path) {
+  std::optional<control::Page> page(std::string_view target) {
+    const std::string_view path = target.substr(0, target.find('?'));
+    // Of other pages a query makes no other page.
+    if (path != "/book.json" && path != "/instruments.json") target = path;
+    if (pages_.size() > kMostPages) pages_.clear();
     const auto now = std::chrono::steady_clock::now();
-    auto known = pages_.find(path);
+    auto known = pages_.find(target);
     if (known == pages_.end() || now - known->second.made >= kPageAge) {
-      auto made = make_page(path);
+      auto made = make_page(target);
       if (!made) return std::nullopt;
-      known = pages_.insert_or_assign(std::string(path), MadePage{std::move(*made), now}).first;
+      known = pages_.insert_or_assign(std::string(target), MadePage{std::move(*made), now}).first;
     }
     return known->second.page;
   }
@@ -143,16 +149,31 @@ class Desk {
     control::Page page;
     std::chrono::steady_clock::time_point made;
   };
-  std::optional<control::Page> make_page(std::string_view path) const {
+  std::optional<control::Page> make_page(std::string_view target) const {
+    const std::string_view path = target.substr(0, target.find('?'));
+    const std::string_view query = target.substr(std::min(target.size(), path.size() + 1));
     if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
     if (path == "/status.json") return control::Page{"application/json", appliance::to_json(look())};
     if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
     if (path == "/history.json") return control::Page{"application/json", history()};
+    if (path == "/instruments.json") return control::Page{"application/json", instruments_json(ring_of(query))};
+    if (path == "/book.json") {
+      return control::Page{"application/json", book_json(ring_of(query), query_value(query, "instrument"))};
+    }
     if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
     return std::nullopt;
   }
   [[nodiscard]] appliance::StatusReport look() const {
     return appliance::read_status(reader_, appliance::now_of_machine(), &watch_);
+  }
+  /// The ring of events with the number `market` in status.json; empty if there is none.
+  [[nodiscard]] std::string ring_of(std::string_view query) const {
+    const std::string text = query_value(query, "market");
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const appliance::StatusReport status = look();
+    const bool is_good = error == std::errc() && end == text.data() + text.size() && number < status.markets.size();
+    return is_good ? status.markets[number].name : std::string();
   }
   [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
   [[nodiscard]] std::string history() const {
@@ -217,6 +238,7 @@ class Desk {
   }
 
   static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
+  static constexpr std::size_t kMostPages = 64;  ///< Kept at a time: queries are as many as clients like.
   static constexpr auto kPageAge = std::chrono::milliseconds(100);
 
   std::string settings_file_;

@@ -92,6 +92,16 @@ std::string errors_text(const StatusReport& status) {
   return out;
 }
 
+/// Instruments and books of each ring of market events; empty if no channel has a map.
+std::string books_grid(const StatusReport& status) {
+  if (status.markets.empty()) return {};
+  Grid grid(headings(Table::Books, appliance::kMarketRows, {"events"}));
+  for (const appliance::MarketStatus& market : status.markets) {
+    grid.add(values(Table::Books, appliance::kMarketRows, market, {plain(market.name)}));
+  }
+  return grid.text(1);
+}
+
 }  // namespace
 
 std::string ready_text(const StatusReport& status) {
@@ -101,7 +111,8 @@ std::string ready_text(const StatusReport& status) {
               age_text(channel.lines[1]), std::to_string(channel.next_sequence), std::to_string(channel.numbers_lost),
               skew_of(channel), plain(channel.image)});
   }
-  return grid.text(2);
+  const std::string books = books_grid(status);
+  return grid.text(2) + (books.empty() ? "" : '\n' + books);
 }
 
 namespace {
@@ -158,15 +169,6 @@ std::string rings_text(const StatusReport& status) {
     }
   });
   return "\nRings\n" + rings.text(2) + (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string());
-}
-
-std::string markets_text(const StatusReport& status) {
-  if (status.markets.empty()) return {};
-  Grid grid(headings(Table::Books, appliance::kMarketRows, {"events"}));
-  for (const appliance::MarketStatus& market : status.markets) {
-    grid.add(values(Table::Books, appliance::kMarketRows, market, {plain(market.name)}));
-  }
-  return "\nInstruments and books\n" + grid.text(1);
 }
 
 std::string ports_text(const StatusReport& status) {
@@ -270,10 +272,11 @@ std::string publishers_text(const StatusReport& status) {
 
 std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
+  const std::string books = books_grid(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
-         ports_text(status) + rings_text(status) + markets_text(status) + agents_text(status) +
-         housekeeper_text(status) + recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
-         (errors.empty() ? "" : "\nDistinct errors\n" + errors);
+         ports_text(status) + rings_text(status) + (books.empty() ? "" : "\nInstruments and books\n" + books) +
+         agents_text(status) + housekeeper_text(status) + recorder_text(status.recorder) + broker_text(status.nic) +
+         publishers_text(status) + (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 
 std::string skew_text(const StatusReport& status) {
@@ -341,6 +344,19 @@ std::string screen_text(const StatusReport& status, const StatusReport& before, 
                           agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.99)));
   }
   out.push_back(agents);
+  if (!status.markets.empty()) {
+    appliance::MarketStatus sum;
+    for (const appliance::MarketStatus& market : status.markets) {
+      sum.instruments += market.instruments;
+      sum.books += market.books;
+      sum.latest += market.latest;
+      sum.suspect += market.suspect;
+      sum.stale += market.stale;
+    }
+    out.push_back(fmt::format("{} instruments; {} books: {} latest, {} suspect, {} stale", thousands(sum.instruments),
+                              thousands(sum.books), thousands(sum.latest), thousands(sum.suspect),
+                              thousands(sum.stale)));
+  }
   if (status.nic.exists && !status.nic.offers.empty()) {
     std::uint64_t attachments = 0;
     std::uint64_t gets = 0;

@@ -85,22 +85,31 @@ std::string standing_text(const market::state::Top& top) {
   return text;
 }
 
-std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns, std::size_t rows) {
+bool read_ladder(const LiveMarket& market, std::uint32_t row, market::state::Top& top, market::state::DayView& day,
+                 LadderRows& ladder) {
   using market::state::Read;
+  if (market.states().read(row, top, day) != Read::Ok) return false;
+  ladder.bids.assign(std::max<std::size_t>(1, market.states().levels()), {});
+  ladder.asks.assign(ladder.bids.size(), {});
+  market::state::Reader::Counts counts;
+  if (market.states().levels() == 0 || market.states().read_levels(row, ladder.bids, ladder.asks, counts) != Read::Ok) {
+    ladder.bids[0] = {.price = top.bid, .quantity = top.bid_quantity, .is_known = top.bid != market::kNoPrice};
+    ladder.asks[0] = {.price = top.ask, .quantity = top.ask_quantity, .is_known = top.ask != market::kNoPrice};
+    for (Row* one : {&ladder.bids[0], &ladder.asks[0]}) one->orders = market::kOrdersUnknown;
+    counts = {.bids = ladder.bids[0].is_known, .asks = ladder.asks[0].is_known};
+  }
+  ladder.bids.resize(counts.bids);
+  ladder.asks.resize(counts.asks);
+  return true;
+}
+
+std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns, std::size_t rows) {
   market::InstrumentRow known;
   market::state::Top top;
   market::state::DayView day;
-  if (!market.instruments().read(row, known) || market.states().read(row, top, day) != Read::Ok) {
+  LadderRows ladder;
+  if (!market.instruments().read(row, known) || !read_ladder(market, row, top, day, ladder)) {
     return "the instrument's state cannot be read: its writer " + std::string(market.writer_text()) + "\n";
-  }
-  std::vector<Row> bids(std::max<std::size_t>(1, market.states().levels()));
-  std::vector<Row> asks(bids.size());
-  market::state::Reader::Counts counts;
-  if (market.states().levels() == 0 || market.states().read_levels(row, bids, asks, counts) != Read::Ok) {
-    bids[0] = {.price = top.bid, .quantity = top.bid_quantity, .is_known = top.bid != market::kNoPrice};
-    asks[0] = {.price = top.ask, .quantity = top.ask_quantity, .is_known = top.ask != market::kNoPrice};
-    for (Row* one : {&bids[0], &asks[0]}) one->orders = market::kOrdersUnknown;
-    counts = {.bids = bids[0].is_known, .asks = asks[0].is_known};
   }
   const std::string name = plain(market::instrument_name(known));
   std::string out = fmt::format("{}{}{}   trading {}   book {}\n", plain(market::key_of(known)),
@@ -109,11 +118,11 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
                      market.quantity(day.last_quantity), market.price(day.high), market.price(day.low),
                      market.quantity(day.volume));
   const std::size_t shown = std::max<std::size_t>(1, (std::max<std::size_t>(rows, 8) - 6) / 2);
-  counts.bids = std::min(counts.bids, shown);
-  counts.asks = std::min(counts.asks, shown);
+  ladder.bids.resize(std::min(ladder.bids.size(), shown));
+  ladder.asks.resize(std::min(ladder.asks.size(), shown));
   std::int64_t largest = 0;
-  for (std::size_t i = 0; i < counts.bids; ++i) largest = std::max(largest, bids[i].quantity);
-  for (std::size_t i = 0; i < counts.asks; ++i) largest = std::max(largest, asks[i].quantity);
+  for (const Row& one : ladder.bids) largest = std::max(largest, one.quantity);
+  for (const Row& one : ladder.asks) largest = std::max(largest, one.quantity);
   const std::size_t fixed = kOrdersWidth + 2 * kQuantityWidth + kPriceWidth + 6;
   const std::size_t width = columns > fixed ? columns - fixed : 0;
   out += fmt::format("{:>{}} {:>{}} {:>{}} {:>{}}\n", "orders", kOrdersWidth, "bid", kQuantityWidth, "price",
@@ -131,9 +140,9 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + '\n';
   };
-  for (std::size_t i = counts.asks; i-- > 0;) line(asks[i], true);
+  for (std::size_t i = ladder.asks.size(); i-- > 0;) line(ladder.asks[i], true);
   out += std::string(kOrdersWidth + kQuantityWidth + kPriceWidth + kQuantityWidth + 3, '-') + '\n';
-  for (std::size_t i = 0; i < counts.bids; ++i) line(bids[i], false);
+  for (const Row& one : ladder.bids) line(one, false);
   if (market.states().levels() == 0) {
     out += "\nonly the best prices are published: set 'levels' of [books] for more\n";
   }

@@ -38,6 +38,15 @@ class LiveMarket {
 /// What an instrument's book is, in words: "latest", "stale: gap", ...
 [[nodiscard]] std::string standing_text(const market::state::Top& top);
 
+/// The rows of both sides, from the best on: those that the table publishes, or the best ones alone.
+struct LadderRows {
+  std::vector<market::Row> bids;
+  std::vector<market::Row> asks;
+};
+/// False if there is no such row, or its writer has died in the middle of a change.
+[[nodiscard]] bool read_ladder(const LiveMarket& market, std::uint32_t row, market::state::Top& top,
+                               market::state::DayView& day, LadderRows& ladder);
+
 /// The ladder of an instrument: a heading, then prices from the highest ask down to the lowest bid, at most `rows`
 /// lines.
 [[nodiscard]] std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns,

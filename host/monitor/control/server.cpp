@@ -286,8 +286,7 @@ class HttpClient : public Client, public std::enable_shared_from_this<HttpClient
       response_.set(http::field::www_authenticate, "Basic realm=\"stopbit\"");
       return say(http::status::unauthorized, "a token is required");
     }
-    const std::string_view target = text(request.target());
-    auto page = shared_.pages(target.substr(0, target.find('?')));
+    auto page = shared_.pages(text(request.target()));
     if (!page) return say(http::status::not_found, "no such page");
     response_.result(http::status::ok);
     response_.set(http::field::content_type, page->type);

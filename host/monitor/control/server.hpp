@@ -44,7 +44,7 @@ struct Options {
 
 /// Returns the answer to a client's command. One line, which the server ends.
 using Answer = std::function<std::string(const Command&)>;
-/// The body for a path of HTTP and its type; nothing: there is no such page.
+/// The body for a path of HTTP, with its query if it has one, and its type; nothing: there is no such page.
 struct Page {
   std::string type;
   std::string body;

@@ -15,6 +15,23 @@ enter_namespace "chromium" "$@"
 make_workplace page
 use_loopback
 "$here/feed.sh" "$bin" "$name" lo lo
+# And a feed with a map, at its own pace, for the books.
+sample=$here/../../data/sample
+sed "s|../../../tests/data/sample|$sample|; s|name = \"incremental\"|name = \"sample\"|; s|ring = \"example\"|ring = \"$PWD/market\"|" \
+  "$here/../../../host/appliance/example/feed.toml" >sample.toml
+cat >>appliance.toml <<TOML
+[books]
+instruments = 100
+levels = 5
+[[port]]
+name = "capture"
+kind = "capture"
+file = "$sample/capture.pcap.gz"
+speed = 1
+[[feed]]
+file = "sample.toml"
+a = "capture"
+TOML
 
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &

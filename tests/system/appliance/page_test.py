@@ -80,6 +80,16 @@ assert places[:4] == ["NIC", "kernel", "damaged frame", "foreign"] and places[-1
 assert numeral(page.rows["drops"][-1][1]) > 0, page.rows["drops"]
 assert len(page.rows["templates"]) > 1 and numeral(page.rows["templates"][1][1]) > 100, page.rows["templates"]
 
+# A book of the feed with a map, and its best prices over time.
+books = dict(zip(page.rows["books"][0], page.rows["books"][1]))
+assert numeral(books["books"]) > 10 and numeral(books["instruments"]) >= numeral(books["books"]), books
+assert "trading" in page.texts["book_head"] and "book " in page.texts["book_head"], page.texts["book_head"]
+assert page.rows["book"][0] == ["bid", "at", "at", "ask"] and len(page.rows["book"]) > 2, page.rows["book"]
+prices = [float(price) for price in page.rows["book"][1][1:3] if price]  # a side may be empty for a moment
+assert prices and 0 < prices[0] <= prices[-1], page.rows["book"]
+assert page.elements["best"].count("path") > 0, "no best prices were drawn"
+assert page.elements["instruments"].count("option") >= numeral(books["books"]), "instruments cannot be chosen"
+
 # The explanation has the template, the field, and the text that came before the fault.
 errors = page.texts["errors"]
 assert page.elements["errors"].count("details") == 1, page.elements["errors"]
@@ -101,4 +111,4 @@ with open(sys.argv[3], "rb") as file:
 assert head[:8] == b"\x89PNG\r\n\x1a\n", head
 width, height = struct.unpack(">II", head[16:24])
 assert (width, height) == (1280, 1500), (width, height)
-print("rates, gaps, latency, templates and an explained error were shown")
+print("rates, gaps, latency, templates, a book and an explained error were shown")

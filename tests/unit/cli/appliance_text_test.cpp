@@ -5,6 +5,7 @@
 namespace stopbit::tools::appliance_text_test {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kHour = 3'600 * kSecond;
@@ -30,6 +31,26 @@ TEST(Screen, has_rates_by_the_clock_that_is_never_stepped) {
 TEST(Screen, of_one_reading_has_no_rates) {
   const appliance::StatusReport once = status_at({.wall_ns = kHour, .monotonic_ns = kSecond}, 1'000);
   EXPECT_THAT(screen_text(once, once, 80, 24), HasSubstr("      -      -     0 "));
+}
+
+TEST(Books, are_shown_if_a_channel_has_a_map) {
+  appliance::StatusReport status = status_at({.wall_ns = kHour, .monotonic_ns = kSecond}, 1'000);
+  EXPECT_THAT(ready_text(status), Not(HasSubstr("instruments")));
+  EXPECT_THAT(screen_text(status, status, 80, 24), Not(HasSubstr("instruments")));
+
+  status.markets.resize(2);
+  status.markets[0].name = "cme-events";
+  status.markets[0].instruments = 12'000;
+  status.markets[0].books = 7;
+  status.markets[0].latest = 4;
+  status.markets[0].suspect = 2;
+  status.markets[0].stale = 1;
+  status.markets[1] = status.markets[0];
+  EXPECT_THAT(ready_text(status), HasSubstr("cme-events"));
+  EXPECT_THAT(ready_text(status), HasSubstr("12,000"));
+  EXPECT_THAT(screen_text(status, status, 80, 24),
+              HasSubstr("24,000 instruments; 14 books: 8 latest, 4 suspect, 2 stale"));
+  EXPECT_THAT(stat_text(status), HasSubstr("Instruments and books"));
 }
 
 }  // namespace stopbit::tools::appliance_text_test

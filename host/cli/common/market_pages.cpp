@@ -1,0 +1,97 @@
+#include "host/cli/common/market_pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "host/cli/common/command.hpp"
+#include "host/cli/common/live_market.hpp"
+#include "host/cli/common/text.hpp"
+#include "host/market/event/print.hpp"
+#include "microcode/base/hex.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::uint32_t kMostListed = 2'000;
+
+std::string error_json(std::string_view why) {
+  return R"({"error":)" + json(why) + '}';
+}
+
+std::string side_json(const LiveMarket& market, const std::vector<market::Row>& rows) {
+  std::string out;
+  for (const market::Row& row : rows) {
+    if (!out.empty()) out += ',';
+    if (row.is_known == 0) {
+      out += "null";
+      continue;
+    }
+    out += fmt::format(R"(["{}","{}"])", row.price == market::kNoPrice ? "market" : market.price(row.price),
+                       market.quantity(row.quantity));
+  }
+  return '[' + out + ']';
+}
+
+std::string book_of(const LiveMarket& market, std::uint32_t number) {
+  market::InstrumentRow known;
+  market::state::Top top;
+  market::state::DayView day;
+  LadderRows ladder;
+  if (!market.instruments().read(number, known) || !read_ladder(market, number, top, day, ladder)) {
+    return error_json("the instrument's state cannot be read");
+  }
+  return fmt::format(R"({{"key":{},"name":{},"trading":"{}","book":{},"sequence":{},"last":"{}","bids":{},"asks":{}}})",
+                     json(market::key_of(known)), json(market::instrument_name(known)), market::name_of(top.state),
+                     json(standing_text(top)), top.sequence, market.price(day.last), side_json(market, ladder.bids),
+                     side_json(market, ladder.asks));
+}
+
+}  // namespace
+
+std::string instruments_json(const std::string& ring) try {
+  const LiveMarket market(ring);
+  const std::uint32_t count = market.instruments().count();
+  std::string keys;
+  for (std::uint32_t number = 1; number <= std::min(count, kMostListed); ++number) {
+    market::InstrumentRow row;
+    if (!market.instruments().read(number, row)) continue;
+    if (!keys.empty()) keys += ',';
+    keys += json(market::key_of(row));
+  }
+  return fmt::format(R"({{"count":{},"instruments":[{}]}})", count, keys);
+} catch (const ToolError& error) {
+  return error_json(error.what());
+}
+
+std::string book_json(const std::string& ring, std::string_view instrument) try {
+  const LiveMarket market(ring);
+  return book_of(market, market.row_of(std::string(instrument)));
+} catch (const ToolError& error) {
+  return error_json(error.what());
+}
+
+std::string query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view item = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), item.size() + 1));
+    if (!item.starts_with(name) || item.substr(name.size(), 1) != "=") continue;
+    const std::string_view text = item.substr(name.size() + 1);
+    std::string value;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool is_escape =
+          text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+      if (is_escape) {
+        value += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
+        i += 2;
+      } else {
+        value += text[i] == '+' ? ' ' : text[i];
+      }
+    }
+    return value;
+  }
+  return {};
+}
+
+}  // namespace stopbit::tools
