@@ -4,6 +4,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/stage/market_stage.hpp"
+#include "host/market/state/tables.hpp"
 
 namespace stopbit::appliance {
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<EventOutput>> EventOutput::make(const Plan& plan, market:
       market::EventMaker::make(made->map_, program,
                                {.name = plan.ring,
                                 .room = plan.room,
-                                .generation = std::uint32_t{generation} + 1,
+                                .generation = market::Tables::generation_of(generation),
                                 .replaces = before != nullptr ? before->maker_.get() : nullptr},
                                made->ring_);
   if (!maker) return Failure{maker.message()};

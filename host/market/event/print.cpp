@@ -99,7 +99,7 @@ void append_fixed(std::int64_t value, std::uint32_t decimals, std::string& out) 
 }
 
 void append_price(std::int64_t price, std::string& out) {
-  if (price != kNoPrice) append_fixed(price, 9, out);
+  if (price != kNoPrice) append_fixed(price, kPriceDecimals, out);
 }
 
 void append_json(const Event& event, std::string& out, const EventNames& names) {

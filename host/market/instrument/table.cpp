@@ -37,8 +37,8 @@ std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
 
 }  // namespace
 
-Result<InstrumentView> InstrumentView::open(std::string_view name) {
-  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table");
+Result<InstrumentView> InstrumentView::open(std::string_view name, const os::Accepted& accepted) {
+  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table", accepted);
   if (!found) return Failure{found.message()};
   os::FoundFile file = std::move(found).value();
   struct stat info {};
@@ -47,23 +47,32 @@ Result<InstrumentView> InstrumentView::open(std::string_view name) {
   if (bytes < kInstrumentHeaderBytes) return Failure{file.path + " is not an instrument table: it is too short"};
   os::Mapping mapping;
   if (!mapping.map(file.file, bytes, os::Mapping::Use::Read)) return Failure{os::system_error("map", file.path)};
-  const auto& header = *reinterpret_cast<const InstrumentHeader*>(mapping.data());
-  if (load(header.magic) != kInstrumentMagic) return Failure{file.path + " is not an instrument table"};
+  Result<InstrumentView> checked = over({mapping.data(), bytes});
+  if (mapping.is_broken()) return Failure{file.path + " was truncated while it was opened"};
+  if (!checked) return Failure{file.path + " " + checked.message()};
+  InstrumentView view = std::move(checked).value();
+  view.mapping_ = std::move(mapping);
+  view.path_ = std::move(file.path);
+  view.file_ = std::move(file.file);
+  return view;
+}
+
+Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
+  if (memory.size() < kInstrumentHeaderBytes) return Failure{"is not an instrument table: it is too short"};
+  const auto& header = *reinterpret_cast<const InstrumentHeader*>(memory.data());
+  if (load(header.magic) != kInstrumentMagic) return Failure{"is not an instrument table"};
   if (load(header.schema_version) != kInstrumentSchemaVersion || load(header.row_bytes) != sizeof(InstrumentRow)) {
-    return Failure{file.path + " has version " + std::to_string(load(header.schema_version)) +
+    return Failure{"has version " + std::to_string(load(header.schema_version)) +
                    " of the instrument table, and this program reads version " +
                    std::to_string(kInstrumentSchemaVersion)};
   }
   const std::uint32_t capacity = load(header.capacity);
   const std::uint32_t slots = load(header.index_slots);
   if (capacity == 0 || capacity > kMaxInstruments || slots != instrument_index_slots(capacity) ||
-      instrument_table_bytes(capacity) > bytes) {
-    return Failure{file.path + " is damaged: its sizes do not fit each other"};
+      instrument_table_bytes(capacity) > memory.size()) {
+    return Failure{"is damaged: its sizes do not fit each other"};
   }
-  InstrumentView view(mapping.data(), capacity, slots);
-  view.mapping_ = std::move(mapping);
-  view.file_ = std::move(file.file);
-  return view;
+  return InstrumentView(memory.data(), capacity, slots);
 }
 
 std::uint32_t InstrumentView::count() const noexcept {
@@ -102,6 +111,10 @@ std::string InstrumentView::map_name() const {
 }
 bool InstrumentView::writer_has_ended() const noexcept {
   return file_.ok() && !os::is_locked(file_);
+}
+
+bool InstrumentView::replaced() const noexcept {
+  return file_.ok() && !os::is_at(file_, path_);
 }
 
 bool InstrumentView::read(std::uint32_t number, InstrumentRow& to) const noexcept {
