@@ -200,7 +200,7 @@ Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Opt
   table.view_.mapping_ = std::move(mapping);
   const Status published = os::publish(made, file, path,
                                        {.magic = kInstrumentMagic,
-                                        .noun = "instrument table",
+                                        .noun = "table of instruments",
                                         .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr});
   if (!published) return Failure{published.message()};
   table.view_.file_ = std::move(file);

@@ -17,11 +17,13 @@
 
 namespace stopbit::market::state {
 
+class Table;
+
 struct TableOptions {
-  std::uint32_t rows = 1'024;             ///< Instruments 1 to this.
-  std::uint32_t levels = 0;               ///< A side, at most kMaxLevels.
-  std::uint32_t generation = 0;           ///< Of the instrument table.
-  const class Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
+  std::uint32_t rows = 1'024;       ///< Instruments 1 to this.
+  std::uint32_t levels = 0;         ///< A side, at most kMaxLevels.
+  std::uint32_t generation = 0;     ///< Of the instrument table.
+  const Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
 };
 
 /// The writer's side of a state table. One thread. After create it makes no allocation, lock, system call or page
