@@ -30,7 +30,7 @@ class MarketDicts {
 
  private:
   class Fields;
-  /// Takes the tables if they are there. @returns why not.
+  /// Takes the tables if they exist and belong to the ring. @returns why not.
   std::string open();
   [[nodiscard]] const market::Tables& tables();
   [[nodiscard]] py::object key(std::uint32_t row);
