@@ -10,7 +10,6 @@
 
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
-#include "host/os/shm/publish.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -181,15 +180,25 @@ Result<InstrumentTable> InstrumentTable::make(const Options& options) {
 }
 
 Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Options& options) {
+  Result<InstrumentTable> table = prepare(name, options);
+  if (!table) return table;
+  if (const Status named = table.value().take_name(); !named) return Failure{named.message()};
+  return table;
+}
+
+Result<InstrumentTable> InstrumentTable::prepare(std::string_view name, const Options& options) {
   if (options.capacity == 0 || options.capacity > kMaxInstruments) {
     return Failure{"an instrument table has 1 to " + std::to_string(kMaxInstruments) + " rows"};
   }
   const Result<std::string> plain = os::path_of(name);
   if (!plain) return Failure{plain.message()};
   const std::string path = plain.value() + std::string(kSuffix);
-  os::TemporaryFile made(path);
-  os::Descriptor file = made.create();
-  if (!file.ok()) return Failure{made.problem()};
+  const os::SegmentKind kind = {.magic = kInstrumentMagic,
+                                .noun = "table of instruments",
+                                .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr};
+  auto unnamed = std::make_unique<os::NewSegment>(path, kind);
+  os::Descriptor file = unnamed->create();
+  if (!file.ok()) return Failure{unnamed->problem()};
   if (!os::lock(file)) return Failure{os::system_error("lock", path)};
   const std::size_t bytes = instrument_table_bytes(options.capacity);
   os::Mapping mapping;
@@ -198,13 +207,15 @@ Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Opt
                                        static_cast<std::uint32_t>(instrument_index_slots(options.capacity))));
   table.begin(options);
   table.view_.mapping_ = std::move(mapping);
-  const Status published = os::publish(made, file, path,
-                                       {.magic = kInstrumentMagic,
-                                        .noun = "table of instruments",
-                                        .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr});
-  if (!published) return Failure{published.message()};
   table.view_.file_ = std::move(file);
+  table.unnamed_ = std::move(unnamed);
   return table;
+}
+
+Status InstrumentTable::take_name() {
+  Status published = unnamed_->publish(view_.file_);
+  if (published) unnamed_.reset();
+  return published;
 }
 
 void InstrumentTable::begin(const Options& options) noexcept {

@@ -9,6 +9,7 @@
 
 #include "host/market/instrument/layout.hpp"
 #include "host/os/shm/folder.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
@@ -110,6 +111,12 @@ class InstrumentTable {
   /// In shared memory: NAME.instruments in the folder of this user, or PATH.instruments for a name with a '/'. The
   /// memory is reserved on return.
   [[nodiscard]] static Result<InstrumentTable> create(std::string_view name, const Options& options);
+  /// The same without the name: until take_name the table of the name is another one, or none (ring::Writer::prepare).
+  [[nodiscard]] static Result<InstrumentTable> prepare(std::string_view name, const Options& options);
+  /// Whether take_name would succeed now.
+  [[nodiscard]] Status check_name() const { return unnamed_->check(); }
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_name();
 
   [[nodiscard]] const InstrumentView& view() const noexcept { return view_; }
   [[nodiscard]] const InstrumentRow& row(std::uint32_t number) const noexcept { return view_.row(number); }
@@ -150,6 +157,7 @@ class InstrumentTable {
     return const_cast<InstrumentRow&>(view_.row(number));
   }
 
+  std::unique_ptr<os::NewSegment> unnamed_;  ///< Until take_name.
   InstrumentView view_;
   struct Free {
     void operator()(std::byte* data) const noexcept;

@@ -12,6 +12,7 @@
 #include "host/market/event/event.hpp"
 #include "host/market/state/layout.hpp"
 #include "host/market/state/memory.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
@@ -33,6 +34,12 @@ class Table {
   /// Makes `NAME.state` in the folder of plain names (host/os/shm/folder.hpp), or the file `PATH.state` for a name with
   /// a '/'. Replaces a segment whose writer has ended; fails if the writer is alive, or if memory is short.
   [[nodiscard]] static Result<Table> create(std::string_view name, const TableOptions& options);
+  /// The same without the name: until take_name the table of the name is another one, or none (ring::Writer::prepare).
+  [[nodiscard]] static Result<Table> prepare(std::string_view name, const TableOptions& options);
+  /// Whether take_name would succeed now.
+  [[nodiscard]] Status check_name() const { return unnamed_->check(); }
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_name();
   /// In private memory, for tests and benchmarks.
   [[nodiscard]] static Result<Table> create_private(const TableOptions& options);
 
@@ -89,6 +96,7 @@ class Table {
     return reinterpret_cast<std::uint64_t*>(rows_at_ + row * row_bytes_) + words;
   }
 
+  std::unique_ptr<os::NewSegment> unnamed_;  ///< Until take_name.
   std::string path_;
   os::Descriptor file_;  ///< Holds the lock.
   os::Mapping mapping_;
