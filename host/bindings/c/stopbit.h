@@ -523,9 +523,9 @@ STOPBIT_API const char* stopbit_standing_name(int standing);
 
 /* -- Tables of instruments and of their states --------------------------------------------------------------------- */
 
-/* Both tables beside a ring of market events. Readable at any time, also after the writer has ended; a late reader
- * needs nothing else. Reads copy: they make no system call, do not allocate after the first ones, and give a state of
- * one moment, whatever the writer does. The structures belong to the handle and are valid until its next call. */
+/* Both tables beside a ring of market events. They can be read at any time, also after their writer has ended; a late
+ * reader needs nothing else. A read copies what the tables say at one moment, whatever the writer does; it makes no
+ * system call and allocates nothing. The structures belong to the handle and are valid until its next call. */
 typedef struct stopbit_market stopbit_market;
 
 typedef struct stopbit_instrument {
