@@ -4,28 +4,39 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/stage/market_stage.hpp"
+#include "host/market/state/tables.hpp"
 
 namespace stopbit::appliance {
 
-Result<std::unique_ptr<EventOutput>> EventOutput::make(const Plan& plan, market::Map map, const Program& program,
-                                                       std::uint16_t generation, const EventOutput* before) {
-  Result<ring::Writer> ring = ring::Writer::create(plan.ring, program,
-                                                   {.slot_count = plan.slots,
-                                                    .image_generation = generation,
-                                                    .lossless = plan.lossless,
-                                                    .replaces = before != nullptr ? &before->ring_ : nullptr});
+Result<std::unique_ptr<EventOutput>> EventOutput::prepare(const Plan& plan, market::Map map, const Program& program,
+                                                          std::uint16_t generation, const EventOutput* before) {
+  Result<ring::Writer> ring = ring::Writer::prepare(plan.ring, program,
+                                                    {.slot_count = plan.slots,
+                                                     .image_generation = generation,
+                                                     .lossless = plan.lossless,
+                                                     .replaces = before != nullptr ? &before->ring_ : nullptr});
   if (!ring) return Failure{ring.message()};
   std::unique_ptr<EventOutput> made(new EventOutput(std::move(map), std::move(ring).value()));
   Result<std::unique_ptr<market::EventMaker>> maker =
-      market::EventMaker::make(made->map_, program,
-                               {.name = plan.ring,
-                                .room = plan.room,
-                                .generation = std::uint32_t{generation} + 1,
-                                .replaces = before != nullptr ? before->maker_.get() : nullptr},
-                               made->ring_);
+      market::EventMaker::prepare(made->map_, program,
+                                  {.name = plan.ring,
+                                   .room = plan.room,
+                                   .generation = market::Tables::generation_of(generation),
+                                   .replaces = before != nullptr ? before->maker_.get() : nullptr},
+                                  made->ring_);
   if (!maker) return Failure{maker.message()};
   made->maker_ = std::move(maker).value();
   return made;
+}
+
+Status EventOutput::check_names() const {
+  Status free = ring_.check_name();
+  return free ? maker_->check_names() : free;
+}
+
+Status EventOutput::take_names() {
+  Status taken = ring_.take_name();
+  return taken ? maker_->take_names() : taken;
 }
 
 void EventOutput::publish(const MarketCounterSet& counter_set) const noexcept {
@@ -87,10 +98,9 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
       load->note = "the interpreter is used instead of native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
-  // Before the ring takes its name: if there is no room for the events, readers of records do not notice.
   if (map) {
-    auto events =
-        EventOutput::make(plan_.events, std::move(*map), *program, generation, load_ ? load_->events.get() : nullptr);
+    auto events = EventOutput::prepare(plan_.events, std::move(*map), *program, generation,
+                                       load_ ? load_->events.get() : nullptr);
     if (!events) return Failure{events.message()};
     load->events = std::move(events).value();
   }
@@ -100,15 +110,16 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
     load->memory = std::make_unique<record::BufferSink<decltype(nothing)>>(program->max_record_slots, nothing);
     last = load->memory.get();
   } else {
-    Result<ring::Writer> ring = ring::Writer::create(plan_.ring, *program,
-                                                     {.slot_count = plan_.slots,
-                                                      .image_generation = generation,
-                                                      .lossless = plan_.lossless,
-                                                      .replaces = load_ && load_->ring ? &*load_->ring : nullptr});
+    Result<ring::Writer> ring = ring::Writer::prepare(plan_.ring, *program,
+                                                      {.slot_count = plan_.slots,
+                                                       .image_generation = generation,
+                                                       .lossless = plan_.lossless,
+                                                       .replaces = load_ && load_->ring ? &*load_->ring : nullptr});
     if (!ring) return Failure{ring.message()};
     load->ring.emplace(std::move(ring).value());
     last = &*load->ring;
   }
+  if (const Status named = take_names(*load); !named) return Failure{named.message()};
   std::vector<counters::Counter> counts;
   for (const Template& item : program->templates) {
     const auto found = templates_.find(std::string(program->name(item.name)));
@@ -126,6 +137,17 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
   load->builder = std::make_unique<record::Builder>(*program);
   load->program = std::move(program);
   return load;
+}
+
+/// All segments are complete and their memory is reserved. Another process of this user can still take a name between
+/// check and end; nothing else makes the second half fail.
+Status RecordOutput::take_names(Load& load) {
+  Status done = Done{};
+  if (load.events) done = load.events->check_names();
+  if (done && load.ring) done = load.ring->check_name();
+  if (done && load.events) done = load.events->take_names();
+  if (done && load.ring) done = load.ring->take_name();
+  return done;
 }
 
 std::unique_ptr<Load> RecordOutput::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {

@@ -52,11 +52,16 @@ class EventOutput {
     market::MarketRoom room;
     std::vector<bool> channels;  ///< By number: whose records are translated.
   };
-  /// `map` is compiled for the program, which must outlive the result. `before` is the one whose names it takes; or
-  /// null.
-  [[nodiscard]] static Result<std::unique_ptr<EventOutput>> make(const Plan& plan, market::Map map,
-                                                                 const Program& program, std::uint16_t generation,
-                                                                 const EventOutput* before);
+  /// `map` is compiled for the program, which must outlive the result. `before` is the one whose names take_names will
+  /// take; or null. It must live until then.
+  [[nodiscard]] static Result<std::unique_ptr<EventOutput>> prepare(const Plan& plan, market::Map map,
+                                                                    const Program& program, std::uint16_t generation,
+                                                                    const EventOutput* before);
+
+  /// Whether take_names would succeed now.
+  [[nodiscard]] Status check_names() const;
+  /// Of the ring and of the tables.
+  [[nodiscard]] Status take_names();
 
   [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
   void beat(std::uint64_t now_ns) noexcept {
@@ -157,6 +162,8 @@ class RecordOutput {
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
+  /// The segments of a complete load take their names: all, or none if one is not free.
+  [[nodiscard]] static Status take_names(Load& load);
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
   RecordOutputPlan plan_;

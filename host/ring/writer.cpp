@@ -30,17 +30,28 @@ bool is_copy(const os::Descriptor& file) {
 }  // namespace
 
 Result<Writer> Writer::create(std::string_view name, const Program& program, const WriterOptions& options) {
+  Result<Writer> writer = prepare(name, program, options);
+  if (!writer) return writer;
+  if (const Status named = writer.value().take_name(); !named) return Failure{named.message()};
+  return writer;
+}
+
+Result<Writer> Writer::prepare(std::string_view name, const Program& program, const WriterOptions& options) {
   const Result<std::string> path = os::path_of(name);
   if (!path) return Failure{path.message()};
   if (const Status fits = check_slot_count(program, options.slot_count); !fits) return Failure{fits.message()};
   const std::vector<std::byte> image = image::write(program);
   const SegmentPlan plan = plan_segment(image.size(), options.slot_count);
 
-  os::TemporaryFile made(path.value());
   Writer writer;
   writer.path_ = path.value();
-  writer.file_ = made.create();
-  if (!writer.file_.ok()) return Failure{made.problem()};
+  const os::SegmentKind kind = {.magic = kMagic,
+                                .noun = "ring",
+                                .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
+                                .may_replace = options.spares_originals ? is_copy : nullptr};
+  writer.unnamed_.reset(new Unnamed{os::NewSegment(path.value(), kind), options.lossless});
+  writer.file_ = writer.unnamed_->segment.create();
+  if (!writer.file_.ok()) return Failure{writer.unnamed_->segment.problem()};
   if (!lock(writer.file_)) return Failure{os::system_error("lock", path.value())};
   if (!writer.mapping_.create(writer.file_, plan.segment_bytes)) {
     return Failure{os::no_memory(writer.file_, path.value(), plan.segment_bytes)};
@@ -55,19 +66,20 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
 
-  const Status published = publish(made, writer.file_, path.value(),
-                                   {.magic = kMagic,
-                                    .noun = "ring",
-                                    .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
-                                    .may_replace = options.spares_originals ? is_copy : nullptr});
-  if (!published) return Failure{published.message()};
-  if (options.lossless) {
-    // The name is ours by now, so the folder is too.
-    const std::string folder = readers_folder(path.value());
-    if (const Status there = make_readers_folder(folder); !there) return Failure{there.message()};
-    writer.seats_ = std::make_unique<Seats>(folder, header, *options.lossless);
-  }
   return writer;
+}
+
+Status Writer::take_name() {
+  if (const Status published = unnamed_->segment.publish(file_); !published) return published;
+  const std::optional<Patience> lossless = unnamed_->lossless;
+  unnamed_.reset();
+  if (lossless) {
+    // The name is ours by now, so the folder is too.
+    const std::string folder = readers_folder(path_);
+    if (const Status there = make_readers_folder(folder); !there) return there;
+    seats_ = std::make_unique<Seats>(folder, header(), *lossless);
+  }
+  return Done{};
 }
 
 Writer::~Writer() {

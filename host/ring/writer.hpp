@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "decoder/record/sink.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/os/shm/segment.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
@@ -43,6 +44,14 @@ class Writer final : public record::RecordSink {
   /// name has a live writer or belongs to a file that is not a ring.
   [[nodiscard]] static Result<Writer> create(std::string_view name, const Program& program,
                                              const WriterOptions& options = {});
+  /// The same without the name: until take_name the ring of the name is another one, or none. Without it the segment
+  /// goes with this object. For a caller with several segments, whose names are to change together or not at all.
+  [[nodiscard]] static Result<Writer> prepare(std::string_view name, const Program& program,
+                                              const WriterOptions& options = {});
+  /// Whether take_name would succeed now.
+  [[nodiscard]] Status check_name() const { return unnamed_->segment.check(); }
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_name();
 
   Writer(Writer&&) = default;
   Writer& operator=(Writer&&) = delete;
@@ -89,7 +98,12 @@ class Writer final : public record::RecordSink {
   [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(mapping_.data()); }
 
   std::string path_;
-  os::Descriptor file_;  ///< Holds the lock.
+  struct Unnamed {
+    os::NewSegment segment;
+    std::optional<Patience> lossless;
+  };
+  std::unique_ptr<Unnamed> unnamed_;  ///< Until take_name.
+  os::Descriptor file_;               ///< Holds the lock.
   os::Mapping mapping_;
   WriterCore<SharedMemory> core_;
   std::unique_ptr<Seats> seats_;

@@ -16,6 +16,7 @@ READER, WRITER = (os.path.abspath(path) for path in sys.argv[1:3])
 RELEASES = sorted(path.name for path in HERE.iterdir() if (path / "reader.xz").exists())
 
 RECORDS = 8  # that writer.cpp writes
+EVENTS = 16
 
 
 class Row(NamedTuple):
@@ -32,6 +33,9 @@ class Row(NamedTuple):
 ROWS = [
     Row("ring", "ring", "ring", "0.1.0", 8, f"{RECORDS} records"),
     Row("counters", "books.counters", "books", "0.1.0", 8, "delay: 100 values"),
+    Row("events", "market", "market", "0.2.0", 8, f"{EVENTS} events"),
+    Row("instruments", "market.instruments", "market", "0.2.0", 8, "2 instruments"),
+    Row("states", "market.state", "market", "0.2.0", 8, "2 states"),
 ]
 
 
@@ -112,6 +116,26 @@ class Compat(unittest.TestCase):
                 for reader in self.readers(row):
                     with self.subTest(kind=row.kind, reader=reader, folder=folder.name):
                         self.check_refused(self.read(reader, folder, row), version)
+
+    def test_market_events_are_read_or_refused_by_those_who_have_not_known_them(self):
+        """A ring of them has the version of every ring, so its readers see what is in it."""
+        folder = self.write("events")
+        for release in RELEASES:
+            with self.subTest(reader=release):
+                done = self.read(self.kept_reader(release), folder, ROWS[0]._replace(name="market"))
+                self.assertEqual((done.returncode, done.stdout), (1, ""), "read as something else")
+                self.assertRegex(done.stderr, "damaged|cannot be printed")
+
+    def test_states_of_other_events_are_refused(self):
+        """The version of the events is a word of its own."""
+        (row,) = (row for row in ROWS if row.kind == "states")
+        row = row._replace(version_at=12)
+        folder = self.write("schema")
+        version = self.version(folder, row) + 1
+        raised = bytearray((folder / row.file).read_bytes())
+        struct.pack_into("<I", raised, row.version_at, version)
+        (folder / row.file).write_bytes(raised)
+        self.check_refused(self.read(READER, folder, row), version)
 
     # A near ring: a port at the broker, and a ring that its publisher writes for the reader.
 

@@ -11,5 +11,5 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$kept"
 "$build/bin/stopbit_compat_writer" "$scratch"
 xz -9ec "$build/bin/stopbit_compat_keep" >"$kept/reader.xz"
-for segment in ring books.counters; do xz -9ec "$scratch/$segment" >"$kept/$segment.xz"; done
+for segment in ring books.counters market market.instruments market.state; do xz -9ec "$scratch/$segment" >"$kept/$segment.xz"; done
 ls -l "$kept"

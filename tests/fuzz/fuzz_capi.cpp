@@ -80,6 +80,10 @@ int take_record(void* /*user*/, stopbit_record* record) {
   if (const stopbit_event* event = stopbit_record_event(record)) {
     require(event->kind != nullptr && event->code != nullptr && event->detail != nullptr, "an event has texts");
   }
+  if (const stopbit_market_event* event = stopbit_record_market_event(record)) {
+    require(stopbit_record_event(record) == nullptr && header->template_name == nullptr, "a record is of one sort");
+    require(event->kind_name != nullptr && event->sequence == header->sequence, "a market event is its header's");
+  }
   Walk walk{.record = record};
   const stopbit_status walked = stopbit_record_walk(record, take_item, &walk);
   require(walked == STOPBIT_OK || walked == STOPBIT_ERROR_INPUT, "a walk ends or the record is damaged");

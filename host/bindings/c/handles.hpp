@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -15,6 +17,10 @@
 #include "decoder/record/reader.hpp"
 #include "host/bindings/c/stopbit.h"
 #include "host/bindings/common/firmware.hpp"
+
+namespace stopbit::ring {
+class Reader;
+}
 
 /// Shared by the functions of stopbit.h: how a C++ failure becomes a status and a text, and what a record is.
 namespace stopbit::capi {
@@ -107,6 +113,12 @@ using SharedPtr = std::shared_ptr<const Shared>;
 /// than the first version of it.
 [[nodiscard]] std::optional<stopbit_options> complete(const stopbit_options* options) noexcept;
 
+/// Number of the user that an accept function names. Failed if there is none.
+[[nodiscard]] std::optional<uid_t> accepted_user(const char* user);
+
+/// Of an open ring; null for others.
+[[nodiscard]] const ring::Reader* reader_of(const stopbit_ring* ring) noexcept;
+
 }  // namespace stopbit::capi
 
 struct stopbit_program {
@@ -130,6 +142,7 @@ struct stopbit_record {
   std::span<const stopbit::record::Slot> slots;  ///< Empty: the record is over.
   mutable stopbit_header header{};
   stopbit_event event{};
+  stopbit_market_event market_event{};
   std::string event_texts[5];  ///< What the pointers of `event` point to.
   std::optional<stopbit::record::JsonPrinter> printer;
   std::string json;

@@ -3,6 +3,7 @@
 
 #include "decoder/record/text.hpp"
 #include "host/bindings/c/handles.hpp"
+#include "host/market/event/print.hpp"
 
 using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions themselves are global
 
@@ -110,12 +111,13 @@ const stopbit_header* stopbit_record_header(const stopbit_record* record) {
   header.arrival_ns = view.arrival_ns();
   header.sequence = view.sequence();
   header.channel = view.channel();
+  header.flags = view.flags();
+  header.template_index = UINT32_MAX;
+  if (view.is_market_event()) return &header;  // whose other words are the event's own
   header.message_index = view.message_index();
   header.sender_epoch = view.sender_epoch();
-  header.flags = view.flags();
   header.source = static_cast<uint8_t>(view.source());
   header.time_quality = static_cast<uint8_t>(view.time_quality());
-  header.template_index = UINT32_MAX;
   if (const Template* item = record->shared->schema().find(view.template_index()); item != nullptr) {
     header.template_index = view.template_index();
     header.template_id = item->id;
@@ -156,13 +158,36 @@ const stopbit_event* stopbit_record_event(stopbit_record* record) {
   return status == STOPBIT_OK ? &record->event : nullptr;
 }
 
+const stopbit_market_event* stopbit_record_market_event(stopbit_record* record) {
+  if (record == nullptr || !record->is_attached() || !market::is_event(record->slots[0])) return nullptr;
+  const market::Event from = market::Event::from(record->slots[0]);
+  const std::string_view kind = market::name_of(from.kind());
+  record->market_event = {.arrival_ns = from.arrival_ns(),
+                          .delay_ns = from.delay_ns(),
+                          .price = from.price(),
+                          .quantity = from.quantity(),
+                          .id = from.id(),
+                          .instrument = from.instrument(),
+                          .sequence = from.sequence(),
+                          .channel = from.channel(),
+                          .level = from.level(),
+                          .price_exponent = -static_cast<int16_t>(market::kPriceDecimals),
+                          .kind = static_cast<uint8_t>(from.kind()),
+                          .side = static_cast<uint8_t>(from.side()),
+                          .is_implied = static_cast<uint8_t>(from.book()),
+                          .flags = from.flags(),
+                          .kind_name = kind.empty() ? "" : kind.data()};  // a literal, which ends with a zero
+  return &record->market_event;
+}
+
 stopbit_status stopbit_record_walk(stopbit_record* record, stopbit_item_callback callback, void* user) {
   if (record == nullptr) return STOPBIT_ERROR_ARGUMENT;
   if (callback == nullptr) return record->error.set(STOPBIT_ERROR_ARGUMENT, "callback is NULL");
   if (!record->is_attached()) return record->error.set(STOPBIT_ERROR_ARGUMENT, kNoRecord);
   ++record->walks;
   const stopbit_status status = capi::guarded(record->error, [&] {
-    if (record::HeaderView(record->slots[0]).is_event()) return STOPBIT_OK;
+    const record::HeaderView view(record->slots[0]);
+    if (view.is_event() || view.is_market_event()) return STOPBIT_OK;
     record::Reader reader(record->shared->schema());  // on the stack: a callback may walk, too
     Teller teller(*record->shared, callback, user);
     const record::ReadError error = reader.read(record->slots, teller);
@@ -186,7 +211,12 @@ stopbit_status stopbit_record_json(stopbit_record* record, char* buffer, size_t 
     if (!record->printer) record->printer.emplace(record->shared->schema());
     std::string& json = record->json;
     json.clear();
-    const record::ReadError error = record->printer->print(record->slots, json);
+    record::ReadError error = record::ReadError::None;
+    if (market::is_event(record->slots[0])) {
+      market::append_json(market::Event::from(record->slots[0]), json);
+    } else {
+      error = record->printer->print(record->slots, json);
+    }
     if (error != record::ReadError::None) {
       return record->error.set_copy(STOPBIT_ERROR_INPUT, record::error_text(error));
     }

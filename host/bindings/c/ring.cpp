@@ -92,6 +92,17 @@ stopbit_status open_with(stopbit_ring* ring, const char* name, Open open) noexce
 
 }  // namespace
 
+std::optional<uid_t> capi::accepted_user(const char* user) {
+  if (user == nullptr) return std::nullopt;
+  const std::optional<uid_t> number = os::user_number(user);
+  if (!number) throw consumer::Failed(consumer::Fault::Usage, "this machine has no such user");
+  return number;
+}
+
+const ring::Reader* capi::reader_of(const stopbit_ring* ring) noexcept {
+  return ring != nullptr ? ring->open_reader() : nullptr;
+}
+
 stopbit_ring* stopbit_ring_new() {
   return new (std::nothrow) stopbit_ring;
 }
@@ -111,12 +122,7 @@ const char* stopbit_ring_error(const stopbit_ring* ring) {
 stopbit_status stopbit_ring_accept(stopbit_ring* ring, const char* user) {
   if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
   return capi::guarded(ring->error, [&] {
-    std::optional<uid_t> number;
-    if (user != nullptr) {
-      number = os::user_number(user);
-      if (!number) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "this machine has no such user");
-    }
-    ring->user = number;
+    ring->user = capi::accepted_user(user);
     return STOPBIT_OK;
   });
 }

@@ -379,6 +379,250 @@ STOPBIT_API uint64_t stopbit_ring_layout_hash(const stopbit_ring* ring);
 /* As stopbit_program_is_projected, of its records. */
 STOPBIT_API int stopbit_ring_is_projected(const stopbit_ring* ring);
 
+/* -- Market events: what records mean for instruments, the same for all feeds -------------------------------------- */
+
+/* `stopbit run` with a map, and `stopbit replay --events`, write a ring of market events, and beside it two tables: of
+ * instruments, and of the newest state of each. The ring is read as any other:
+ *
+ *     while (stopbit_ring_poll(ring, &record) == STOPBIT_POLL_RECORD) {
+ *       const stopbit_market_event* event = stopbit_record_market_event(record);
+ *       if (event != NULL && event->instrument == row) ...
+ *     }
+ *
+ * Such a record is neither a message nor an event as stopbit_record_event means it. Its walk visits no fields. Its JSON
+ * line is that of `stopbit tail`, with the number of the instrument's row. */
+
+/* What a reader does with each: host/market/event/event.md. */
+typedef enum stopbit_market_kind {
+  STOPBIT_MARKET_NEW = 1,
+  STOPBIT_MARKET_CHANGE = 2,
+  STOPBIT_MARKET_DELETE = 3,
+  STOPBIT_MARKET_OVERLAY = 4,
+  STOPBIT_MARKET_DELETE_TOP = 5,
+  STOPBIT_MARKET_DELETE_BOTTOM = 6,
+  STOPBIT_MARKET_DELETE_SIDE = 7,
+  STOPBIT_MARKET_CLEAR = 8,
+  STOPBIT_MARKET_TRADE = 9,
+  STOPBIT_MARKET_BUST = 10,
+  STOPBIT_MARKET_STATISTIC = 11,
+  STOPBIT_MARKET_STATE = 12,
+  STOPBIT_MARKET_DEFINITION = 13,
+  STOPBIT_MARKET_REMOVED = 14,
+  STOPBIT_MARKET_STALE = 15,
+  STOPBIT_MARKET_SUSPECT = 16,
+  STOPBIT_MARKET_LATEST = 17,
+  STOPBIT_MARKET_SNAPSHOT_BEGIN = 18,
+  STOPBIT_MARKET_SNAPSHOT_END = 19,
+  STOPBIT_MARKET_QUOTE_REQUEST = 20,
+  STOPBIT_MARKET_INDEX = 21,
+  STOPBIT_MARKET_NEWS = 22,
+  STOPBIT_MARKET_OTHER = 31
+} stopbit_market_kind;
+typedef enum stopbit_statistic {
+  STOPBIT_STATISTIC_OPEN = 1,
+  STOPBIT_STATISTIC_HIGH = 2,
+  STOPBIT_STATISTIC_LOW = 3,
+  STOPBIT_STATISTIC_CLOSE = 4,
+  STOPBIT_STATISTIC_SETTLEMENT = 5,
+  STOPBIT_STATISTIC_VOLUME = 6,
+  STOPBIT_STATISTIC_OPEN_INTEREST = 7,
+  STOPBIT_STATISTIC_INDICATIVE_PRICE = 8,
+  STOPBIT_STATISTIC_IMBALANCE = 9,
+  STOPBIT_STATISTIC_AVERAGE_PRICE = 10,
+  STOPBIT_STATISTIC_HIGH_LIMIT = 11,
+  STOPBIT_STATISTIC_LOW_LIMIT = 12,
+  STOPBIT_STATISTIC_PREVIOUS_CLOSE = 13,
+  STOPBIT_STATISTIC_TURNOVER = 14,
+  STOPBIT_STATISTIC_TRADE_COUNT = 15,
+  STOPBIT_STATISTIC_LAST_BEST = 16,
+  STOPBIT_STATISTIC_HIGH_BID = 17,
+  STOPBIT_STATISTIC_LOW_ASK = 18,
+  STOPBIT_STATISTIC_TOTAL_QUANTITY = 19,
+  STOPBIT_STATISTIC_THEORETICAL_PRICE = 20,
+  STOPBIT_STATISTIC_SPOT_PRICE = 21,
+  STOPBIT_STATISTIC_MARKET_QUANTITY = 22,
+  STOPBIT_STATISTIC_LAST_PRICE = 23,
+  STOPBIT_STATISTIC_REFERENCE_PRICE = 24,
+  STOPBIT_STATISTIC_RESET = 254,
+  STOPBIT_STATISTIC_OTHER = 255
+} stopbit_statistic;
+/* Why a book is not the latest, or was cleared. */
+typedef enum stopbit_cause {
+  STOPBIT_CAUSE_NONE = 0,
+  STOPBIT_CAUSE_EXCHANGE = 1,
+  STOPBIT_CAUSE_RESET = 2,
+  STOPBIT_CAUSE_SESSION = 3,
+  STOPBIT_CAUSE_GAP = 4,
+  STOPBIT_CAUSE_JOIN = 5,
+  STOPBIT_CAUSE_ROOM = 6,
+  STOPBIT_CAUSE_CONTRADICTION = 7,
+  STOPBIT_CAUSE_AUDIT = 8,
+  STOPBIT_CAUSE_QUEUE = 9,
+  STOPBIT_CAUSE_LINE = 10
+} stopbit_cause;
+typedef enum stopbit_trading_state {
+  STOPBIT_TRADING_UNKNOWN = 0,
+  STOPBIT_TRADING_CLOSED = 1,
+  STOPBIT_TRADING_PRE_OPEN = 2,
+  STOPBIT_TRADING_AUCTION = 3,
+  STOPBIT_TRADING_OPEN = 4,
+  STOPBIT_TRADING_HALTED = 5,
+  STOPBIT_TRADING_ENDED = 6
+} stopbit_trading_state;
+typedef enum stopbit_side { STOPBIT_SIDE_NONE = 0, STOPBIT_SIDE_BID = 1, STOPBIT_SIDE_ASK = 2 } stopbit_side;
+/* How far a book can be trusted. */
+typedef enum stopbit_standing {
+  STOPBIT_STANDING_STALE = 0,   /* It may be wrong or lack something. */
+  STOPBIT_STANDING_SUSPECT = 1, /* It was right before a loss that may or may not concern it. */
+  STOPBIT_STANDING_LATEST = 2   /* It is right. */
+} stopbit_standing;
+
+/* Flags of market events, beside STOPBIT_FLAG_LAST_OF_PACKET to STOPBIT_FLAG_POSSIBLE_DUPLICATE. */
+enum {
+  STOPBIT_FLAG_LAST_OF_EVENT = 32, /* The exchange's event ends here: the book is whole. */
+  STOPBIT_FLAG_BEST_CHANGED = 64,
+  STOPBIT_FLAG_WIDE = 128 /* A value did not fit and is none; the record has it whole. */
+};
+
+#define STOPBIT_NO_PRICE INT64_MIN
+#define STOPBIT_NO_QUANTITY (-((int64_t)1 << 39))
+#define STOPBIT_NO_DELAY (-((int64_t)1 << 39))
+#define STOPBIT_NO_COUNT ((uint64_t)1 << 63)
+
+typedef struct stopbit_market_event {
+  uint64_t arrival_ns; /* As in stopbit_header. */
+  int64_t delay_ns;    /* Arrival minus the exchange's time; STOPBIT_NO_DELAY = not known. */
+  int64_t price;       /* The price is price * 10^price_exponent; STOPBIT_NO_PRICE = none. */
+  int64_t quantity;    /* In units of 10^stopbit_market_quantity_exponent; STOPBIT_NO_QUANTITY = none. */
+  uint64_t id;         /* Order or trade; entries with a level: number of orders, STOPBIT_NO_COUNT = not known. State:
+                        * bits 0..7 a stopbit_trading_state, 8..39 the exchange's code, 40..47 its scale. Clear: a
+                        * stopbit_cause. Stale, suspect, latest, snapshot_end: a number of the feed. */
+  uint32_t instrument; /* Row of the table; 0 = all instruments of the channel. */
+  uint32_t sequence;   /* As in stopbit_header, like channel. */
+  uint16_t channel;
+  uint16_t level;         /* Position from 1; 0 = addressed by order or price; 65535 = after all others. Statistic: a
+                           * stopbit_statistic. Stale, suspect: a stopbit_cause. */
+  int16_t price_exponent; /* -9 */
+  uint8_t kind;           /* stopbit_market_kind */
+  uint8_t side;           /* stopbit_side; of a trade the aggressor's */
+  uint8_t is_implied;     /* 1: of the implied book. */
+  uint8_t flags;          /* STOPBIT_FLAG_... */
+  const char* kind_name;  /* "new", "trade", ...; "" for a kind that this library does not know. */
+} stopbit_market_event;
+
+/* NULL if the record is no market event. The structure belongs to the record: valid as long as the record, until the
+ * next call of this function. Any values are possible in an untrusted ring. Allocates nothing and makes no system call.
+ */
+STOPBIT_API const stopbit_market_event* stopbit_record_market_event(stopbit_record* record);
+
+/* Names as in JSON lines, "last_price", "gap", "halted", "latest"; NULL for a value that has none. */
+STOPBIT_API const char* stopbit_statistic_name(int statistic);
+STOPBIT_API const char* stopbit_cause_name(int cause);
+STOPBIT_API const char* stopbit_trading_state_name(int state);
+STOPBIT_API const char* stopbit_standing_name(int standing);
+
+/* -- Tables of instruments and of their states --------------------------------------------------------------------- */
+
+/* Both tables beside a ring of market events. They can be read at any time, also after their writer has ended; a late
+ * reader needs nothing else. A read copies what the tables say at one moment, whatever the writer does; it makes no
+ * system call and allocates nothing. The structures belong to the handle and are valid until its next call. */
+typedef struct stopbit_market stopbit_market;
+
+typedef struct stopbit_instrument {
+  uint32_t row;      /* Never changes while the table exists; another table may have another. */
+  uint32_t key_size; /* Without the zero after it, like the other sizes. */
+  uint32_t name_size;
+  uint32_t product_size;
+  const char* key;     /* The map's key fields with / between them. Ends with a zero; may contain any bytes. */
+  const char* name;    /* Of the definition; "" = not known. Like the product, it may change with a later definition. */
+  const char* product; /* "" = not known. */
+  int64_t tick;        /* In units of 10^-9; 0 = not known. */
+  uint64_t session;    /* As the exchange has it. */
+  uint64_t first_ns;   /* Arrival of the first sight; then of the last definition, 0 = none. */
+  uint64_t definition_ns;
+  uint16_t channel;
+  uint16_t depth;         /* Of the direct book; 0 = not known. */
+  uint16_t implied_depth; /* Of the implied one. */
+  uint8_t is_defined;     /* 1: a definition was seen. */
+  uint8_t is_removed;     /* 1: the exchange has removed it. */
+} stopbit_instrument;
+
+enum { STOPBIT_KNOWN_WHOLE = 255 }; /* All rows of a side are known, and there are no others. */
+
+/* Prices in units of 10^-9, STOPBIT_NO_PRICE = none. Quantities in units of 10^stopbit_market_quantity_exponent,
+ * STOPBIT_NO_QUANTITY = none. Book and day are as of one moment. */
+typedef struct stopbit_state {
+  int64_t bid;
+  int64_t bid_quantity;
+  int64_t ask;
+  int64_t ask_quantity;
+  uint64_t arrival_ns; /* Of the packet that changed the book last, like sequence and channel. */
+  int64_t last;        /* The last trade, and when: the exchange's time, else its arrival; 0 = none. */
+  int64_t last_quantity;
+  uint64_t last_ns;
+  int64_t high; /* Of the day, as the exchange says; before it does, of the trades since the table began. */
+  int64_t low;
+  int64_t volume;
+  uint32_t sequence;
+  uint32_t exchange_state; /* The exchange's code of its trading state, on `scale` of the map. */
+  uint16_t channel;
+  uint8_t scale;
+  uint8_t trading_state; /* stopbit_trading_state */
+  uint8_t standing;      /* stopbit_standing */
+  uint8_t cause;         /* stopbit_cause, of a book that is not the latest. */
+  uint8_t bid_known;     /* Rows of bids from the best to the first unknown one, at most 254; or STOPBIT_KNOWN_WHOLE. */
+  uint8_t ask_known;
+  uint8_t aggressor; /* stopbit_side of the last trade. */
+} stopbit_state;
+
+typedef struct stopbit_level {
+  int64_t price;
+  int64_t quantity;
+  uint32_t orders;   /* UINT32_MAX = not known. */
+  uint32_t is_known; /* 0: there is such a row, and nothing is known of it. */
+} stopbit_level;
+
+/* The first rows of both sides, the best first, as at the end of an event of the exchange. */
+typedef struct stopbit_levels {
+  const stopbit_level* bids;
+  const stopbit_level* asks;
+  size_t bid_count;
+  size_t ask_count;
+} stopbit_levels;
+
+STOPBIT_API stopbit_market* stopbit_market_new(void);
+STOPBIT_API void stopbit_market_free(stopbit_market* market);
+STOPBIT_API const char* stopbit_market_error(const stopbit_market* market);
+/* As stopbit_ring_accept. */
+STOPBIT_API stopbit_status stopbit_market_accept(stopbit_market* market, const char* user);
+/* Opens the tables of the ring of market events `name`, which is given as to stopbit_ring_open. STOPBIT_ERROR_SYSTEM if
+ * there are none, if they are of another version or damaged, or if a writer is just replacing them: try again. Installs
+ * the handler of SIGBUS, as stopbit_ring_open does. */
+STOPBIT_API stopbit_status stopbit_market_open(stopbit_market* market, const char* name);
+/* 1 if `instrument` of the ring's events means a row of these tables. 0 if a new image has replaced one of them: open
+ * both again. */
+STOPBIT_API int stopbit_market_belongs(const stopbit_market* market, const stopbit_ring* ring);
+/* 1 if a later writer or a new image has made other tables of the name; else 0. Makes a system call. */
+STOPBIT_API int stopbit_market_replaced(const stopbit_market* market);
+/* Of the writer, as stopbit_ring_writer. Makes a system call. */
+STOPBIT_API int stopbit_market_writer(const stopbit_market* market);
+/* Rows 1 to this; it grows. 0 if the tables are not open. */
+STOPBIT_API uint32_t stopbit_market_rows(const stopbit_market* market);
+/* 0, -1, ...: quantities are in units of 10^this. */
+STOPBIT_API int stopbit_market_quantity_exponent(const stopbit_market* market);
+/* Rows a side that stopbit_market_levels can give; 0 = the writer publishes only the best. */
+STOPBIT_API uint32_t stopbit_market_level_rows(const stopbit_market* market);
+/* Row of the instrument with that key or, else, that name; 0 if there is none. */
+STOPBIT_API uint32_t stopbit_market_find(const stopbit_market* market, const char* key_or_name);
+/* STOPBIT_ERROR_ARGUMENT: no such row. STOPBIT_ERROR_INPUT: a table's file was truncated; this is permanent.
+ * STOPBIT_ERROR_SYSTEM: the row changed during each try; if that lasts, its writer has died while it wrote the row
+ * (stopbit_market_writer). The pointer is NULL after an error. */
+STOPBIT_API stopbit_status stopbit_market_instrument(stopbit_market* market, uint32_t row,
+                                                     const stopbit_instrument** instrument);
+STOPBIT_API stopbit_status stopbit_market_state(stopbit_market* market, uint32_t row, const stopbit_state** state);
+/* STOPBIT_ERROR_ARGUMENT, too, if only the best is published. */
+STOPBIT_API stopbit_status stopbit_market_levels(stopbit_market* market, uint32_t row, const stopbit_levels** levels);
+
 #ifdef __cplusplus
 }
 #endif

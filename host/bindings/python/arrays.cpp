@@ -282,4 +282,24 @@ py::dict to_arrays(Columns& columns, const record::Schema& schema) {
   return result;
 }
 
+py::dict to_arrays(MarketColumns&& columns) {
+  py::dict arrays;
+#define STOPBIT_COLUMN(name) arrays[#name] = array_of(std::move(columns.name));
+  STOPBIT_COLUMN(arrival_ns)
+  STOPBIT_COLUMN(delay_ns)
+  STOPBIT_COLUMN(channel)
+  STOPBIT_COLUMN(sequence)
+  STOPBIT_COLUMN(instrument)
+  STOPBIT_COLUMN(kind)
+  STOPBIT_COLUMN(side)
+  STOPBIT_COLUMN(level)
+  STOPBIT_COLUMN(price)
+  STOPBIT_COLUMN(quantity)
+  STOPBIT_COLUMN(id)
+  STOPBIT_COLUMN(flags)
+#undef STOPBIT_COLUMN
+  arrays["is_implied"] = flags_of(std::move(columns.is_implied));
+  return arrays;
+}
+
 }  // namespace stopbit::python

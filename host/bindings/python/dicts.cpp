@@ -208,8 +208,10 @@ py::dict DictMaker::header(const record::Slot& slot) const {
   result["arrival_ns"] = view.arrival_ns();
   result["sequence"] = view.sequence();
   result["channel"] = view.channel();
-  result["message_index"] = view.message_index();
-  result["sender_epoch"] = view.sender_epoch();
+  if (!view.is_market_event()) {
+    result["message_index"] = view.message_index();
+    result["sender_epoch"] = view.sender_epoch();
+  }
   result["flags"] = view.flags();
   return result;
 }

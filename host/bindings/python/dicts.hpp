@@ -25,6 +25,10 @@ class DictMaker {
 
   /// Of the record at the front of `slots`, a message or an event. InputError if it is damaged.
   [[nodiscard]] py::dict make(std::span<const record::Slot> slots);
+  /// As this maker gives decimals.
+  [[nodiscard]] py::object decimal(std::int64_t mantissa, std::int32_t exponent);
+  [[nodiscard]] py::dict header(const record::Slot& slot) const;
+  [[nodiscard]] bool with_header() const noexcept { return with_header_; }
 
  private:
   class Writer;
@@ -37,9 +41,7 @@ class DictMaker {
   };
 
   [[nodiscard]] py::object value_of(const SchemaNode& node, const record::Value& value);
-  [[nodiscard]] py::object decimal(std::int64_t mantissa, std::int32_t exponent);
   [[nodiscard]] py::dict event(std::span<const record::Slot> slots) const;
-  [[nodiscard]] py::dict header(const record::Slot& slot) const;
 
   consumer::FirmwarePtr firmware_;
   record::Reader reader_;

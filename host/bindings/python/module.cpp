@@ -14,8 +14,11 @@
 #include "host/bindings/python/arrays.hpp"
 #include "host/bindings/python/columns.hpp"
 #include "host/bindings/python/dicts.hpp"
+#include "host/bindings/python/errors.hpp"
+#include "host/bindings/python/market.hpp"
 #include "host/bindings/python/record_feed.hpp"
 #include "host/bindings/python/unlocked.hpp"
+#include "host/market/event/fields.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
@@ -28,10 +31,6 @@ using namespace std::chrono_literals;
 
 /// How long a wait may last before the next check for Ctrl-C.
 constexpr auto kPatience = 50ms;
-
-class RingFailed : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// Raises KeyboardInterrupt if it is time. Needs the GIL.
 void check_signals() {
@@ -175,18 +174,19 @@ class Replay {
   pid_t owner_ = ::getpid();
 };
 
+os::Accepted accepted_with(const std::optional<std::string>& user) {
+  if (!user) return os::Accepted();
+  const std::optional<uid_t> number = os::user_number(*user);
+  if (!number) throw consumer::Failed(consumer::Fault::Usage, "user: this machine has no user '" + *user + "'");
+  return os::Accepted(number);
+}
+
 ring::Reader open_ring(const std::string& name, const std::string& start, std::optional<bool> lossless,
-                       double timeout_seconds, const std::optional<std::string>& user) {
+                       double timeout_seconds, const os::Accepted& accepted) {
   if (start != "oldest" && start != "newest") {
     throw consumer::Failed(consumer::Fault::Usage, "start: '" + start + "' is not oldest or newest");
   }
   if (const auto path = os::path_of(name); !path) throw consumer::Failed(consumer::Fault::Usage, path.message());
-  std::optional<uid_t> number;
-  if (user) {
-    number = os::user_number(*user);
-    if (!number) throw consumer::Failed(consumer::Fault::Usage, "user: this machine has no user '" + *user + "'");
-  }
-  const os::Accepted accepted(number);
   bool is_interrupted = false;
   const auto keep_waiting = [&] {
     const Locked locked;
@@ -212,9 +212,7 @@ class Ring {
  public:
   Ring(const std::string& name, const std::string& start, std::optional<bool> lossless, double timeout_seconds,
        const std::string& decimals, bool with_header, const std::optional<std::string>& user)
-      : name_(name),
-        reader_(open_ring(name, start, lossless, timeout_seconds, user)),
-        dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header) {}
+      : Ring(name, start, lossless, timeout_seconds, decimals, with_header, accepted_with(user)) {}
 
   /// The next record, or None.
   py::object poll() {
@@ -252,6 +250,36 @@ class Ring {
     throw py::stop_iteration();
   }
 
+  /// Of the available market events.
+  py::dict batch_columns(std::size_t most) {
+    const Use use(is_busy_, "ring");
+    MarketColumns columns;
+    const auto add = [&](std::span<const record::Slot> slots) {
+      for (const std::span<const record::Slot> record : ring::Records(slots)) {
+        if (market::is_event(record[0])) columns.add(market::Event::from(record[0]));
+      }
+    };
+    add(std::exchange(rest_, {}));
+    for (bool is_over = false; !is_over && columns.kind.size() < most;) {
+      switch (reader_.poll_batch(most - columns.kind.size())) {
+        case ring::Poll::Record: add(reader_.slots()); break;
+        case ring::Poll::Lost: break;  // counted
+        case ring::Poll::Damaged: throw RingFailed(name_ + ": " + reader_.damage());
+        case ring::Poll::Nothing: is_over = true;
+      }
+    }
+    return to_arrays(std::move(columns));
+  }
+
+  py::list instruments() {
+    const Use use(is_busy_, "ring");
+    return market_.instruments(dicts_);
+  }
+  py::list states() {
+    const Use use(is_busy_, "ring");
+    return market_.states(dicts_);
+  }
+
   [[nodiscard]] std::uint64_t lost_records() const { return reader_.total_lost_records(); }
   [[nodiscard]] std::string writer() const {
     switch (reader_.writer()) {
@@ -263,6 +291,13 @@ class Ring {
   }
 
  private:
+  Ring(const std::string& name, const std::string& start, std::optional<bool> lossless, double timeout_seconds,
+       const std::string& decimals, bool with_header, const os::Accepted& accepted)
+      : name_(name),
+        reader_(open_ring(name, start, lossless, timeout_seconds, accepted)),
+        dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header),
+        market_(name, accepted, reader_.image_generation(), reader_.writer_pid()) {}
+
   static constexpr auto kIdleWait = 200us;
 
   /// As poll.
@@ -280,7 +315,7 @@ class Ring {
   py::dict take() {
     const auto record = rest_.first(record::HeaderView(rest_.front()).slots());
     rest_ = rest_.subspan(record.size());
-    return dicts_.make(record);
+    return market::is_event(record[0]) ? market_.event(record[0], dicts_) : dicts_.make(record);
   }
 
   [[nodiscard]] py::dict lost() const {
@@ -294,6 +329,7 @@ class Ring {
   std::string name_;
   ring::Reader reader_;
   DictMaker dicts_;
+  MarketDicts market_;
   std::span<const record::Slot> rest_;  ///< Of the reader's batch.
   bool is_busy_ = false;                ///< A call is in progress.
 };
@@ -336,6 +372,30 @@ py::dict columns(const consumer::FirmwarePtr& firmware, const std::vector<std::s
   if (failure) std::rethrow_exception(failure);
   require_whole(summary);
   return to_arrays(columns, firmware->schema());
+}
+
+/// The values of the columns kind and level: {name: number}.
+template <class Enumerator>
+py::dict numbers_of(unsigned end) {
+  py::dict result;
+  for (unsigned value = 0; value < end; ++value) {
+    const std::string_view name = name_of(static_cast<Enumerator>(value));
+    if (!name.empty()) result[py::str(name.data(), name.size())] = value;
+  }
+  return result;
+}
+
+py::dict market_numbers() {
+  constexpr unsigned kEnd = 256;
+  py::dict flags;
+  for (const auto& [flag, name] : market::kFlagNames) flags[py::str(name.data(), name.size())] = flag;
+  py::dict result;
+  result["kind"] = numbers_of<market::Kind>(kEnd);
+  result["side"] = numbers_of<market::Side>(kEnd);
+  result["statistic"] = numbers_of<market::Statistic>(kEnd);
+  result["cause"] = numbers_of<market::Cause>(kEnd);
+  result["flag"] = flags;
+  return result;
 }
 
 py::list templates_of(const consumer::Firmware& firmware) {
@@ -472,11 +532,21 @@ PYBIND11_MODULE(_core, module) {
       .def("__next__", &Ring::next)
       .def("poll", &Ring::poll, "The next record, or None if there is none yet. Does not wait.")
       .def("batch", &Ring::batch, py::arg("most") = 1024, "A list of the available records. Does not wait.")
+      .def("batch_columns", &Ring::batch_columns, py::arg("most") = 65'536,
+           "The available market events as numpy arrays: {column: array}. Does not wait. Other records are skipped; "
+           "`lost` counts those that were overwritten.")
+      .def("instruments", &Ring::instruments,
+           "The instruments of the market events: a list of dicts, in the order of their rows, with the content of a "
+           "line of `stopbit instruments`. RingError if there is no table, or if the ring's has been replaced.")
+      .def("states", &Ring::states,
+           "The newest state of each instrument, read without an event: a list of dicts with the content of a line of "
+           "`stopbit states --format jsonl`. RingError as instruments().")
       .def_property_readonly("lost", &Ring::lost_records,
                              "Records overwritten by the writer before they were read, "
                              "so far.")
       .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".");
 
+  module.def("market_numbers", &market_numbers, "stopbit.MARKET.");
   module.def(
       "columns",
       [](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures, const Wish& wish) {

@@ -82,7 +82,7 @@ int states(const StatesArguments& arguments) {
   Output out = Output::open("-");
   const std::uint32_t only = arguments.instrument.empty() ? 0 : market.row_of(arguments.instrument);
   const std::uint32_t first = only == 0 ? 1 : only;
-  const std::uint32_t last = only == 0 ? std::min(market.instruments().count(), market.states().rows()) : only;
+  const std::uint32_t last = only == 0 ? market.count() : only;
   Grid grid({"instrument", "name", "trading", "book", "bid size", "bid", "ask", "ask size", "last", "size", "high",
              "low", "volume"});
   std::uint32_t unread = 0;
@@ -106,6 +106,7 @@ int states(const StatesArguments& arguments) {
       out.flush_if_full();
     }
   }
+  market.check();
   constexpr std::size_t kLeftColumns = 4;
   if (arguments.format == "text") out.buffer() += grid.text(kLeftColumns);
   out.close();

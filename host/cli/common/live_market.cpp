@@ -38,28 +38,24 @@ std::string orders_text(const Row& row) {
 
 }  // namespace
 
-LiveMarket::LiveMarket(const std::string& name)
-    : instruments_(opened(market::InstrumentView::open(name))), states_(opened(market::state::Reader::open(name))) {
-  if (instruments_.generation() != states_.generation()) {
-    throw ToolError(kExitEnvironment, name +
-                                          ": the tables of instruments and states do not belong together; a new "
-                                          "image may just be loading");
-  }
-}
+LiveMarket::LiveMarket(const std::string& name) : name_(name), tables_(opened(market::Tables::open(name))) {}
 
 bool has_live_market(const std::string& name) {
   return market::InstrumentView::open(name).ok();
 }
 
 std::uint32_t LiveMarket::row_of(const std::string& key_or_name) const {
-  std::uint32_t row = instruments_.find(key_or_name);
-  if (row == 0) row = instruments_.find_name(key_or_name);
+  const std::uint32_t row = tables_.row_of(key_or_name);
   if (row == 0) throw ToolError(kExitRejected, "--instrument: there is no instrument '" + plain(key_or_name) + "'");
   return row;
 }
 
+void LiveMarket::check() const {
+  if (tables_.is_broken()) throw ToolError(kExitRejected, name_ + ": " + std::string(market::Tables::broken_text()));
+}
+
 std::string_view LiveMarket::writer_text() const {
-  switch (states_.writer()) {
+  switch (states().writer()) {
     case market::state::Reader::Writer::Running: return "runs";
     case market::state::Reader::Writer::Finished: return "has ended";
     case market::state::Reader::Writer::Dead: return "died";
@@ -75,7 +71,7 @@ std::string LiveMarket::price(std::int64_t price) const {
 
 std::string LiveMarket::quantity(std::int64_t quantity) const {
   std::string text;
-  if (quantity != market::kNoQuantity) market::append_fixed(quantity, instruments_.quantity_decimals(), text);
+  if (quantity != market::kNoQuantity) market::append_fixed(quantity, instruments().quantity_decimals(), text);
   return text;
 }
 
@@ -111,6 +107,7 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
   if (!market.instruments().read(row, known) || !read_ladder(market, row, top, day, ladder)) {
     return "the instrument's state cannot be read: its writer " + std::string(market.writer_text()) + "\n";
   }
+  market.check();
   const std::string name = plain(market::instrument_name(known));
   std::string out = fmt::format("{}{}{}   trading {}   book {}\n", plain(market::key_of(known)),
                                 name.empty() ? "" : "  ", name, market::name_of(top.state), standing_text(top));

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/market/instrument/table.hpp"
-#include "host/market/state/reader.hpp"
+#include "host/market/state/tables.hpp"
 
 /// Instruments and their states as another process writes them: the tables beside a ring of market events.
 namespace stopbit::tools {
@@ -17,10 +16,13 @@ class LiveMarket {
   /// The tables of the ring NAME. A ToolError of kExitEnvironment if there are none.
   explicit LiveMarket(const std::string& name);
 
-  [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return instruments_; }
-  [[nodiscard]] const market::state::Reader& states() const noexcept { return states_; }
+  [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return tables_.instruments(); }
+  [[nodiscard]] const market::state::Reader& states() const noexcept { return tables_.states(); }
+  [[nodiscard]] std::uint32_t count() const noexcept { return tables_.count(); }
   /// Of the instrument with that key or name. A ToolError of kExitRejected if there is none.
   [[nodiscard]] std::uint32_t row_of(const std::string& key_or_name) const;
+  /// After reading: a ToolError of kExitRejected if what was read is zeros, as a file was truncated meanwhile.
+  void check() const;
   /// "runs", "has ended", "died".
   [[nodiscard]] std::string_view writer_text() const;
 
@@ -28,8 +30,8 @@ class LiveMarket {
   [[nodiscard]] std::string quantity(std::int64_t quantity) const;  ///< Empty: none.
 
  private:
-  market::InstrumentView instruments_;
-  market::state::Reader states_;
+  std::string name_;
+  market::Tables tables_;
 };
 
 /// Whether a process has made tables for a ring NAME.

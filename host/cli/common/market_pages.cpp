@@ -60,6 +60,7 @@ std::string instruments_json(const std::string& ring) try {
     if (!keys.empty()) keys += ',';
     keys += json(market::key_of(row));
   }
+  market.check();
   return fmt::format(R"({{"count":{},"instruments":[{}]}})", count, keys);
 } catch (const ToolError& error) {
   return error_json(error.what());

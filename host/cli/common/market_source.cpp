@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
@@ -158,8 +157,9 @@ std::string market_summary(const market::EventMaker& maker) {
 }
 
 bool names_live_market(const MarketArguments& arguments) {
+  // A capture needs one of both; a path of a ring is a file, too.
   return arguments.map.empty() && arguments.feed.empty() && arguments.captures.size() == 1 &&
-         !std::filesystem::exists(arguments.captures[0]) && has_live_market(arguments.captures[0]);
+         has_live_market(arguments.captures[0]);
 }
 
 std::vector<Option> market_options(MarketArguments& target) {

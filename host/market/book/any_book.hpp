@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "host/market/book/level_book.hpp"
 #include "host/market/book/order_book.hpp"
@@ -20,6 +21,18 @@ enum class BookKind : std::uint8_t {
   Order = 3,     ///< An order's identifier.
   Position = 4,  ///< A position among the orders.
 };
+
+/// As feed maps have it; empty for an unknown value.
+[[nodiscard]] constexpr std::string_view name_of(BookKind kind) noexcept {
+  switch (kind) {
+    case BookKind::None: return "none";
+    case BookKind::Level: return "level";
+    case BookKind::Price: return "price";
+    case BookKind::Order: return "order";
+    case BookKind::Position: return "position";
+  }
+  return {};
+}
 
 struct BookShape {
   BookKind kind = BookKind::None;

@@ -10,6 +10,12 @@ namespace stopbit::market {
 /// A number without meaning: no order, no level.
 inline constexpr std::uint32_t kNoHandle = 0xFFFF'FFFF;
 
+/// Where an order of a book by id is.
+struct OrderPlace {
+  std::uint32_t level;
+  std::uint32_t side;  ///< Side.
+};
+
 struct Order {
   std::uint64_t id;
   std::int64_t quantity;
@@ -17,10 +23,7 @@ struct Order {
   std::uint32_t previous;  ///< In its level.
   union {
     std::int64_t price;  ///< In books by position.
-    struct {
-      std::uint32_t level;
-      std::uint32_t side;  ///< Side.
-    } at;                  ///< In books by id.
+    OrderPlace at;       ///< In books by id.
   };
 };
 static_assert(sizeof(Order) == 32);

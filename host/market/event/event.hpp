@@ -24,6 +24,7 @@ inline constexpr std::uint16_t kEventIndex = record::kMarketEventIndex;
 
 inline constexpr std::int64_t kNoPrice = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kPriceUnits = 1'000'000'000;  ///< A price of 1.
+inline constexpr int kPriceDecimals = 9;
 
 // Quantity and delay are signed 40-bit numbers, of which the lowest means none.
 inline constexpr unsigned kShortBits = 40;

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <cstddef>
 #include <type_traits>
-#include <utility>
+
+#include "host/market/event/fields.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -39,46 +40,55 @@ void append_value(Enumerator value, std::string& out) {
     append_number(static_cast<unsigned>(static_cast<std::underlying_type_t<Enumerator>>(value)), out);
   }
 }
-template <class Enumerator>
-void append_named(std::string_view key, Enumerator value, std::string& out) {
-  std::string text;
-  append_value(value, text);
-  append_name(key, text, out);
-}
+/// Of visit_fields: the line, but for its ends.
+class Line {
+ public:
+  Line(std::string& out, const EventNames& names) noexcept : out_(out), names_(names) {}
 
-constexpr std::pair<std::uint8_t, std::string_view> kFlagNames[] = {
-    {record::kFlagLastOfPacket, "last_of_packet"},
-    {record::kFlagSnapshot, "snapshot"},
-    {record::kFlagStale, "stale"},
-    {record::kFlagRecovered, "recovered"},
-    {record::kFlagPossibleDuplicate, "possible_duplicate"},
-    {kFlagLastOfEvent, "last_of_event"},
-    {kFlagBestChanged, "best_changed"},
-    {kFlagWide, "wide"},
-};
-
-/// What `id` is, by kind.
-void append_id(const Event& event, std::string& out) {
-  switch (event.kind()) {
-    case Kind::State: {
-      const StateCode code = event.state();
-      append_name("state", name_of(code.state), out);
-      append_key("code", code.exchange_code, out);
-      append_key("scale", static_cast<unsigned>(code.scale), out);
-      return;
+  void named(std::string_view key, std::string_view name, unsigned value) {
+    if (name.empty()) {
+      std::string number;
+      append_number(value, number);
+      append_name(key, number, out_);
+    } else {
+      append_name(key, name, out_);
     }
-    case Kind::Clear: append_named("cause", event.cause(), out); return;
-    case Kind::Stale:
-    case Kind::Suspect: append_named("cause", event.cause(), out); [[fallthrough]];
-    case Kind::Latest:
-    case Kind::SnapshotEnd: append_key("number", event.id(), out); return;
-    default: break;
   }
-  if (event.id() == 0) return;
-  // Entries addressed by a level may carry how many orders it has; whether they do is the map's to say.
-  if (is_entry(event.kind()) && event.id() == kNoCount) return;
-  append_key("id", event.id(), out);
-}
+  template <class Number>
+  void number(std::string_view key, Number value) {
+    append_key(key, value, out_);
+  }
+  void instrument(std::uint32_t row) {
+    if (names_.instrument.empty()) return append_key("instrument", row, out_);
+    out_ += ",\"instrument\":";
+    out_ += names_.instrument;
+  }
+  void price(std::int64_t value) {
+    out_ += ",\"price\":";
+    append_price(value, out_);
+  }
+  void quantity(std::int64_t value) {
+    out_ += ",\"quantity\":";
+    append_fixed(value, names_.quantity_decimals, out_);
+  }
+  void flags(std::uint8_t bits) {
+    out_ += ",\"flags\":[";
+    bool is_first = true;
+    for (const auto& [flag, name] : kFlagNames) {
+      if ((bits & flag) == 0) continue;
+      if (!is_first) out_ += ',';
+      is_first = false;
+      out_ += '"';
+      out_ += name;
+      out_ += '"';
+    }
+    out_ += ']';
+  }
+
+ private:
+  std::string& out_;
+  const EventNames& names_;
+};
 
 }  // namespace
 
@@ -99,52 +109,14 @@ void append_fixed(std::int64_t value, std::uint32_t decimals, std::string& out) 
 }
 
 void append_price(std::int64_t price, std::string& out) {
-  if (price != kNoPrice) append_fixed(price, 9, out);
+  if (price != kNoPrice) append_fixed(price, kPriceDecimals, out);
 }
 
 void append_json(const Event& event, std::string& out, const EventNames& names) {
-  out += "{\"event\":\"";
-  append_value(event.kind(), out);
-  out += '"';
-  append_key("channel", static_cast<unsigned>(event.channel()), out);
-  append_key("sequence", event.sequence(), out);
-  if (names.instrument.empty()) {
-    append_key("instrument", event.instrument(), out);
-  } else {
-    out += ",\"instrument\":";
-    out += names.instrument;
-  }
-  if (event.side() != Side::None) append_named("side", event.side(), out);
-  if (event.book() == BookOf::Implied) append_name("book", name_of(event.book()), out);
-  if (event.kind() == Kind::Statistic) {
-    append_named("statistic", event.statistic(), out);
-  } else if (event.level() != kNoLevel && event.kind() != Kind::Stale && event.kind() != Kind::Suspect) {
-    append_key("level", static_cast<unsigned>(event.level()), out);
-  }
-  if (event.price() != kNoPrice) {
-    out += ",\"price\":";
-    append_price(event.price(), out);
-  }
-  if (event.quantity() != kNoQuantity) {
-    out += ",\"quantity\":";
-    append_fixed(event.quantity(), names.quantity_decimals, out);
-  }
-  append_id(event, out);
-  append_key("time", event.arrival_ns(), out);
-  if (event.delay_ns() != kNoDelay) append_key("delay", event.delay_ns(), out);
-  if (event.flags() != 0) {
-    out += ",\"flags\":[";
-    bool is_first = true;
-    for (const auto& [flag, name] : kFlagNames) {
-      if (!event.has(flag)) continue;
-      if (!is_first) out += ',';
-      is_first = false;
-      out += '"';
-      out += name;
-      out += '"';
-    }
-    out += ']';
-  }
+  const std::size_t begin = out.size();
+  Line line(out, names);
+  visit_fields(event, line);
+  out[begin] = '{';  // where the first key has its comma
   out += "}\n";
 }
 

@@ -10,7 +10,6 @@
 
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
-#include "host/os/shm/publish.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -37,8 +36,8 @@ std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
 
 }  // namespace
 
-Result<InstrumentView> InstrumentView::open(std::string_view name) {
-  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table");
+Result<InstrumentView> InstrumentView::open(std::string_view name, const os::Accepted& accepted) {
+  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table", accepted);
   if (!found) return Failure{found.message()};
   os::FoundFile file = std::move(found).value();
   struct stat info {};
@@ -47,23 +46,32 @@ Result<InstrumentView> InstrumentView::open(std::string_view name) {
   if (bytes < kInstrumentHeaderBytes) return Failure{file.path + " is not an instrument table: it is too short"};
   os::Mapping mapping;
   if (!mapping.map(file.file, bytes, os::Mapping::Use::Read)) return Failure{os::system_error("map", file.path)};
-  const auto& header = *reinterpret_cast<const InstrumentHeader*>(mapping.data());
-  if (load(header.magic) != kInstrumentMagic) return Failure{file.path + " is not an instrument table"};
+  Result<InstrumentView> checked = over({mapping.data(), bytes});
+  if (mapping.is_broken()) return Failure{file.path + " was truncated while it was opened"};
+  if (!checked) return Failure{file.path + " " + checked.message()};
+  InstrumentView view = std::move(checked).value();
+  view.mapping_ = std::move(mapping);
+  view.path_ = std::move(file.path);
+  view.file_ = std::move(file.file);
+  return view;
+}
+
+Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
+  if (memory.size() < kInstrumentHeaderBytes) return Failure{"is not an instrument table: it is too short"};
+  const auto& header = *reinterpret_cast<const InstrumentHeader*>(memory.data());
+  if (load(header.magic) != kInstrumentMagic) return Failure{"is not an instrument table"};
   if (load(header.schema_version) != kInstrumentSchemaVersion || load(header.row_bytes) != sizeof(InstrumentRow)) {
-    return Failure{file.path + " has version " + std::to_string(load(header.schema_version)) +
+    return Failure{"has version " + std::to_string(load(header.schema_version)) +
                    " of the instrument table, and this program reads version " +
                    std::to_string(kInstrumentSchemaVersion)};
   }
   const std::uint32_t capacity = load(header.capacity);
   const std::uint32_t slots = load(header.index_slots);
   if (capacity == 0 || capacity > kMaxInstruments || slots != instrument_index_slots(capacity) ||
-      instrument_table_bytes(capacity) > bytes) {
-    return Failure{file.path + " is damaged: its sizes do not fit each other"};
+      instrument_table_bytes(capacity) > memory.size()) {
+    return Failure{"is damaged: its sizes do not fit each other"};
   }
-  InstrumentView view(mapping.data(), capacity, slots);
-  view.mapping_ = std::move(mapping);
-  view.file_ = std::move(file.file);
-  return view;
+  return InstrumentView(memory.data(), capacity, slots);
 }
 
 std::uint32_t InstrumentView::count() const noexcept {
@@ -102,6 +110,10 @@ std::string InstrumentView::map_name() const {
 }
 bool InstrumentView::writer_has_ended() const noexcept {
   return file_.ok() && !os::is_locked(file_);
+}
+
+bool InstrumentView::replaced() const noexcept {
+  return file_.ok() && !os::is_at(file_, path_);
 }
 
 bool InstrumentView::read(std::uint32_t number, InstrumentRow& to) const noexcept {
@@ -168,15 +180,25 @@ Result<InstrumentTable> InstrumentTable::make(const Options& options) {
 }
 
 Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Options& options) {
+  Result<InstrumentTable> table = prepare(name, options);
+  if (!table) return table;
+  if (const Status named = table.value().take_name(); !named) return Failure{named.message()};
+  return table;
+}
+
+Result<InstrumentTable> InstrumentTable::prepare(std::string_view name, const Options& options) {
   if (options.capacity == 0 || options.capacity > kMaxInstruments) {
     return Failure{"an instrument table has 1 to " + std::to_string(kMaxInstruments) + " rows"};
   }
   const Result<std::string> plain = os::path_of(name);
   if (!plain) return Failure{plain.message()};
   const std::string path = plain.value() + std::string(kSuffix);
-  os::TemporaryFile made(path);
-  os::Descriptor file = made.create();
-  if (!file.ok()) return Failure{made.problem()};
+  const os::SegmentKind kind = {.magic = kInstrumentMagic,
+                                .noun = "table of instruments",
+                                .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr};
+  auto unnamed = std::make_unique<os::NewSegment>(path, kind);
+  os::Descriptor file = unnamed->create();
+  if (!file.ok()) return Failure{unnamed->problem()};
   if (!os::lock(file)) return Failure{os::system_error("lock", path)};
   const std::size_t bytes = instrument_table_bytes(options.capacity);
   os::Mapping mapping;
@@ -185,13 +207,15 @@ Result<InstrumentTable> InstrumentTable::create(std::string_view name, const Opt
                                        static_cast<std::uint32_t>(instrument_index_slots(options.capacity))));
   table.begin(options);
   table.view_.mapping_ = std::move(mapping);
-  const Status published = os::publish(made, file, path,
-                                       {.magic = kInstrumentMagic,
-                                        .noun = "instrument table",
-                                        .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr});
-  if (!published) return Failure{published.message()};
   table.view_.file_ = std::move(file);
+  table.unnamed_ = std::move(unnamed);
   return table;
+}
+
+Status InstrumentTable::take_name() {
+  Status published = unnamed_->publish(view_.file_);
+  if (published) unnamed_.reset();
+  return published;
 }
 
 void InstrumentTable::begin(const Options& options) noexcept {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "host/market/instrument/layout.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
@@ -17,7 +20,10 @@ namespace stopbit::market {
 class InstrumentView {
  public:
   /// The table NAME.instruments, or PATH.instruments for a name with a '/'. Fails with the reason.
-  [[nodiscard]] static Result<InstrumentView> open(std::string_view name);
+  [[nodiscard]] static Result<InstrumentView> open(std::string_view name,
+                                                   const os::Accepted& accepted = os::Accepted());
+  /// Over memory that outlives it, as another process may have left it; aligned as a page. For tests.
+  [[nodiscard]] static Result<InstrumentView> over(std::span<const std::byte> memory);
 
   /// Rows are 1 to count().
   [[nodiscard]] std::uint32_t count() const noexcept;
@@ -32,6 +38,12 @@ class InstrumentView {
   [[nodiscard]] std::uint32_t quantity_decimals() const noexcept;
   /// Whether the writer has ended. False for a table of this process.
   [[nodiscard]] bool writer_has_ended() const noexcept;
+  /// Whether the file was truncated: what is read is zeros.
+  [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
+  /// Whether the name belongs to another table by now. False for a table of this process. A system call.
+  [[nodiscard]] bool replaced() const noexcept;
+  /// Of the file; empty for a table of this process.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// A consistent copy. False if there is no such row, or its writer changes it all the time.
   [[nodiscard]] bool read(std::uint32_t row, InstrumentRow& to) const noexcept;
@@ -65,6 +77,7 @@ class InstrumentView {
   const std::byte* data_;
   std::uint32_t capacity_;
   std::uint32_t index_slots_;
+  std::string path_;
   os::Mapping mapping_;  ///< Of another process's table.
   os::Descriptor file_;
 };
@@ -98,6 +111,12 @@ class InstrumentTable {
   /// In shared memory: NAME.instruments in the folder of this user, or PATH.instruments for a name with a '/'. The
   /// memory is reserved on return.
   [[nodiscard]] static Result<InstrumentTable> create(std::string_view name, const Options& options);
+  /// The same without the name: until take_name the table of the name is another one, or none (ring::Writer::prepare).
+  [[nodiscard]] static Result<InstrumentTable> prepare(std::string_view name, const Options& options);
+  /// Whether take_name would succeed now.
+  [[nodiscard]] Status check_name() const { return unnamed_->check(); }
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_name();
 
   [[nodiscard]] const InstrumentView& view() const noexcept { return view_; }
   [[nodiscard]] const InstrumentRow& row(std::uint32_t number) const noexcept { return view_.row(number); }
@@ -138,6 +157,7 @@ class InstrumentTable {
     return const_cast<InstrumentRow&>(view_.row(number));
   }
 
+  std::unique_ptr<os::NewSegment> unnamed_;  ///< Until take_name.
   InstrumentView view_;
   struct Free {
     void operator()(std::byte* data) const noexcept;

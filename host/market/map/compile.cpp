@@ -346,7 +346,7 @@ class Compiler {
         }
         case NodeKind::Sequence: sequence(item, i, root_base, root_block, wanted, entries, depth); break;
         case NodeKind::Reference:
-          error(source_.messages[map_.plans[&item - program_.templates.data()].rule].range,
+          error(source_.messages[map_.plans[static_cast<std::size_t>(&item - program_.templates.data())].rule].range,
                 "the template '" + name_of(item) +
                     "' has a dynamic reference before fields that the map needs; such templates cannot be mapped");
           return;

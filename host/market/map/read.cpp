@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kMessageKinds = {"none",  "incremental", "snapshot",  "definition",
                                                            "state", "reset",       "heartbeat", "other"};
-constexpr std::array<std::string_view, 5> kBookKinds = {"none", "level", "price", "order", "position"};
 constexpr std::array<std::string_view, 8> kRoles = {"book",      "trade", "bust",          "empty",
                                                     "statistic", "index", "quote_request", "other"};
 constexpr std::array<std::string_view, 6> kTimeFormats = {"none", "ns", "us", "datetime_ms", "time_ms", "time_us"};
@@ -370,8 +369,8 @@ class Reader {
   void read_book(config::Table& table) {
     BookRule book;
     book.range = table.range();
-    book.kind =
-        static_cast<BookKind>(1 + table.choice("by", {kBookKinds[1], kBookKinds[2], kBookKinds[3], kBookKinds[4]}));
+    book.kind = static_cast<BookKind>(1 + table.choice("by", {name_of(BookKind::Level), name_of(BookKind::Price),
+                                                              name_of(BookKind::Order), name_of(BookKind::Position)}));
     book.of = static_cast<BookOf>(table.choice("name", {"direct", "implied"}, 0));
     book.depth = static_cast<std::uint32_t>(table.integer("depth", {.least = 0, .most = 65'534}, 0));
     book.action = name(table, "action");
@@ -442,9 +441,6 @@ std::string_view at(const std::array<std::string_view, kCount>& names, std::size
 
 std::string_view name_of(MessageKind kind) noexcept {
   return at(kMessageKinds, static_cast<std::size_t>(kind));
-}
-std::string_view name_of(BookKind kind) noexcept {
-  return at(kBookKinds, static_cast<std::size_t>(kind));
 }
 std::string_view name_of(EntryRole role) noexcept {
   return at(kRoles, static_cast<std::size_t>(role));

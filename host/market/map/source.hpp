@@ -80,8 +80,6 @@ enum class MessageKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(MessageKind kind) noexcept;
 
-[[nodiscard]] std::string_view name_of(BookKind kind) noexcept;
-
 struct StateField {
   Named field;
   std::uint8_t scale = 0;  ///< Index of MapSource::scales.

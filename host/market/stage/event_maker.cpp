@@ -34,6 +34,26 @@ BookRoom books_of(const Map& map, const MarketRoom& room, std::uint64_t salt) {
 
 Result<std::unique_ptr<EventMaker>> EventMaker::make(const Map& map, const Program& program,
                                                      const EventMakerOptions& options, record::RecordSink& events) {
+  Result<std::unique_ptr<EventMaker>> made = prepare(map, program, options, events);
+  if (!made || options.name.empty()) return made;
+  Status named = made.value()->check_names();
+  if (named) named = made.value()->take_names();
+  if (!named) return Failure{named.message()};
+  return made;
+}
+
+Status EventMaker::check_names() const {
+  Status free = instruments_.check_name();
+  return free ? states_->check_name() : free;
+}
+
+Status EventMaker::take_names() {
+  Status taken = instruments_.take_name();
+  return taken ? states_->take_name() : taken;
+}
+
+Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Program& program,
+                                                        const EventMakerOptions& options, record::RecordSink& events) {
   const InstrumentTable::Options table{.capacity = options.room.instruments,
                                        .generation = options.generation,
                                        .map_name = map.source.name,
@@ -49,9 +69,9 @@ Result<std::unique_ptr<EventMaker>> EventMaker::make(const Map& map, const Progr
     made->translator_.emplace(map, program, made->instruments_, made->books_, made->publisher_, salt);
     return made;
   }
-  Result<InstrumentTable> instruments = InstrumentTable::create(options.name, table);
+  Result<InstrumentTable> instruments = InstrumentTable::prepare(options.name, table);
   if (!instruments) return Failure{instruments.message()};
-  Result<state::Table> states = state::Table::create(
+  Result<state::Table> states = state::Table::prepare(
       options.name,
       {.rows = options.room.instruments,
        .levels = options.room.levels,

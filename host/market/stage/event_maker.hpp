@@ -41,6 +41,15 @@ class EventMaker {
   [[nodiscard]] static Result<std::unique_ptr<EventMaker>> make(const Map& map, const Program& program,
                                                                 const EventMakerOptions& options,
                                                                 record::RecordSink& events);
+  /// The same, but for the names of the tables: until take_names those of the name are others, or none.
+  [[nodiscard]] static Result<std::unique_ptr<EventMaker>> prepare(const Map& map, const Program& program,
+                                                                   const EventMakerOptions& options,
+                                                                   record::RecordSink& events);
+  /// Whether take_names would succeed now. Only for tables in shared memory, like the next.
+  [[nodiscard]] Status check_names() const;
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_names();
+
   EventMaker(const EventMaker&) = delete;
   EventMaker& operator=(const EventMaker&) = delete;
 

@@ -63,6 +63,7 @@ class Reader {
   [[nodiscard]] std::uint32_t levels() const noexcept { return header_.levels; }
   [[nodiscard]] std::uint32_t generation() const noexcept { return header_.generation; }
   [[nodiscard]] std::uint64_t epoch() const noexcept { return header_.epoch; }
+  [[nodiscard]] std::uint32_t writer_pid() const noexcept { return header_.writer_pid; }
   [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
 
   /// Each is consistent in itself.

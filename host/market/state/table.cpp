@@ -44,27 +44,37 @@ const std::uint64_t* words_of(const Part& part) noexcept {
 }  // namespace
 
 Result<Table> Table::create(std::string_view name, const TableOptions& options) {
+  Result<Table> table = prepare(name, options);
+  if (!table) return table;
+  if (const Status named = table.value().take_name(); !named) return Failure{named.message()};
+  return table;
+}
+
+Result<Table> Table::prepare(std::string_view name, const TableOptions& options) {
   const Result<std::size_t> bytes = segment_bytes(options);
   if (!bytes) return Failure{bytes.message()};
   const Result<std::string> plain = os::path_of(name);
   if (!plain) return Failure{plain.message()};
   const std::string path = plain.value() + ".state";
-  os::TemporaryFile made(path);
   Table table;
   table.path_ = path;
-  table.file_ = made.create();
-  if (!table.file_.ok()) return Failure{made.problem()};
+  const os::SegmentKind kind = {
+      .magic = kMagic, .noun = "state table", .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr};
+  table.unnamed_ = std::make_unique<os::NewSegment>(path, kind);
+  table.file_ = table.unnamed_->create();
+  if (!table.file_.ok()) return Failure{table.unnamed_->problem()};
   if (!os::lock(table.file_)) return Failure{os::system_error("lock", path)};
   if (!table.mapping_.create(table.file_, bytes.value())) {
     return Failure{os::no_memory(table.file_, path, bytes.value())};
   }
   table.fill(options, table.mapping_.data(), bytes.value());
-  const Status published = os::publish(made, table.file_, path,
-                                       {.magic = kMagic,
-                                        .noun = "state table",
-                                        .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr});
-  if (!published) return Failure{published.message()};
   return table;
+}
+
+Status Table::take_name() {
+  Status published = unnamed_->publish(file_);
+  if (published) unnamed_.reset();
+  return published;
 }
 
 Result<Table> Table::create_private(const TableOptions& options) {

@@ -12,16 +12,19 @@
 #include "host/market/event/event.hpp"
 #include "host/market/state/layout.hpp"
 #include "host/market/state/memory.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::market::state {
 
+class Table;
+
 struct TableOptions {
-  std::uint32_t rows = 1'024;             ///< Instruments 1 to this.
-  std::uint32_t levels = 0;               ///< A side, at most kMaxLevels.
-  std::uint32_t generation = 0;           ///< Of the instrument table.
-  const class Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
+  std::uint32_t rows = 1'024;       ///< Instruments 1 to this.
+  std::uint32_t levels = 0;         ///< A side, at most kMaxLevels.
+  std::uint32_t generation = 0;     ///< Of the instrument table.
+  const Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
 };
 
 /// The writer's side of a state table. One thread. After create it makes no allocation, lock, system call or page
@@ -31,6 +34,12 @@ class Table {
   /// Makes `NAME.state` in the folder of plain names (host/os/shm/folder.hpp), or the file `PATH.state` for a name with
   /// a '/'. Replaces a segment whose writer has ended; fails if the writer is alive, or if memory is short.
   [[nodiscard]] static Result<Table> create(std::string_view name, const TableOptions& options);
+  /// The same without the name: until take_name the table of the name is another one, or none (ring::Writer::prepare).
+  [[nodiscard]] static Result<Table> prepare(std::string_view name, const TableOptions& options);
+  /// Whether take_name would succeed now.
+  [[nodiscard]] Status check_name() const { return unnamed_->check(); }
+  /// Once, after prepare. `options.replaces` must still live.
+  [[nodiscard]] Status take_name();
   /// In private memory, for tests and benchmarks.
   [[nodiscard]] static Result<Table> create_private(const TableOptions& options);
 
@@ -87,6 +96,7 @@ class Table {
     return reinterpret_cast<std::uint64_t*>(rows_at_ + row * row_bytes_) + words;
   }
 
+  std::unique_ptr<os::NewSegment> unnamed_;  ///< Until take_name.
   std::string path_;
   os::Descriptor file_;  ///< Holds the lock.
   os::Mapping mapping_;

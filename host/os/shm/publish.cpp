@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kNew = ".new-";
+constexpr int kTries = 100;                  // of a name that other processes change meanwhile
 constexpr std::size_t kMaxLookedAt = 4'096;  // files of a folder that need not be ours alone
 
 bool is_same_file(const Descriptor& a, const struct stat& b) {
@@ -178,8 +179,22 @@ const std::string& TemporaryFile::name_it(const Descriptor& file) {
   return path_;
 }
 
+Status check_name(const std::string& path, const SegmentKind& kind) {
+  Status done = Done{};
+  for (int i = 0; i < kTries; ++i) {
+    struct stat named {};
+    if (::lstat(path.c_str(), &named) != 0) {
+      return errno == ENOENT ? Status(Done{}) : Status(Failure{system_error("look at", path)});
+    }
+    bool again = false;
+    Old old;
+    done = hold_dead(path, kind, old, again);
+    if (!again) break;
+  }
+  return done;
+}
+
 Status publish(TemporaryFile& made, const Descriptor& file, const std::string& path, const SegmentKind& kind) {
-  constexpr int kTries = 100;
   Status done = Done{};
   for (int i = 0; i < kTries; ++i) {
     if (made.link_to(file, path)) {

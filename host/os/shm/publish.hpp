@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
@@ -62,6 +63,30 @@ struct SegmentKind {
 /// left.
 [[nodiscard]] Status publish(TemporaryFile& made, const Descriptor& file, const std::string& path,
                              const SegmentKind& kind);
+
+/// Whether publish could name a segment so now; a failure says why not.
+[[nodiscard]] Status check_name(const std::string& path, const SegmentKind& kind);
+
+/// A segment on the way to its name. It is made, filled and locked first, so that several segments that belong together
+/// can be complete before the first of them takes the name of an older one. Without publish it leaves nothing.
+class NewSegment {
+ public:
+  /// `kind.own` must outlive publish.
+  NewSegment(std::string path, const SegmentKind& kind) : path_(std::move(path)), kind_(kind), made_(path_) {}
+
+  /// As those of TemporaryFile.
+  [[nodiscard]] Descriptor create() { return made_.create(); }
+  [[nodiscard]] const std::string& problem() const { return made_.problem(); }
+
+  [[nodiscard]] Status check() const { return check_name(path_, kind_); }
+  /// `file` is the descriptor of create.
+  [[nodiscard]] Status publish(const Descriptor& file) { return os::publish(made_, file, path_, kind_); }
+
+ private:
+  std::string path_;
+  SegmentKind kind_;
+  TemporaryFile made_;
+};
 
 /// Removes the name of a segment of this kind whose writer has ended. False if none exists.
 bool remove_dead(const std::string& path, const SegmentKind& kind);

@@ -108,4 +108,102 @@ truncate -s 0 "$rings/$name.counters"
 wait_for 'grep -q "what=\"file truncated\" file=\".*counters\"" log'
 lives "its files became shorter"
 stop_appliance
+
+# A feed with a map: a ring of events and two tables more. For each segment in turn there is not enough: the error names it.
+mkdir market && cd market
+cp "$here"/../../data/sample/{templates.xml,map.toml,capture.pcap.gz} .
+gunzip capture.pcap.gz
+cat >feed.toml <<TOML
+name = "sample"
+[[image]]
+name = "sample"
+templates = ["templates.xml"]
+[[channel]]
+name = "incremental"
+framing = "cme"
+ring = "market"
+map = "map.toml"
+a = { group = "239.20.1.1", port = 20001 }
+b = { group = "239.20.2.1", port = 20002 }
+TOML
+# write_market [LINE]: the appliance; LINE is of its port.
+write_market() {
+  cat >appliance.toml <<TOML
+name = "$name"
+state = "state"
+[control]
+socket = "control.sock"
+[rings]
+slots = 32768
+[books]
+instruments = 2000
+levels = 5
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "capture.pcap"
+${1:-}
+[[feed]]
+file = "feed.toml"
+a = "capture"
+TOML
+}
+# What a file needed, and what there was, by the message in the file `refused`.
+lacking() { sed -n "s|.*cannot reserve memory for '$rings/\([^']*\)': not enough space in /dev/shm: needs \([0-9]*\) bytes, \([0-9]*\) free.*|\1 \2 \3|p" refused; }
+# leave BYTES: all others of /dev/shm are taken.
+leave() {
+  rm -f /dev/shm/filler
+  fallocate -l "$(($(df --output=avail -B1 /dev/shm | tail -1) - $1))" /dev/shm/filler
+}
+# each_in_turn COMMAND...: leaves what the refused file lacked, too, until the command refuses no more; then has each file of
+# the market been refused.
+each_in_turn() {
+  local room=0 file needs free
+  : >lacked
+  until leave "$room" && "$@"; do
+    read -r file needs free < <(lacking) || { echo "$*, with $room bytes: another problem"; cat refused; exit 1; }
+    echo "$file" >>lacked
+    room=$((room + needs - free))
+  done
+  rm /dev/shm/filler
+  for file in market market-events market-events.{instruments,state}; do
+    grep -qx "$file" lacked || { echo "$* did not lack memory for $file"; sort lacked | uniq -c; exit 1; }
+  done
+}
+runs() {
+  local status=0
+  "$bin/stopbit" run appliance.toml -q 2>refused || status=$?
+  [[ $status == 0 || $status == 3 ]] || { echo "status $status"; cat refused; exit 1; }
+  return $status
+}
+write_market
+each_in_turn runs
+# While it runs: the names stay those of the image that runs, with its readers, and its events go on.
+write_market "speed = 1"
+start_appliance
+events() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys
+print(json.load(sys.stdin)["markets"][0]["counts"]["events"])'; }
+names() { stat -c '%n %i' "$rings"/market{,-events{,.instruments,.state}}; }
+wait_for '(($(events) > 0))'
+names >names.before
+loads() {
+  ask "load sample" >refused
+  if grep -q '^error' refused; then
+    grep -q "the previous image remains in use" refused || { cat refused; exit 1; }
+    names | diff names.before - || { echo "a refused image has taken a name"; cat refused; exit 1; }
+    lives "after load"
+    local before
+    before=$(events)
+    wait_for "((\$(events) > $before))"
+    "$bin/stopbit" states market-events >states || { cat states; exit 1; }
+    return 1
+  fi
+}
+each_in_turn loads
+names >names.after
+! grep -qxFf names.before names.after || { echo "the new image has old files"; exit 1; }
+lives "with a new image"
+stop_appliance
 echo "well"

@@ -5,6 +5,7 @@ PYTHON is empty if the module is not built. FLAGs are of the sanitizers, if the 
 """
 
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -61,13 +62,28 @@ def main(cmake, build, source, scratch, cc, cxx, python, *flags):
         if text != printed["C, ring"] or "CEDAR" not in text:
             sys.exit(f"{name} prints\n{text}\nC, ring\n{printed['C, ring']}")
 
+    # Best prices, from a ring of market events.
+    events = f"{scratch}/events"
+    run(stopbit, "replay", capture, "--templates", templates, "--framing", "cme", "--map", f"{sample}/map.toml", "--events",
+        events, "-q")
+    state = json.loads(run(stopbit, "states", events, "--instrument", "CEDAR", "--format", "jsonl"))
+    wanted = " | ".join(f"{state[side + '_quantity']} at {float(state[side]):.4f}" for side in ("bid", "ask"))
+    wanted += f" ({state['book']})\n"
+    run(cc, "-std=c11", *STRICT, *flags, f"{scratch}/c/best.c", *options_of("stopbit"), "-o", f"{scratch}/best_c")
+    best = {"C, best": run(f"{scratch}/best_c", events, "CEDAR", env=environment)}
+    if python:
+        best["Python, best"] = run(python, f"{scratch}/python/best.py", events, "CEDAR", env=module)
+    for name, text in best.items():
+        if text != wanted:
+            sys.exit(f"{name} prints\n{text}\nnot\n{wanted}")
+
     # Every installed header compiles alone; with sanitizers they are no others.
     folder = f"{prefix}/include/stopbit"
     headers = [] if flags else sorted(glob.glob(f"{folder}/**/*.hpp", recursive=True))
     for header in headers:
         run(cxx, "-std=c++20", *STRICT, "-fsyntax-only", "-include", header, "-x", "c++", "/dev/null", f"-I{folder}")
     os.remove(ring)
-    print(f"{len(printed)} programs agree, {len(headers)} headers compile")
+    print(f"{len(printed) + len(best)} programs agree, {len(headers)} headers compile")
 
 
 if __name__ == "__main__":

@@ -160,15 +160,16 @@ def of_a_new_image():
         assert answer.startswith("error") and "map.toml" in answer, answer
         before = market()["counts"]["events"]
         wait_for("more events", lambda: market()["counts"]["events"] > before)
-        # Nor does a table that cannot be made touch the ring of records.
-        records = f"{RINGS}/{NAME}"
-        was = os.stat(records).st_ino
+        # Nor does a table that cannot take its name touch the rings and the other table: readers of the running image find
+        # all of them.
+        files = [f"{RINGS}/{NAME}", f"{RINGS}/{ring}", f"{RINGS}/{ring}.instruments"]
+        was = [os.stat(file).st_ino for file in files]
         os.remove(f"{RINGS}/{ring}.state")
         write(f"{RINGS}/{ring}.state", "something else")
         write("templates.xml", templates)
         answer = ask("load sample")
         assert answer.startswith("error") and "not a state table" in answer, answer
-        assert os.stat(records).st_ino == was, "another ring of records has the name"
+        assert [os.stat(file).st_ino for file in files] == was, "a file of the refused image has a name"
         os.remove(f"{RINGS}/{ring}.state")
         assert not ask("load sample").startswith("error")
         # A reader of the old ring ends in good order, and the new one goes on with tables of its own.

@@ -619,6 +619,108 @@ class Ring(unittest.TestCase):
             stopbit.ring(self.name, lossless=True)
 
 
+class Market(unittest.TestCase):
+    """Rings of market events, and the tables beside them, against `stopbit tail`, `instruments` and `states`."""
+
+    def setUp(self):
+        self.name = f"{SCRATCH}/market"
+        self.addCleanup(lambda: [os.remove(each) for each in pathlib.Path(SCRATCH).glob("market*")])
+        self.replay()
+
+    def replay(self):
+        run("replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "--map",
+            f"{SAMPLE}/map.toml", "--events", self.name, "-q")
+
+    def lines(self, *command):
+        return [json.loads(line, parse_float=decimal.Decimal) for line in run(*command).splitlines()]
+
+    def test_gives_what_json_lines_say(self):
+        events = self.lines("tail", self.name)
+        self.assertGreater(len(events), 10_000)
+        self.assertEqual(list(stopbit.ring(self.name)), events)
+        prices = [event["price"] for event in stopbit.ring(self.name, decimals="float") if "price" in event]
+        self.assertEqual(prices, [float(event["price"]) for event in events if "price" in event])
+        reader = stopbit.ring(self.name, header=True)
+        header = reader.poll()["header"]
+        self.assertEqual((header["arrival_ns"], header["sequence"]), (events[0]["time"], events[0]["sequence"]))
+        self.assertNotIn("message_index", header)
+
+    def test_gives_columns(self):
+        events = self.lines("tail", self.name)
+        reader = stopbit.ring(self.name)
+        keys = {row["row"]: row["instrument"] for row in reader.instruments()}
+        self.assertEqual(reader.poll(), events[0])
+        parts = [reader.batch_columns(1000), reader.batch_columns(10**9), reader.batch_columns()]
+        self.assertEqual([len(part["kind"]) for part in parts], [1000, len(events) - 1001, 0])
+        table = {name: numpy.concatenate([part[name] for part in parts]) for name in parts[0]}
+        kinds = {number: name for name, number in stopbit.MARKET["kind"].items()}
+        self.assertEqual([kinds[number] for number in table["kind"]], [event["event"] for event in events[1:]])
+        self.assertEqual([keys.get(row, row) for row in table["instrument"]], [event["instrument"] for event in events[1:]])
+        for name, column in (("time", "arrival_ns"), ("sequence", "sequence"), ("channel", "channel")):
+            self.assertEqual(table[column].tolist(), [event[name] for event in events[1:]])
+        prices = [event.get("price") for event in events[1:]]
+        self.assertEqual(table["price"].tolist(), [-2**63 if price is None else int(price * 10**9) for price in prices])
+        quantities = [event.get("quantity", -2**39) for event in events[1:]]
+        self.assertEqual(table["quantity"].tolist(), quantities)
+        last = table["flags"] & stopbit.MARKET["flag"]["last_of_event"] != 0
+        self.assertEqual(last.tolist(), ["last_of_event" in event.get("flags", ()) for event in events[1:]])
+        self.assertEqual(table["is_implied"].dtype, bool)
+
+    def test_has_instruments_and_states(self):
+        reader = stopbit.ring(self.name)
+        instruments = self.lines("instruments", self.name)
+        for row in instruments:
+            if "tick" in row:
+                row["tick"] = decimal.Decimal(row["tick"])
+        self.assertEqual((reader.instruments(), len(instruments)), (instruments, 20))
+        states = self.lines("states", self.name, "--format", "jsonl")
+        for state in states:
+            for name in ("bid", "ask", "last", "high", "low"):
+                if name in state:
+                    state[name] = decimal.Decimal(state[name])
+            for name in ("bid_quantity", "ask_quantity", "last_quantity", "volume"):
+                if name in state:
+                    state[name] = int(state[name])
+        self.assertEqual(reader.states(), states)
+
+    def test_keeps_its_tables_when_a_later_ring_has_the_name(self):
+        before = stopbit.ring(self.name)
+        events, states = self.lines("tail", self.name), before.states()
+        tables = {part: pathlib.Path(f"{self.name}.{part}").read_bytes() for part in ("instruments", "state")}
+        self.replay()
+        self.assertEqual(before.states(), states)
+        self.assertEqual(before.poll(), events[0])
+        # Tables of another writer are not taken for those of the ring.
+        for part, content in tables.items():
+            os.remove(f"{self.name}.{part}")
+            pathlib.Path(f"{self.name}.{part}").write_bytes(content)
+        other = stopbit.ring(self.name)
+        with self.assertRaisesRegex(stopbit.RingError, "later ring"):
+            other.states()
+        self.assertEqual({type(event["instrument"]) for event in other}, {int})
+
+    def test_a_table_that_becomes_shorter_is_an_error(self):
+        for part in ("state", "instruments"):
+            reader = stopbit.ring(self.name)
+            self.assertEqual(len(reader.states()), 20)
+            os.truncate(f"{self.name}.{part}", 0)
+            with self.assertRaisesRegex(stopbit.RingError, "truncated"):
+                reader.states()
+            with self.assertRaises(stopbit.RingError):
+                stopbit.ring(self.name).states()
+            os.remove(f"{self.name}.{part}")
+            self.replay()
+
+    def test_of_records_has_no_tables(self):
+        name = f"{SCRATCH}/market-of-records"
+        run("replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "-q", "--ring", name)
+        reader = stopbit.ring(name)
+        for table in (reader.instruments, reader.states):
+            with self.assertRaisesRegex(stopbit.RingError, "instrument table"):
+                table()
+        self.assertEqual(len(reader.batch_columns()["kind"]), 0)
+
+
 class Close(unittest.TestCase):
     """Replay.close() at any time, and other calls of an object that is in use, in an interpreter that may crash."""
 

@@ -11,6 +11,9 @@
 
     for message in stopbit.ring("md"):                               # what another process writes
         ...
+    market = stopbit.ring("md-events")                               # market events, the same for all feeds
+    for state in market.states():                                    # best prices now
+        print(state["instrument"], state.get("bid"), state.get("ask"))
 
 A record is a dict with the content of a line of `stopbit replay --format jsonl`:
 
@@ -48,7 +51,11 @@ from ._folder import open_folder
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["Error", "InputError", "Program", "Replay", "Ring", "RingError", "columns", "replay", "ring"]
+#: Numbers in the columns of Ring.batch_columns: MARKET["kind"]["trade"] is that of the kind of event; "side"; "flag", a bit;
+#: "statistic" and "cause" are in the column level of such events.
+MARKET = _core.market_numbers()
+
+__all__ = ["MARKET", "Error", "InputError", "Program", "Replay", "Ring", "RingError", "columns", "replay", "ring"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -111,6 +118,13 @@ def ring(
     user stopbit and your own are always accepted; RingError for a ring of another user.
 
     Without waiting: poll() returns the next record or None, batch() a list of the available records.
+
+    A ring of market events, which `stopbit run` writes for a feed with a map, gives dicts with the content of a line of
+    `stopbit tail`: {"event": "new", "instrument": "CEDAR", "side": "bid", "level": 1, "price": Decimal("12.5"), ...}. Its
+    instruments() and states() read the tables beside it at any time. batch_columns() gives the available events as numpy
+    arrays: arrival_ns, delay_ns, channel, sequence, instrument (row of instruments(), 0 = all), kind, side, level, price
+    (units of 1e-9), quantity (in the map's unit), id, flags, is_implied. MARKET has the numbers. No value: the lowest price,
+    a quantity or delay of -2**39.
     """
     if not timeout >= 0:
         raise ValueError("timeout: at least 0 seconds")

@@ -5,11 +5,16 @@
  *                                                 TEMPLATES may be a firmware image, FILE.sbf
  *   capi_test ring RING NO_RING                   a ring with records of a writer that has ended, and a file that is
  *                                                 none
+ *   capi_test market EVENTS OTHER                 prints the events of a ring and the rows of its tables. OTHER: a ring
+ *                                                 with the same of another writer. Truncates the tables of OTHER
  */
+#define _XOPEN_SOURCE 700 /* truncate */
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/bindings/c/stopbit.h"
 
@@ -743,8 +748,134 @@ static void ends_of_rings(const char* ring_path) {
   }
 }
 
+/* -- Market events, instruments, states -----------------------------------------------------------------------------
+ */
+
+static void print_number(const char* name, int64_t value, int64_t none) {
+  if (value != none) printf(",\"%s\":%" PRId64, name, value);
+}
+
+static void print_events(stopbit_ring* ring, const stopbit_market* market) {
+  static char json[kMaxText];
+  stopbit_record* record = NULL;
+  int found;
+  while ((found = stopbit_ring_poll(ring, &record)) == STOPBIT_POLL_RECORD) {
+    const stopbit_market_event* event = stopbit_record_market_event(record);
+    const stopbit_header* header = stopbit_record_header(record);
+    size_t seen = 0;
+    CHECK(event != NULL && event->kind_name[0] != '\0' && event->price_exponent == -9);
+    CHECK(stopbit_record_event(record) == NULL && header->template_name == NULL &&
+          header->template_index == UINT32_MAX);
+    CHECK(header->sequence == event->sequence && header->arrival_ns == event->arrival_ns);
+    CHECK(header->channel == event->channel && header->flags == event->flags);
+    CHECK(header->message_index == 0 && header->source == 0);
+    CHECK(stopbit_record_walk(record, see_item, &seen) == STOPBIT_OK && seen == 0);
+    CHECK(event->instrument <= stopbit_market_rows(market));
+    CHECK(stopbit_record_json(record, json, sizeof(json), NULL) == STOPBIT_OK);
+    printf("{\"line\":%s,\"kind\":\"%s\",\"instrument\":%" PRIu32 ",\"sequence\":%" PRIu32 ",\"time\":%" PRIu64
+           ",\"side\":%d,\"level\":%d,\"flags\":%d,\"id\":%" PRIu64,
+           json, event->kind_name, event->instrument, event->sequence, event->arrival_ns, event->side, event->level,
+           event->flags, event->id);
+    print_number("price", event->price, STOPBIT_NO_PRICE);
+    print_number("quantity", event->quantity, STOPBIT_NO_QUANTITY);
+    print_number("delay", event->delay_ns, STOPBIT_NO_DELAY);
+    printf("}\n");
+  }
+  CHECK(found == STOPBIT_POLL_NOTHING && record == NULL);
+  CHECK(stopbit_ring_total_lost(ring) == 0 && stopbit_record_market_event(record) == NULL);
+}
+
+static void print_rows(stopbit_market* market) {
+  const stopbit_instrument* instrument = NULL;
+  const stopbit_state* state = NULL;
+  const stopbit_levels* levels = NULL;
+  uint32_t row;
+  for (row = 1; row <= stopbit_market_rows(market); ++row) {
+    CHECK_TEXT(stopbit_market_instrument(market, row, &instrument) == STOPBIT_OK, stopbit_market_error(market));
+    CHECK(instrument->row == row && strlen(instrument->key) == instrument->key_size);
+    CHECK(strlen(instrument->name) == instrument->name_size);
+    CHECK(stopbit_market_find(market, instrument->key) == row);
+    CHECK_TEXT(stopbit_market_state(market, row, &state) == STOPBIT_OK, stopbit_market_error(market));
+    printf("{\"row\":%" PRIu32 ",\"instrument\":\"%s\",\"name\":\"%s\",\"trading\":\"%s\",\"book\":\"%s\"", row,
+           instrument->key, instrument->name, stopbit_trading_state_name(state->trading_state),
+           stopbit_standing_name(state->standing));
+    printf(",\"sequence\":%" PRIu32 ",\"bids_known\":%d", state->sequence, state->bid_known);
+    print_number("bid", state->bid, STOPBIT_NO_PRICE);
+    print_number("ask_quantity", state->ask_quantity, STOPBIT_NO_QUANTITY);
+    print_number("last", state->last, STOPBIT_NO_PRICE);
+    print_number("volume", state->volume, STOPBIT_NO_QUANTITY);
+    printf("}\n");
+    /* A replay publishes the best only. */
+    CHECK(stopbit_market_levels(market, row, &levels) == STOPBIT_ERROR_ARGUMENT && levels == NULL);
+  }
+  CHECK(stopbit_market_instrument(market, 0, &instrument) == STOPBIT_ERROR_ARGUMENT && instrument == NULL);
+  CHECK(stopbit_market_state(market, row, &state) == STOPBIT_ERROR_ARGUMENT && state == NULL);
+  CHECK(strcmp(stopbit_market_error(market), "") != 0);
+  CHECK(stopbit_market_state(market, 1, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_find(market, "no such key") == 0 && stopbit_market_find(market, NULL) == 0);
+}
+
+static void cut(const char* name, const char* table) {
+  char path[1024];
+  snprintf(path, sizeof(path), "%s.%s", name, table);
+  CHECK(truncate(path, 0) == 0);
+}
+
+static void markets(const char* name, const char* other) {
+  stopbit_ring* ring = stopbit_ring_new();
+  stopbit_market* market = stopbit_market_new();
+  stopbit_market* states = stopbit_market_new();
+  const stopbit_state* state = NULL;
+  const stopbit_instrument* instrument = NULL;
+  CHECK(stopbit_market_rows(market) == 0 && stopbit_market_writer(market) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_find(market, "a") == 0 && stopbit_market_replaced(market) == 0);
+  CHECK(stopbit_market_state(market, 1, &state) == STOPBIT_ERROR_ARGUMENT && state == NULL);
+  CHECK(stopbit_market_open(market, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_open(market, "-bad name-") == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_open(market, "/nowhere/ring") == STOPBIT_ERROR_SYSTEM);
+  CHECK(stopbit_market_accept(market, "no such user") == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_accept(market, NULL) == STOPBIT_OK);
+  CHECK_TEXT(stopbit_ring_open(ring, name, STOPBIT_START_OLDEST) == STOPBIT_OK, stopbit_ring_error(ring));
+  CHECK_TEXT(stopbit_market_open(market, name) == STOPBIT_OK, stopbit_market_error(market));
+  CHECK(stopbit_market_open(market, "/nowhere/ring") == STOPBIT_ERROR_SYSTEM); /* and the handle is as before */
+  CHECK(stopbit_market_belongs(market, ring) == 1 && stopbit_market_belongs(market, NULL) == 0);
+  CHECK(stopbit_market_writer(market) == STOPBIT_WRITER_FINISHED && stopbit_market_replaced(market) == 0);
+  CHECK(stopbit_market_quantity_exponent(market) == 0 && stopbit_market_level_rows(market) == 0);
+  print_events(ring, market);
+  print_rows(market);
+
+  CHECK(stopbit_market_open(market, other) == STOPBIT_OK && stopbit_market_open(states, other) == STOPBIT_OK);
+  CHECK(stopbit_market_belongs(market, ring) == 0);
+  cut(other, "state");
+  CHECK(stopbit_market_state(states, 1, &state) == STOPBIT_ERROR_INPUT && state == NULL);
+  CHECK(stopbit_market_state(states, 1, &state) == STOPBIT_ERROR_INPUT); /* for ever */
+  CHECK(stopbit_market_instrument(market, 1, &instrument) == STOPBIT_OK);
+  cut(other, "instruments");
+  CHECK(stopbit_market_instrument(market, 1, &instrument) == STOPBIT_ERROR_INPUT && instrument == NULL);
+  CHECK(strstr(stopbit_market_error(market), "truncated") != NULL);
+  CHECK(stopbit_market_find(market, "1") == 0);
+  CHECK(stopbit_market_open(market, other) == STOPBIT_ERROR_SYSTEM);
+  stopbit_market_free(market);
+  stopbit_market_free(states);
+  stopbit_ring_free(ring);
+}
+
 static void null_handles(void) {
   stopbit_record* record = NULL;
+  const stopbit_state* state = NULL;
+  const stopbit_instrument* instrument = NULL;
+  const stopbit_levels* levels = NULL;
+  stopbit_market_free(NULL);
+  CHECK(stopbit_market_error(NULL) != NULL && stopbit_market_rows(NULL) == 0 && stopbit_market_find(NULL, "a") == 0);
+  CHECK(stopbit_market_open(NULL, "a") == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_accept(NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_belongs(NULL, NULL) == 0 && stopbit_market_replaced(NULL) == 0);
+  CHECK(stopbit_market_writer(NULL) == STOPBIT_ERROR_ARGUMENT && stopbit_market_quantity_exponent(NULL) == 0);
+  CHECK(stopbit_market_level_rows(NULL) == 0 && stopbit_record_market_event(NULL) == NULL);
+  CHECK(stopbit_market_state(NULL, 1, &state) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_instrument(NULL, 1, &instrument) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_levels(NULL, 1, &levels) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_cause_name(-1) == NULL && stopbit_cause_name(1 << 20) == NULL && stopbit_statistic_name(99) == NULL);
   CHECK(strcmp(stopbit_version(), "") != 0);
   CHECK(strcmp(stopbit_status_text(-99), "") != 0);
   stopbit_program_free(NULL);
@@ -785,6 +916,8 @@ int main(int argc, char** argv) {
   if (argc == 4 && strcmp(argv[1], "ring") == 0) {
     rings(argv[2], argv[3]);
     ends_of_rings(argv[2]);
+  } else if (argc == 4 && strcmp(argv[1], "market") == 0) {
+    markets(argv[2], argv[3]);
   } else if (argc == 4) {
     compare_capture(argv[1], argv[2], argv[3]);
   } else if (argc == 2) {
@@ -795,7 +928,8 @@ int main(int argc, char** argv) {
     replays(argv[1]);
     ends_in_callbacks(argv[1]);
   } else {
-    fprintf(stderr, "usage: capi_test SAMPLE_FOLDER | CAPTURE FRAMING TEMPLATES | ring RING NO_RING\n");
+    fprintf(stderr,
+            "usage: capi_test SAMPLE_FOLDER | CAPTURE FRAMING TEMPLATES | ring RING NO_RING | market EVENTS OTHER\n");
     return 2;
   }
   return 0;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -148,6 +149,46 @@ TEST(InstrumentTable, refuses_files_that_are_none) {
   EXPECT_FALSE(InstrumentView::open(path).ok());
   ASSERT_EQ(::truncate((path + ".instruments").c_str(), 100), 0);
   EXPECT_FALSE(InstrumentView::open(path).ok());
+}
+
+TEST(InstrumentTable, has_no_name_until_it_takes_one) {
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day");
+  { InstrumentTable forgotten = std::move(InstrumentTable::prepare(path, {.capacity = 3}).value()); }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch.folder())) << "it has left something";
+  InstrumentTable old = std::move(InstrumentTable::create(path, {.capacity = 3, .generation = 1}).value());
+  InstrumentTable next =
+      std::move(InstrumentTable::prepare(path, {.capacity = 3, .generation = 2, .replaces = &old}).value());
+  const InstrumentView before = std::move(InstrumentView::open(path).value());
+  EXPECT_EQ(before.generation(), 1U);
+  EXPECT_FALSE(before.replaced());
+  ASSERT_TRUE(next.check_name().ok());
+  EXPECT_EQ(InstrumentView::open(path).value().generation(), 1U) << "a check changes nothing";
+  ASSERT_TRUE(next.take_name().ok());
+  EXPECT_EQ(InstrumentView::open(path).value().generation(), 2U);
+  EXPECT_TRUE(before.replaced());
+  // A name with a live writer, or of a file that is none, is not free.
+  InstrumentTable third = std::move(InstrumentTable::prepare(path, {.capacity = 3}).value());
+  EXPECT_NE(third.check_name().message().find("live writer"), std::string::npos);
+  std::filesystem::remove(path + ".instruments");
+  EXPECT_TRUE(third.check_name().ok());
+  (void)scratch.write("day.instruments", "something else");
+  EXPECT_NE(third.check_name().message().find("not a table of instruments"), std::string::npos);
+}
+
+TEST(InstrumentTable, whose_file_becomes_shorter_is_broken_and_no_signal) {
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day");
+  InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 3}).value());
+  ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
+  const InstrumentView view = std::move(InstrumentView::open(path).value());
+  InstrumentRow row;
+  ASSERT_TRUE(view.read(1, row));
+  EXPECT_FALSE(view.is_broken());
+  ASSERT_EQ(::truncate((path + ".instruments").c_str(), 0), 0);
+  EXPECT_FALSE(view.read(1, row));
+  EXPECT_EQ(view.find("1"), 0U);
+  EXPECT_TRUE(view.is_broken());
 }
 
 }  // namespace stopbit::market::table_test

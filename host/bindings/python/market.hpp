@@ -1,0 +1,61 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "decoder/record/layout.hpp"
+#include "host/bindings/python/dicts.hpp"
+#include "host/market/state/tables.hpp"
+
+namespace stopbit::python {
+
+/// A ring's market events, instruments and states as dicts, under the names of the JSON lines of `stopbit tail`,
+/// `instruments` and `states`. Needs the GIL. One thread.
+class MarketDicts {
+ public:
+  /// The ring `name`: its image generation and the process of its writer say which tables its events mean.
+  MarketDicts(std::string name, const os::Accepted& accepted, std::uint32_t image_generation, std::uint32_t writer_pid);
+
+  /// Instruments by their keys; without tables by their rows.
+  [[nodiscard]] py::dict event(const record::Slot& slot, DictMaker& dicts);
+  /// RingFailed if there are no tables, or if they are those of another image.
+  [[nodiscard]] py::list instruments(DictMaker& dicts);
+  [[nodiscard]] py::list states(DictMaker& dicts);
+
+ private:
+  class Fields;
+  /// Takes the tables if they exist and belong to the ring. @returns why not.
+  std::string open();
+  [[nodiscard]] const market::Tables& tables();
+  [[nodiscard]] py::object key(std::uint32_t row);
+  /// A row could not be read. RingFailed says why.
+  [[noreturn]] void fail(std::uint32_t row) const;
+  void require_whole() const;
+
+  std::string name_;
+  os::Accepted accepted_;
+  std::uint32_t image_generation_;
+  std::uint32_t writer_pid_;
+  std::optional<market::Tables> tables_;
+  bool has_tried_ = false;  ///< Since an event came: by then its tables have their names, or those of a later image.
+  std::unordered_map<std::uint32_t, py::object> keys_;
+};
+
+/// Market events as columns, to become numpy arrays.
+struct MarketColumns {
+  std::vector<std::uint64_t> arrival_ns, id;
+  std::vector<std::int64_t> delay_ns, price, quantity;
+  std::vector<std::uint32_t> instrument, sequence;
+  std::vector<std::uint16_t> channel, level;
+  std::vector<std::uint8_t> kind, side, is_implied, flags;
+
+  void add(const market::Event& event);
+};
+
+}  // namespace stopbit::python

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "host/market/instrument/table.hpp"
+#include "host/market/state/reader.hpp"
+
+namespace stopbit::market {
+
+/// The tables beside a ring of market events, as another process writes them: instruments, and the newest state of
+/// each. Safe with any content of the files.
+class Tables {
+ public:
+  /// Of the ring `name`. Fails if one is missing or refused, or if they are not of one generation: a new image may just
+  /// be loading, so another try may succeed.
+  [[nodiscard]] static Result<Tables> open(std::string_view name, const os::Accepted& accepted = os::Accepted());
+
+  [[nodiscard]] const InstrumentView& instruments() const noexcept { return instruments_; }
+  [[nodiscard]] const state::Reader& states() const noexcept { return states_; }
+  /// Rows 1 to this have an instrument and a state.
+  [[nodiscard]] std::uint32_t count() const noexcept { return std::min(instruments_.count(), states_.rows()); }
+  /// Row of the instrument with that key or, else, that name; 0: none.
+  [[nodiscard]] std::uint32_t row_of(std::string_view key_or_name) const noexcept;
+
+  /// Whether `instrument` of the events of this ring means rows of these tables: the ring's image generation and the
+  /// process of its writer (ring::Reader).
+  [[nodiscard]] bool belong_to(std::uint32_t image_generation, std::uint32_t writer_pid) const noexcept {
+    return states_.generation() == generation_of(image_generation) && states_.writer_pid() == writer_pid;
+  }
+  /// Generation of the tables beside a ring: never 0.
+  [[nodiscard]] static constexpr std::uint32_t generation_of(std::uint32_t image_generation) noexcept {
+    return image_generation + 1;
+  }
+
+  /// Whether a file was truncated: what is read is zeros. Look after reading.
+  [[nodiscard]] bool is_broken() const noexcept { return instruments_.is_broken() || states_.is_broken(); }
+  /// What to say then.
+  [[nodiscard]] static constexpr std::string_view broken_text() noexcept {
+    return "a table's file was truncated while it was read";
+  }
+  /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
+  [[nodiscard]] bool replaced() const noexcept { return instruments_.replaced(); }
+
+ private:
+  Tables(InstrumentView instruments, state::Reader states) noexcept
+      : instruments_(std::move(instruments)), states_(std::move(states)) {}
+
+  InstrumentView instruments_;
+  state::Reader states_;
+};
+
+}  // namespace stopbit::market
