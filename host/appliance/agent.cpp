@@ -125,6 +125,7 @@ std::size_t Agent::do_work() noexcept {
   start_loads();
   close_windows(feed::Timeline::Present);
   close_windows(feed::Timeline::Capture);
+  shared_.read_until_ns = complete_until(feed::Timeline::Present);
   const std::uint64_t now = shared_.now_ns;
   parts_.counter_set->turns.add();
   if (count != 0) parts_.counter_set->busy_turns.add();

@@ -30,6 +30,7 @@ struct AgentEvent {
   std::array<arbitrate::Gap::Had, 2> lines{};
   std::uint64_t before_t_ns = 0;  ///< Gap: see arbitrate::Gap, as the next.
   std::uint64_t after_t_ns = 0;
+  std::uint64_t read_until_ns = ~std::uint64_t{0};  ///< Gap: up to where every port of the thread had been read.
   std::uint64_t stall_ns = 0;  ///< Gap: how long the thread did not run meanwhile. Late: by how much, at most.
   bool dropped_here = false;
 };

@@ -223,8 +223,10 @@ GapEntry Housekeeper::entry_of(const AgentEvent& notice, const feed::Channel& ch
     to.passed = had.passed;
     to.last_sequence = had.last_sequence;
     to.silent_ns = had.last_t_ns != 0 && notice.after_t_ns > had.last_t_ns ? notice.after_t_ns - had.last_t_ns : 0;
-    // A line that has kept step up to the gap is not down, however long nothing was sent.
-    const std::uint64_t until = notice.before_t_ns != 0 ? notice.before_t_ns : notice.after_t_ns;
+    // A line that has kept step up to the gap is not down, however long nothing was sent; nor is one whose port has not
+    // been read up to there.
+    const std::uint64_t gap_ns = notice.before_t_ns != 0 ? notice.before_t_ns : notice.after_t_ns;
+    const std::uint64_t until = std::min(gap_ns, notice.read_until_ns);
     const bool is_silent = had.last_t_ns == 0 || (until > had.last_t_ns && until - had.last_t_ns > silence_ns);
     if (to.exists && !had.passed && is_silent) is_down = true;
   }

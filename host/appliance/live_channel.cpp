@@ -99,10 +99,12 @@ void LiveChannel::recovered(const PacketInfo& info) noexcept {
 }
 
 /// How long the thread did not run while the numbers of the gap passed. Packets without a stamp have the time at which
-/// they were read, at most two windows after a stall.
+/// they were read, at most two windows after a stall. What shows a leap may have waited long, or have come before the
+/// last number of the run did: the numbers between may have passed at any time up to now.
 std::uint64_t LiveChannel::stall_of(const arbitrate::Gap& gap) const noexcept {
   const std::uint64_t begin = gap.before_t_ns != 0 ? gap.before_t_ns : gap.after_t_ns;
-  const std::uint64_t end = gap.after_t_ns + description_.window.time_ns;
+  const bool has_waited = gap.reason == arbitrate::GapReason::Leap || gap.before_t_ns > gap.after_t_ns;
+  const std::uint64_t end = has_waited ? shared_.now_ns : gap.after_t_ns + description_.window.time_ns;
   std::uint64_t longest = 0;
   for (const Shared::Stall& stall : shared_.stalls) {
     if (stall.end_ns + 2 * description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
@@ -126,6 +128,7 @@ void LiveChannel::gap(const arbitrate::Gap& gap) noexcept {
                         .lines = gap.lines,
                         .before_t_ns = gap.before_t_ns,
                         .after_t_ns = gap.after_t_ns,
+                        .read_until_ns = shared_.is_live ? shared_.read_until_ns : ~std::uint64_t{0},
                         .stall_ns = stall_of(gap),
                         .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs});
   freeze();

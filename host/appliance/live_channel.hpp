@@ -24,6 +24,7 @@ struct Shared {
   feed::ChannelOptions channel_options;
   std::uint64_t datagrams = 0;        ///< Of all channels: numbers the packets.
   std::uint64_t now_ns = 0;           ///< Monotonic: when the present batch was taken.
+  std::uint64_t read_until_ns = 0;    ///< The same: up to where the turn before had read every live port.
   std::uint64_t dropped_here_ns = 0;  ///< The same of the last drop by card or kernel on the ports of the thread.
   /// When the thread did not run, the latest ones.
   struct Stall {

@@ -81,7 +81,8 @@ class Port {
   /// Every datagram with t_ns below this has been handed out: the time of the last poll that found nothing more, or, of
   /// a source that had more, the arrival of the last datagram read from it. Monotonic clock, ns; never goes back.
   [[nodiscard]] virtual std::uint64_t complete_until() const noexcept = 0;
-  /// Whether datagrams are handed out in the order of their t_ns, so that each proves that all before it have come.
+  /// Whether datagrams are handed out in the order of their t_ns, so that each proves that all before it have come. Not
+  /// where t_ns may be the time of the poll: what follows in the batch has arrived before that.
   [[nodiscard]] virtual bool in_order() const noexcept { return false; }
 
   /// Nothing will come any more: a capture has been played to its end. Live ports never end.

@@ -41,7 +41,7 @@ class ModelPort final : public ingest::Port {
   [[nodiscard]] Status join(const ingest::Membership&) override { return Done{}; }
   [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override;
   [[nodiscard]] std::uint64_t complete_until() const noexcept override { return complete_until_ns_; }
-  [[nodiscard]] bool in_order() const noexcept override { return true; }
+  [[nodiscard]] bool in_order() const noexcept override { return plan_.has_stamps; }
   [[nodiscard]] const ingest::PortCounters& counters() const noexcept override { return counters_; }
   [[nodiscard]] std::string_view name() const noexcept override { return "model"; }
 

@@ -119,7 +119,11 @@ void Oracle::handed_out(const HandOut& hand_out) {
     channel.last_run_ns[0] = 0;
   }
   channel.last_run_ns[0] = std::max(channel.last_run_ns[0], hand_out.high_ns);
-  const bool is_believed = !is_lone(channel, plan, copy);
+  const bool is_new_address = !day_.runs[copy.channel][copy.run].sources.contains(copy.source);
+  // The first packet of an address that leaves numbers out is a stranger's for all that can be known; so is what the
+  // run brings below where a stranger's number has led it.
+  const bool is_believed = !is_lone(channel, plan, copy) && !(is_new_address && copy.number > channel.number) &&
+                           !(channel.run == copy.run && copy.number < channel.led_to);
   if (channel.true_run == copy.run && is_believed) channel.run_ns = std::max(channel.run_ns, hand_out.low_ns);
   if (copy.body == Body::Truncated) {
     found->has_broken_copy = true;
@@ -140,9 +144,9 @@ void Oracle::handed_out(const HandOut& hand_out) {
     if (is_after_run) found->has_waited = true;
     ++channel.aside[copy.run];
   }
-  const bool is_of_new_address = day_.runs[copy.channel][copy.run].sources.insert(copy.source).second;
+  day_.runs[copy.channel][copy.run].sources.insert(copy.source);
   if (found->order[chunk] == ~0U) {
-    found->is_of_new_address = is_of_new_address;
+    found->is_of_new_address = is_new_address;
     const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
     if (channel.run == copy.run && ahead > believed(plan)) found->is_far = true;
     found->handed = channel.handed;
@@ -254,8 +258,8 @@ void Oracle::meet(std::size_t index, std::uint32_t run, std::uint64_t number) {
     std::uint64_t silence = 0;
     for (const auto& [at_ns, seen] : channel.silences) silence = std::max(silence, seen);
     needed -= needed / 20;  // a port without stamps knows it less exactly
-    if (had_true && !channel.was_stranger && channel.run != kStranger && silence < needed && channel.has_met &&
-        !options.carousel) {
+    if (had_true && !channel.was_stranger && channel.run != kStranger && channel.led_to == 0 && silence < needed &&
+        channel.has_met && !options.carousel) {
       fail(index, fmt::format("a stranger's packet {} is delivered when run {} was silent for {} us, not {}", number,
                               *channel.true_run, silence / 1'000, needed / 1'000));
     }
@@ -368,6 +372,14 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     for (std::uint64_t i = 1; i <= near; ++i) take(index, run, identity.number - i);
   }
   if (*channel.run != run && (may_join || continues)) {
+    // The leap from a stranger's numbers to the run's own leaves out those just below.
+    for (std::uint64_t i = 1; *channel.run == kStranger && i <= left_out && channel.last_gap; ++i) {
+      const Number* const below = find(index, run, identity.number - i);
+      if (below == nullptr) break;
+      if (below->told == Number::Told::Nothing) lose(index, run, identity.number - i, *channel.last_gap);
+    }
+    const bool is_of_true = *channel.run != kStranger && run != kStranger && plan.mode != Mode::Carousel;
+    if (continues && is_of_true) channel.joined_from = *channel.run;
     channel.is_fused = plan.mode == Mode::Carousel;
     channel.run = channel.true_run = run;
     reopen(index, run, identity.number);
@@ -378,13 +390,22 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     return true;
   }
   channel.number = identity.number + 1;
+  // Of random numbers of 16 bits some are near, and lead the run on; those of another address when it has been silent
+  // for two windows.
+  const bool is_led = run != kStranger && identity.run == kStranger && left_out != 0;
+  const bool was_silent = std::ranges::any_of(
+      channel.silences, [&](const auto& seen) { return seen.second >= 2 * plan.options.window_ns; });
+  if (is_led && was_silent && plan.options.sequence_bits == 16) channel.led_to = identity.number;
+  if (identity.run != kStranger && identity.number > channel.led_to) channel.led_to = 0;
   if (run != kStranger) channel.true_next = channel.number;
   if (run != kStranger) channel.passed = 0;
   if (identity.announces != 0 && run != kStranger) channel.announced[run] = true;
+  channel.last_gap.reset();
   if (run == kStranger) {
     take_by_wire(index, sequence);
     return true;
   }
+  take_of_joined(index, sequence);
   count(Count::Delivered);
   Number* const number = find(index, run, identity.number);
   if (number == nullptr || (sequence & channel.mask) != (identity.number & channel.mask)) {
@@ -433,6 +454,9 @@ void Oracle::run(std::size_t index, const arbitrate::NewRun& run) {
   channel.left_out = 0;
   channel.passed = 0;
   channel.is_fused = false;
+  channel.led_to = 0;
+  channel.joined_from.reset();
+  channel.last_gap.reset();
   channel.was_stranger = channel.run == kStranger;
   ++channel.switches;
   channel.epoch = run.epoch;
@@ -469,7 +493,10 @@ void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, const Blame& blam
     channel.pending.push_back({gap, blame});
     return;
   }
+  channel.last_gap = Gap{gap, blame};
   settle(index, {gap, blame}, channel.number);
+  const std::uint64_t near = std::min(gap.count, static_cast<std::uint64_t>(believed(day_.channels[index])));
+  for (std::uint64_t i = 0; i < near; ++i) take_of_joined(index, gap.first + i);
   channel.number += gap.count;
   if (channel.run != kStranger) channel.true_next = channel.number;
 }
@@ -486,6 +513,14 @@ void Oracle::take_by_wire(std::size_t index, std::uint64_t sequence) {
   if (!channel.true_run) return;
   const std::uint64_t first = day_.runs[index][*channel.true_run].first;
   take(index, *channel.true_run, first + ((sequence - first) & channel.mask));
+}
+
+/// Of the run that the present one was taken for, the number with the same place has been passed.
+void Oracle::take_of_joined(std::size_t index, std::uint64_t sequence) {
+  const Channel& channel = channels_[index];
+  if (!channel.joined_from || channel.joined_from == channel.run) return;
+  const std::uint64_t first = day_.runs[index][*channel.joined_from].first;
+  take(index, *channel.joined_from, first + ((sequence - first) & channel.mask));
 }
 
 void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
@@ -526,8 +561,12 @@ bool Oracle::is_of_cycle_before(std::size_t index, const Number& number, unsigne
 /// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.
 void Oracle::settle_passed(std::size_t index) {
   Channel& channel = channels_[index];
-  if (channel.reason != arbitrate::NewRun::Reason::Back || channel.pending.empty() || !channel.true_run) return;
-  if (channel.pending.front().gap.first != (channel.true_next & channel.mask)) return;
+  // Or the stranger's packet is the first after a restart, and far ahead of the number that was kept.
+  const bool is_back = channel.reason == arbitrate::NewRun::Reason::Back;
+  if (channel.pending.empty() || !channel.true_run) return;
+  const arbitrate::Gap& told = channel.pending.front().gap;
+  if (!is_back && told.reason != GapReason::Down) return;
+  if (((channel.true_next - told.first) & channel.mask) >= told.count) return;
   channel.epochs[*channel.true_run] = channel.switches;
   for (const Gap& gap : channel.pending) settle_leapt(index, gap);
 }
@@ -684,6 +723,18 @@ bool Oracle::was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at
          (!by_room || held < plan.options.room_packets);
 }
 
+/// Whether the run seems to have gone on without the number, which was far ahead: a port without stamps read a lower
+/// number of before a stall so late that it may have come after this one, by more than what refutes a leap.
+bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at) const {
+  const Number& number = run.numbers[at];
+  const std::uint64_t while_ns = std::max(plan.options.switch_silence_ns / 4, 2 * plan.options.window_ns);
+  return std::any_of(
+      run.numbers.begin(), run.numbers.begin() + static_cast<std::ptrdiff_t>(at), [&](const Number& below) {
+        return below.timeless != 0 && is_good(below) && whole_by(below) > whole_by(number) + while_ns &&
+               *std::min_element(below.low_ns.begin(), below.low_ns.begin() + below.chunks) <= whole_by(number);
+      });
+}
+
 /// Whether nothing near it was handed out before it was lost.
 bool Oracle::is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const {
   const Number& number = run.numbers[at];
@@ -760,6 +811,7 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         !number.has_died && !number.is_told_conflict && number.fate[0] == Fate::HandedOut &&
         number.fate[1] == Fate::HandedOut) {
       ++untold_conflicts;
+      tell(index, "no conflict told: {} of run {}", run.first + i, which);
     }
     if (number.is_aside && (number.is_aside_of_wrong ||
                             (number.has_waited && channels_[index].aside[which] > plan.options.room_packets))) {
@@ -775,6 +827,10 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
     const bool is_passed = number.reason == GapReason::Leap || number.reason == GapReason::Switch;
     if (number.told == Number::Told::Lost && is_passed && (number.is_far || number.is_of_new_address) &&
         is_alone(plan, run, i)) {
+      continue;
+    }
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_far &&
+        is_outlived(plan, run, i)) {
       continue;
     }
     // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose

@@ -102,7 +102,10 @@ class Oracle final : public Listener {
     std::uint32_t handed = 0;                    ///< Packets handed out.
     std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor,
     std::uint64_t passed = 0;                    ///< and since the true run had the channel last.
-    std::uint32_t foreign = 0;                   ///< How often strangers have got the channel.
+    std::optional<std::uint32_t> joined_from;  ///< The true run that this one was taken for, since the run told began.
+    std::optional<Gap> last_gap;               ///< Just before the cursor.
+    std::uint64_t led_to = 0;   ///< A stranger's packet with this number of the run was believed after a leap.
+    std::uint32_t foreign = 0;  ///< How often strangers have got the channel.
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
     std::vector<ToldGap> told_gaps;
@@ -116,6 +119,7 @@ class Oracle final : public Listener {
   void meet(std::size_t index, std::uint32_t run, std::uint64_t number);
   void take(std::size_t index, std::uint32_t run, std::uint64_t number);
   void take_by_wire(std::size_t index, std::uint64_t sequence);
+  void take_of_joined(std::size_t index, std::uint64_t sequence);
   void settle(std::size_t index, const Gap& gap, std::uint64_t first);
   void settle_passed(std::size_t index);
   void settle_leapt(std::size_t index, const Gap& gap);
@@ -126,6 +130,7 @@ class Oracle final : public Listener {
   void check_cause(std::size_t index, const Gap& gap, std::uint64_t first);
   void check_run(std::size_t index, std::uint32_t run);
   [[nodiscard]] bool is_lone(Channel& channel, const ChannelPlan& plan, const Copy& copy) const;
+  [[nodiscard]] bool is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const;
   /// For people: what happens in the channel whose story is told.

@@ -62,7 +62,8 @@ std::optional<std::uint64_t> Arbiter::next_deadline() const noexcept {
     deadline = std::min(deadline, undecodable_.t_ns + options_.window_ns);
   if (!strangers_.empty()) {
     for (const Stranger& stranger : strangers_) {
-      if (stranger.fit != Fit::InRun) deadline = std::min(deadline, is_refuted(stranger) ? 0 : acceptable_at(stranger));
+      if (stranger.fit == Fit::InRun) continue;
+      deadline = std::min({deadline, refuted_at(stranger), acceptable_at(stranger)});
     }
   }
   if (deadline == kNever) return std::nullopt;

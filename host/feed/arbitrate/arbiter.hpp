@@ -153,10 +153,12 @@ class Arbiter {
   [[nodiscard]] std::uint16_t check_for(const Packet& packet) noexcept;
   [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool is_copy(const Packet& packet) noexcept;
+  [[nodiscard]] bool is_shared(std::uint64_t number) const noexcept;
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_of_late_line(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_below_first(std::uint64_t number) const noexcept;
   [[nodiscard]] bool is_before_run(std::uint64_t number) const noexcept;
   [[nodiscard]] bool begins_before_run(const Packet& packet, std::uint64_t number) noexcept;
 
@@ -198,7 +200,8 @@ class Arbiter {
     const Packet* in_hand;  ///< Received, but neither disposed of nor held yet; null: there is none.
     [[nodiscard]] std::uint64_t sequence() const noexcept { return first.preamble.sequence; }
   };
-  [[nodiscard]] bool is_refuted(const Stranger& stranger) const noexcept;
+  [[nodiscard]] std::uint64_t refuted_at(const Stranger& stranger) const noexcept;
+  [[nodiscard]] bool is_refuted(const Stranger& stranger) const noexcept { return refuted_at(stranger) <= until_t_ns_; }
   [[nodiscard]] std::uint64_t silent_enough_at(const Stranger& stranger) const noexcept;
   [[nodiscard]] std::uint64_t acceptable_at(const Stranger& stranger) const noexcept;
   void judge_strangers(bool everything, Sink& sink) noexcept;

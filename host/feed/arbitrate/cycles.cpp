@@ -14,7 +14,10 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
   const bool is_opening = !is_first && opens(line, packet, seen.match, is_in_step);
   note(line, packet, is_first || is_opening);
 
-  if (!seen.is_running || (is_opening && is_in_step)) return Verdict::Begin;
+  // The line seemed to be in this cycle already, because it was read late: it is the copy of the first packet.
+  const bool is_first_copy =
+      seen.match == Match::Same && sequence == 1 && apart(packet.t_ns, began_ns_) <= options_.window_ns;
+  if (!seen.is_running || (is_opening && is_in_step && !is_first_copy)) return Verdict::Begin;
   const auto joins = [&](bool is_same) {
     if (is_same && !is_in_step) line.highest = sequence;  // not that of the cycle that it was in
     line.number = is_same ? present_ : present_ - 1;

@@ -102,15 +102,20 @@ bool Arbiter::is_of_late_line(const Packet& packet) const noexcept {
   return ahead > 0 && ahead <= leap();
 }
 
+/// Leaps may have led the run round all numbers: then it has come to them since.
+bool Arbiter::is_below_first(std::uint64_t number) const noexcept {
+  return before(number, first_) && table_[number].state == Entry::State::Open;
+}
+
 /// Within reach, and neither delivered nor given up by anybody.
 bool Arbiter::is_before_run(std::uint64_t number) const noexcept {
-  return !has_floor_ && before(number, first_) && next_ - number <= static_cast<std::uint64_t>(reach());
+  return !has_floor_ && is_below_first(number) && next_ - number <= static_cast<std::uint64_t>(reach());
 }
 
 /// Too far before the first number for a late line, or what goes on there.
 bool Arbiter::begins_before_run(const Packet& packet, std::uint64_t number) noexcept {
   if (has_floor_) {  // what a line brings late comes soon after the run has begun
-    return before(number, first_) && first_ - number > static_cast<std::uint64_t>(leap()) &&
+    return is_below_first(number) && first_ - number > static_cast<std::uint64_t>(leap()) &&
            since(packet.t_ns, began_t_ns_) >= kLateWindows * options_.window_ns;
   }
   if (!is_before_run(number) || may_lower(number)) return false;
@@ -168,6 +173,12 @@ bool Arbiter::is_copy(const Packet& packet) noexcept {
   return (is_other_line || is_soon) && table_.check(number, chunk) == check_for(packet);
 }
 
+/// Whether both lines have brought the number, with the same bytes.
+bool Arbiter::is_shared(std::uint64_t number) const noexcept {
+  const Entry& known = table_[number];
+  return (known.brought & 3U) == 3U && known.in_conflict == 0;
+}
+
 /// A line that has come far is back at one of the numbers that a sender begins anew with.
 bool Arbiter::is_restart(const Packet& packet) const noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
@@ -185,9 +196,11 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool restarts = is_restart(packet);
   const Stranger* const stranger = stranger_of(packet);
   const Entry& known = table_[number_of(packet)];
-  // The line goes on with what it has begun already.
+  // The line goes on with what it has begun already; not if it comes straight from a number of the run, of which the
+  // other line has the same bytes: then its copy differs.
+  const bool is_next = has_come && distance(sequence, highest) == 1 && is_shared(number_of(packet) - 1);
   const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
-                          !stranger->is_early && (stranger->lines & bit_of(index(packet.line))) != 0;
+                          !stranger->is_early && !is_next && (stranger->lines & bit_of(index(packet.line))) != 0;
   if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();

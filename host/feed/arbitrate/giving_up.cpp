@@ -55,6 +55,8 @@ void Arbiter::declare(std::uint64_t first, std::uint64_t count, Sink& sink) noex
           .lines = {}};
   if (before(first_, first) && table_.remembers(first) && table_[first - 1].state == Entry::State::Delivered) {
     gap.before_t_ns = table_[first - 1].t_ns;
+  } else if (leapt_.has_leapt && leapt_.from == first) {
+    gap.before_t_ns = leapt_.before_t_ns;  // a long leap has taken its entry
   }
   for (std::size_t i = 0; i < gap.lines.size(); ++i) gap.lines[i] = book_.had(i, first + count);
   sink.gap(gap);

@@ -48,6 +48,7 @@ struct LeaptRange {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
   std::uint64_t t_ns = 0;
+  std::uint64_t before_t_ns = 0;  ///< Arrival of the number before the range; 0 = unknown.
 
   [[nodiscard]] bool has(std::uint64_t number) const noexcept {
     return has_leapt && !before(number, from) && before(number, to);

@@ -112,7 +112,9 @@ void Arbiter::end_run(Sink& sink) noexcept {
 
 /// The run passes over numbers that may still come to go on.
 void Arbiter::remember_leap(std::uint64_t from, std::uint64_t to, const Sources& sources) noexcept {
-  leapt_ = {.has_leapt = true, .from = from, .to = to, .t_ns = latest_t_ns_};
+  const Entry& last = table_[from - 1];
+  const bool knows_last = table_.remembers(from - 1) && last.state == Entry::State::Delivered;
+  leapt_ = {.has_leapt = true, .from = from, .to = to, .t_ns = latest_t_ns_, .before_t_ns = knows_last ? last.t_ns : 0};
   old_runs_.remember({.is_leap = true,
                       .sender = sender_,
                       .next = from,

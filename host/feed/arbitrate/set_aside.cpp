@@ -56,7 +56,10 @@ Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& sink) noexc
       place = &stranger;
       break;
     }
+    // Many senders of random numbers must not push out the first packet after a loss, which has the run's address.
+    const bool is_own = own_.meets(stranger.sources);
     const bool is_weaker = is_likely(stranger) != is_likely(*place) ? is_likely(*place)
+                           : is_own != own_.meets(place->sources)   ? !is_own
                            : stranger.packets != place->packets     ? stranger.packets < place->packets
                                                                     : stranger.last_t_ns < place->last_t_ns;
     if (is_weaker) place = &stranger;

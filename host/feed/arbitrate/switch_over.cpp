@@ -14,11 +14,11 @@ constexpr std::uint64_t kTakeOverWindows = 2;
 
 }  // namespace
 
-/// The run has gone on for a while, and the stranger has not, as far as every port has been read. Lines may be apart by
-/// the window.
-bool Arbiter::is_refuted(const Stranger& stranger) const noexcept {
+/// The run has gone on for a while, and the stranger has not: up to when every port must have been read to know it.
+/// Lines may be apart by the window.
+std::uint64_t Arbiter::refuted_at(const Stranger& stranger) const noexcept {
   const std::uint64_t while_ns = std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
-  return since(std::min(progress_t_ns_, until_t_ns_), stranger.last_t_ns) > while_ns;
+  return since(progress_t_ns_, stranger.last_t_ns) > while_ns ? stranger.last_t_ns + while_ns + 1 : kNever;
 }
 
 /// When the present run has been silent for long enough, if it stays so.
@@ -161,6 +161,13 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
 /// Of two old runs that may go on at `begin`. A stranger's are short; numbers go on after their place, not below it;
 /// and of places that are near each other the later one counts, because what came before has been left for it.
 bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept {
+  // A leap led from one place to the other, and what goes on comes after both: only from the second one on is it not
+  // declared yet what is missing.
+  const auto led_to = [&](const OldRun& from, const OldRun& to) {
+    return from.is_leap && distance(begin, to.next) >= 0 && distance(to.next, from.next) > 0 &&
+           to.left_t_ns >= from.left_t_ns;
+  };
+  if (led_to(left, right) || led_to(right, left)) return led_to(right, left);
   if (left.is_long() != right.is_long()) return left.is_long();
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);

@@ -118,6 +118,27 @@ TEST(Appliance, puts_a_gap_into_the_ring_in_its_place_and_tells_what_each_line_h
   EXPECT_EQ(one.counts().value("numbers_lost"), 2U);
 }
 
+/// What shows a leap waits for the silence of the run: the thread may stop long after it came.
+TEST(Appliance, says_that_its_thread_stopped_while_a_leap_waited) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  one.give(0, tick(1, 1));
+  one.give(0, tick(2, 2));
+  one.work();
+  one.give(0, tick(100'000, 1));
+  one.give(0, tick(100'001, 2));
+  for (int turn = 0; turn < 4; ++turn) {
+    one.now += 900'000;
+    one.work();
+  }
+  one.now += 70'000'000'000;
+  one.work();
+  const auto told = notices(one);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back().kind, AgentEvent::Kind::Gap);
+  EXPECT_EQ(told.back().count, 99'997U);
+  EXPECT_EQ(told.back().stall_ns, 70'000'000'000U);
+}
+
 TEST(Appliance, says_that_the_machine_itself_dropped_packets) {
   OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
   one.give(0, tick(1, 1));

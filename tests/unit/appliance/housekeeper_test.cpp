@@ -127,6 +127,22 @@ TEST(Housekeeper, a_line_that_kept_step_up_to_a_gap_is_not_down) {
   EXPECT_EQ(Housekeeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LineDown);
 }
 
+TEST(Housekeeper, a_line_that_was_not_read_up_to_a_gap_is_not_down) {
+  constexpr std::uint64_t kSilenceNs = 5'000'000'000;
+  feed::Channel channel;
+  channel.lines = {feed::Line{}, feed::Line{}};
+  AgentEvent notice{.first = 7,
+                    .count = 1,
+                    .lines = {{{.heard = true, .passed = true, .last_sequence = 8, .last_t_ns = 61'000'000'000},
+                               {.heard = true, .passed = false, .last_sequence = 6, .last_t_ns = 50'000'000'000}}},
+                    .before_t_ns = 60'000'000'000,
+                    .after_t_ns = 61'000'000'000,
+                    .read_until_ns = 52'000'000'000};  // after a stall, one port is read before the other
+  EXPECT_EQ(Housekeeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LostOnBoth);
+  notice.read_until_ns = 60'500'000'000;
+  EXPECT_EQ(Housekeeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LineDown);
+}
+
 TEST(Housekeeper, reports_drops_at_once_and_further_drops_at_intervals) {
   Kept kept;
   const auto drop = [&](std::uint64_t all) {

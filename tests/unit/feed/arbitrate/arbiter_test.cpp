@@ -1097,6 +1097,24 @@ TEST(Carousel, a_line_that_goes_back_with_other_bytes_or_after_a_pause_begins_a_
   EXPECT_EQ(paused.offer(A, {6}), "cycle(6)");
 }
 
+/// A line that is read late, and has brought nothing to compare, seems to be ahead when the next cycle begins soon
+/// after.
+TEST(Carousel, a_first_packet_that_is_the_same_begins_no_second_cycle) {
+  Bench bench(carousel_options());
+  for (std::uint64_t number = 3; number <= 40; ++number) offer_with(bench, A, number, 1);
+  bench.tick(2'000'000);
+  offer_with(bench, B, 1, 1);
+  offer_with(bench, B, 2, 1);
+  bench.tick(500);
+  bench.story.take();
+  offer_with(bench, A, 1, 2);
+  EXPECT_EQ(bench.story.take(), "cycle(1)");
+  offer_with(bench, B, 1, 2);
+  offer_with(bench, A, 2, 2);
+  EXPECT_EQ(bench.tick(1'000), "1 2");
+  EXPECT_EQ(bench.arbiter.epoch(), 1U);
+}
+
 TEST(Carousel, a_line_that_returns_from_death_is_in_step_from_the_next_cycle_on_even_ahead_of_the_leader) {
   Bench bench(carousel_options());
   const auto cycle_of = [&bench](Line line) {

@@ -109,6 +109,82 @@ TEST(Return, is_to_the_later_of_two_places_that_are_near_each_other) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(140) gap(59+81) 140 141");
 }
 
+/// Numbers from where a leap has led to, up to what comes then, were not declared with the leap.
+TEST(Return, is_to_where_a_leap_has_led_if_the_run_goes_on_beyond) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 130);
+  bench.tick(2 * kSilence);
+  offer(bench, A, {230, 231, 232});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(131+99) 230 231 232");
+  offer(bench, A, {9'000'000, 9'000'001}, {.source = 9, .sender = 9});
+  EXPECT_EQ(bench.tick(2 * kSilence), "sender(9000000) 9000000 9000001");
+  offer(bench, A, {240, 241});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(240) gap(233+7) 240 241");
+}
+
+/// Leaps may lead the run round all numbers, to those below its first one.
+TEST(Return, is_not_to_numbers_below_the_first_that_the_run_has_come_to_again) {
+  Options options = fast_options();
+  options.sequence_bits = 64;
+  Bench bench(options);
+  offer_all(bench, A, 300, 310);
+  bench.tick(2 * kSilence);
+  for (std::uint64_t quarter = 1; quarter < 4; ++quarter) {
+    offer(bench, A, {quarter << 62U, (quarter << 62U) + 1});
+    bench.tick(2 * kSilence);
+  }
+  offer(bench, A, {200, 201});
+  bench.tick(2 * kSilence);
+  offer(bench, B, {200, 201});
+  EXPECT_EQ(offer(bench, A, {202, 203}), "202 203");
+  bench.tick(kWindow);
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  EXPECT_EQ(offer(bench, B, {202}, {.payload = other}), "conflict(202)");
+}
+
+/// Numbers of a leap that come late are a group of their own, which copies that differ do not join.
+TEST(Return, begins_with_no_copy_that_differs_on_a_line_that_is_in_the_run) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 110);
+  offer_all(bench, B, 100, 110);
+  bench.tick(2 * kSilence);
+  offer(bench, A, {180, 181});
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  offer(bench, A, {182, 183, 184});
+  offer(bench, B, {178, 179, 180, 181, 182});
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  EXPECT_EQ(offer(bench, B, {183}, {.payload = other}), "conflict(183)");
+}
+
+/// What the run has outlived is dropped when that is known, even by a caller that ticks only when something is due.
+TEST(Return, has_a_deadline_for_what_the_run_outlives) {
+  Bench bench(fast_options());
+  bench.is_read_in_order = false;
+  offer_all(bench, A, 1, 40);
+  bench.tick(kSilence);
+  offer(bench, A, {41});
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  offer(bench, A, {3}, {.payload = other});
+  EXPECT_EQ(bench.arbiter.account().packets.held, 1U);
+  bench.now_ns += kSilence;
+  offer(bench, A, {42});
+  ASSERT_TRUE(bench.arbiter.next_deadline().has_value());
+  EXPECT_LE(*bench.arbiter.next_deadline(), bench.now_ns);
+  bench.tick(0);
+  EXPECT_EQ(bench.arbiter.account().packets.held, 0U);
+}
+
+TEST(Leap, tells_when_the_number_before_it_came_however_long_it_is) {
+  Bench bench(fast_options());
+  offer(bench, A, {100});
+  const std::uint64_t before_ns = bench.now_ns;
+  bench.tick(2 * kSilence);
+  offer(bench, A, {100'000, 100'001});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(101+99899) 100000 100001");
+  EXPECT_EQ(bench.story.last_gap.before_t_ns, before_ns);
+}
+
 TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   Bench bench(fast_options());
   offer(bench, A, {100});
@@ -132,6 +208,22 @@ TEST(Leap, to_the_nearer_one_that_came_first_when_many_are_read_at_once) {
   offer_all(bench, A, 300, 320);
   const std::string told = bench.tick(2'000'000);
   EXPECT_EQ(told.substr(0, told.find(" 300")), "gap(101+99) 200 201 gap(202+98)");
+}
+
+TEST(Leap, keeps_the_first_packet_from_the_runs_address_among_many_strangers) {
+  Options options = fast_options();
+  options.sequence_bits = 16;
+  Bench bench(options);
+  offer_all(bench, A, 100, 110);
+  bench.tick(5 * kWindow);
+  offer(bench, A, {111, 500});  // 388 are lost before it
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    bench.tick(1);
+    offer(bench, A, {i * 1'000}, {.source = 9});
+  }
+  offer(bench, A, {501});
+  const std::string told = bench.tick(kSilence);
+  EXPECT_EQ(told.substr(0, told.find(" 501")), "gap(112+388) 500");
 }
 
 TEST(Leap, keeps_what_came_last_among_many_wild_numbers_of_both_lines) {
