@@ -45,6 +45,12 @@ Result<FolderLock> FolderLock::take(const std::string& folder, const std::string
   if (::stat(folder.c_str(), &status) != 0) return Failure{os::system_error("look at", folder)};
   lock.device_ = status.st_dev;
   lock.inode_ = status.st_ino;
+  const bool is_foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
+  if (is_foreign || (status.st_mode & S_IWOTH) != 0) {
+    lock.warning_ = "the folder '" + folder + "' " +
+                    (is_foreign ? "belongs to user " + std::to_string(status.st_uid) : "is writable by all users") +
+                    ": others can change what the appliance keeps there";
+  }
   const std::string path = folder + kFile;
   lock.file_ = os::Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kMode));
   if (!lock.file_.ok()) {

@@ -67,10 +67,6 @@ void KnownRun::store(const RunName& run, std::uint64_t last_sequence) noexcept {
   check.store(check_of(channel.load(kPlain), run.sender, run.day, last_sequence), kPlain);
 }
 
-KnownRuns::~KnownRuns() {
-  if (mapping_ != nullptr) ::munmap(mapping_, bytes_);
-}
-
 Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
   const std::string path = folder + "/runs";
   const os::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
@@ -90,16 +86,17 @@ Status KnownRuns::open(const std::string& folder, std::span<const std::string_vi
   const std::size_t bytes = sizeof(Head) + channels.size() * sizeof(KnownRun);
   // Reserved, for a disk that is full would end the process at a store. Not cut before, so that a failure loses
   // nothing.
-  if (const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (error != 0) {
     errno = error;
     return Failure{os::system_error("reserve space for", path)};
   }
-  void* const mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (mapping == MAP_FAILED) return Failure{os::system_error("map", path)};
-  mapping_ = mapping;
-  bytes_ = bytes;
+  // Guarded: who truncates the file afterwards costs what a restart would know, and nothing else.
+  if (!mapping_.map(file, bytes, os::Mapping::Use::Write)) return Failure{os::system_error("map", path)};
+  std::byte* const mapping = mapping_.data();
   new (mapping) Head{.magic = kMagic, .places = channels.size()};
-  places_ = {reinterpret_cast<KnownRun*>(static_cast<std::byte*>(mapping) + sizeof(Head)), channels.size()};
+  places_ = {reinterpret_cast<KnownRun*>(mapping + sizeof(Head)), channels.size()};
   for (std::size_t i = 0; i < channels.size(); ++i) {
     KnownRun* const place = new (&places_[i]) KnownRun;
     place->channel.store(fnv1a(channels[i]), std::memory_order_relaxed);

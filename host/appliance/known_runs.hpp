@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
 /// The number that was delivered last of each channel, kept in a file, so that what passes while the appliance is down
@@ -52,7 +53,6 @@ class KnownRuns {
   KnownRuns() = default;
   KnownRuns(const KnownRuns&) = delete;
   KnownRuns& operator=(const KnownRuns&) = delete;
-  ~KnownRuns();
 
   /// Reads what another process has left, and maps the file anew for these channels, with its room on disk reserved. A
   /// place that is cut or damaged counts as empty. A file that is somebody else's or of another version is refused and
@@ -71,8 +71,7 @@ class KnownRuns {
  private:
   std::vector<std::optional<Known>> known_;
   std::span<KnownRun> places_;
-  void* mapping_ = nullptr;
-  std::size_t bytes_ = 0;
+  os::Mapping mapping_;
 };
 
 }  // namespace stopbit::appliance

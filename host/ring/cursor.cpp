@@ -76,12 +76,14 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
 }
 
 CursorFile::CursorFile(CursorFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})),
+    : maker_(other.maker_),
+      path_(std::exchange(other.path_, {})),
       ring_path_(std::move(other.ring_path_)),
       file_(std::move(other.file_)),
       mapping_(std::move(other.mapping_)) {}
 
 CursorFile& CursorFile::operator=(CursorFile&& other) noexcept {
+  std::swap(maker_, other.maker_);
   std::swap(path_, other.path_);
   std::swap(ring_path_, other.ring_path_);
   std::swap(file_, other.file_);
@@ -90,7 +92,7 @@ CursorFile& CursorFile::operator=(CursorFile&& other) noexcept {
 }
 
 CursorFile::~CursorFile() {
-  if (path_.empty()) return;
+  if (path_.empty() || maker_ != ::getpid()) return;  // a child of fork has only a copy: the seat is its parent's
   ::unlink(path_.c_str());
   // The last one out: a live writer keeps the folder.
   const os::Descriptor ring(::open(ring_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 
@@ -30,6 +32,7 @@ class CursorFile {
   [[nodiscard]] bool ok() const noexcept { return mapping_.data() != nullptr; }
 
  private:
+  pid_t maker_ = ::getpid();
   std::string path_;
   std::string ring_path_;
   os::Descriptor file_;

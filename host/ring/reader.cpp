@@ -94,10 +94,7 @@ Result<Reader> Reader::open(std::string_view name, Start start, const os::Accept
   if (!read_at(reader.file_, reader.image_.data(), reader.image_.size(), fixed.image_offset)) {
     return Failure{os::system_error("read", path)};
   }
-  constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
-  const bool is_sparse = static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes < fixed.segment_bytes;
-  if (!reader.mapping_.map(reader.file_, fixed.segment_bytes,
-                           is_sparse ? os::Mapping::Use::ReadSparse : os::Mapping::Use::Read)) {
+  if (!reader.mapping_.map(reader.file_, fixed.segment_bytes, os::Mapping::Use::Read)) {
     return Failure{os::system_error("map", path)};
   }
   const auto* slots = reinterpret_cast<const record::Slot*>(reader.mapping_.data() + fixed.slots_offset);

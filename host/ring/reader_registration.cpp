@@ -180,10 +180,13 @@ Result<ReaderRegistration> ReaderRegistration::create(std::string_view ring, std
 }
 
 ReaderRegistration::ReaderRegistration(ReaderRegistration&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)), mapping_(std::move(other.mapping_)) {}
+    : maker_(other.maker_),
+      path_(std::exchange(other.path_, {})),
+      file_(std::move(other.file_)),
+      mapping_(std::move(other.mapping_)) {}
 
 ReaderRegistration::~ReaderRegistration() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!path_.empty() && maker_ == ::getpid()) ::unlink(path_.c_str());  // not in a child of fork
 }
 
 void ReaderRegistration::show(const Reader& reader) noexcept {

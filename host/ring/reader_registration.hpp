@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +33,7 @@ class ReaderRegistration {
  private:
   ReaderRegistration() = default;
 
+  pid_t maker_ = ::getpid();
   std::string path_;
   os::Descriptor file_;
   os::Mapping mapping_;

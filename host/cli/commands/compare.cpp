@@ -64,7 +64,7 @@ Key key_of(std::span<const std::byte> payload, const std::optional<net::Framing>
   return key;
 }
 
-void read_line(const std::string& path, const std::string& group, const std::optional<net::Framing>& framing,
+void read_line(ingest::PacketSource& source, const std::string& group, const std::optional<net::Framing>& framing,
                LineOfCapture& line) {
   std::optional<net::Endpoint> wanted;
   if (!group.empty()) {
@@ -72,11 +72,10 @@ void read_line(const std::string& path, const std::string& group, const std::opt
     if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
     wanted = endpoint.value();
   }
-  const auto source = open_capture(path);
   ingest::Packet packet;
   for (;;) {
-    const ingest::Next next = source->next(packet);
-    if (next == ingest::Next::Fault) throw ToolError(kExitRejected, source->fault().message);
+    const ingest::Next next = source.next(packet);
+    if (next == ingest::Next::Fault) throw ToolError(kExitRejected, source.fault().message);
     if (next != ingest::Next::Packet || stop_requested()) break;
     net::Datagram datagram;
     if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted)
@@ -141,11 +140,13 @@ int run_compare(const CompareArguments& arguments) {
   if (is_one && arguments.captures.front() == "-") throw ToolError(kExitUsage, "stdin can be read only once");
   std::optional<net::Framing> framing;
   if (!arguments.framing.empty()) framing = framing_from(arguments.framing);
+  const auto source_a = open_capture(arguments.captures.front());
+  const auto source_b = open_capture(arguments.captures.back());
   catch_stop_signals();
   LineOfCapture a;
   LineOfCapture b;
-  read_line(arguments.captures.front(), arguments.group_a, framing, a);
-  read_line(arguments.captures.back(), arguments.group_b, framing, b);
+  read_line(*source_a, arguments.group_a, framing, a);
+  read_line(*source_b, arguments.group_b, framing, b);
 
   std::vector<std::uint64_t> only_a;
   std::vector<std::uint64_t> only_b;

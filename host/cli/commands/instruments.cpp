@@ -55,6 +55,7 @@ int run_live_instruments(const MarketArguments& arguments) {
     }
     out.flush_if_full();
   }
+  market.check();
   out.close();
   if (unread == 0) return kExitDone;
   print_stderr("stopbit: {}: {} instruments could not be read; the writer {}\n", arguments.captures[0], unread,

@@ -1,5 +1,6 @@
 #include "host/cli/common/event_printer.hpp"
 
+#include "host/cli/common/command.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 
@@ -32,7 +33,10 @@ const std::string& EventPrinter::key(std::uint32_t row) {
   row_ = row;
   key_.clear();
   market::InstrumentRow known;
-  if (!table_ || row == market::kAllInstruments || !table_->read(row, known)) return key_;
+  if (!table_ || row == market::kAllInstruments) return key_;
+  const bool is_known = table_->read(row, known);
+  if (table_->is_broken()) throw ToolError(kExitRejected, "the table of instruments was truncated while it was read");
+  if (!is_known) return key_;
   if (format_ == Format::Csv) {
     record::append_csv_cell(key_, plain(market::key_of(known)));
   } else {

@@ -23,6 +23,7 @@
 #include "host/feed/channel/stage.hpp"
 #include "host/market/stage/market_stage.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "host/ports/read_ahead.hpp"
 #include "microcode/base/printable.hpp"
 
 namespace stopbit::tools {
@@ -153,7 +154,10 @@ std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
   }
   Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
   if (!source) throw ToolError(kExitRejected, source.message());
-  return std::move(source).value();
+  // Nothing may come through a pipe for long: a signal ends the wait.
+  const bool is_file = std::filesystem::is_regular_file(path == "-" ? "/dev/stdin" : path, ignored);
+  if (is_file) return std::move(source).value();
+  return std::make_unique<ingest::ReadAhead>(std::move(source).value(), stop_requested);
 }
 
 }  // namespace

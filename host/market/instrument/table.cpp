@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <random>
 
+#include "host/os/random.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
 
@@ -226,8 +226,7 @@ void InstrumentTable::begin(const Options& options) noexcept {
   to.index_slots = view_.index_slots_;
   to.generation = options.generation;
   to.quantity_decimals = options.quantity_decimals;
-  std::random_device random;
-  to.salt = std::uint64_t{random()} << 32 | random();
+  to.salt = os::random_word();
   (void)put(to.map_name, sizeof(to.map_name) - 1, options.map_name);
   store(to.magic, kInstrumentMagic, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 #include "host/market/stage/event_maker.hpp"
+#include "host/os/random.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace stopbit::market {
@@ -59,8 +59,7 @@ Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Pr
                                        .map_name = map.source.name,
                                        .quantity_decimals = map.source.quantity_decimals,
                                        .replaces = options.replaces ? &options.replaces->instruments_ : nullptr};
-  std::random_device random;
-  const std::uint64_t salt = std::uint64_t{random()} << 32 | random();
+  const std::uint64_t salt = os::random_word();
   if (options.name.empty()) {
     Result<InstrumentTable> instruments = InstrumentTable::make(table);
     if (!instruments) return Failure{instruments.message()};

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/monitor/control/host_rule.hpp"
+#include "host/os/unix_socket.hpp"
 
 namespace stopbit::control {
 namespace {
@@ -364,16 +365,17 @@ struct Server::Parts {
   }
 
   Status open_socket(const std::string& name) {
+    if (name.size() >= sizeof(sockaddr_un::sun_path)) return Failure{"the path of the control socket is too long"};
     struct stat status {};
     boost::system::error_code error;
     if (::lstat(name.c_str(), &status) == 0) {
       if (!S_ISSOCK(status.st_mode)) return Failure{"'" + name + "' exists and is not a socket; it was not replaced"};
-      Local::socket probe(context);
-      probe.connect(Local::endpoint(name), error);
-      if (!error) return Failure{"another process listens at '" + name + "' already"};
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      name.copy(address.sun_path, sizeof(address.sun_path) - 1);
+      if (os::is_answered(address, SOCK_STREAM)) return Failure{"another process listens at '" + name + "' already"};
       ::unlink(name.c_str());
     }
-    if (name.size() >= sizeof(sockaddr_un::sun_path)) return Failure{"the path of the control socket is too long"};
     local.emplace(context);
     local->open(Local(), error);
     if (!error) local->bind(Local::endpoint(name), error);

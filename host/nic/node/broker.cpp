@@ -18,6 +18,7 @@
 
 #include "host/nic/node/fd_passing.hpp"
 #include "host/nic/rma/memory.hpp"
+#include "host/os/unix_socket.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -117,12 +118,6 @@ bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
 }
 
 /// Whether a process listens at the socket.
-bool is_answered(const sockaddr_un& address) {
-  const os::Descriptor probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return probe.ok() &&
-         (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN);
-}
-
 }  // namespace
 
 Broker::Broker(Node& node, const BrokerOptions& options) : node_(node), options_(options) {}
@@ -155,7 +150,7 @@ Status Broker::listen() {
   if (::lstat(options_.socket.c_str(), &status) == 0) {
     if (!S_ISSOCK(status.st_mode))
       return Failure{"'" + options_.socket + "' exists and is not a socket; it was not replaced"};
-    if (is_answered(address)) return Failure{"another broker listens at '" + options_.socket + "'"};
+    if (os::is_answered(address, SOCK_SEQPACKET)) return Failure{"another broker listens at '" + options_.socket + "'"};
     ::unlink(options_.socket.c_str());
   }
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {

@@ -33,7 +33,7 @@ bool SharedMemory::map(os::Descriptor file, std::size_t bytes, Use use) noexcept
     return false;
   }
   os::Mapping mapping;
-  if (!mapping.map(file, bytes, os::Mapping::Use::ReadSparse)) return false;
+  if (!mapping.map(file, bytes, os::Mapping::Use::Read)) return false;
   if (use == Use::Write && ::mprotect(mapping.data(), bytes, PROT_READ | PROT_WRITE) != 0) return false;
   file_ = os::Descriptor();
   mapping_ = std::move(mapping);

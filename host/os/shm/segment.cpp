@@ -111,7 +111,10 @@ std::size_t Mapping::huge_bytes() const {
 
 bool Mapping::map(const Descriptor& file, std::size_t bytes, Use use) noexcept {
   const int access = use == Use::Write ? PROT_READ | PROT_WRITE : PROT_READ;
-  const int flags = use == Use::ReadSparse ? MAP_SHARED : MAP_SHARED | MAP_POPULATE;
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return false;
+  const bool is_sparse = static_cast<std::uint64_t>(status.st_blocks) * 512 < bytes;
+  const int flags = is_sparse ? MAP_SHARED : MAP_SHARED | MAP_POPULATE;
   void* data = ::mmap(nullptr, bytes, access, flags, file.get(), 0);
   return data != MAP_FAILED && take(data, bytes);
 }

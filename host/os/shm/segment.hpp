@@ -42,7 +42,7 @@ class Mapping {
   /// empty again.
   [[nodiscard]] bool create(const Descriptor& file, std::size_t bytes) noexcept;
 
-  enum class Use : std::uint8_t { Write, Read, ReadSparse };
+  enum class Use : std::uint8_t { Write, Read };
 
   /// Maps the first `bytes` of a file, shared, and loads all pages unless the file is sparse, since its holes may
   /// exceed the memory. On failure returns false and sets errno.

@@ -152,15 +152,18 @@ TOML
 }
 # What a file needed, and what there was, by the message in the file `refused`.
 lacking() { sed -n "s|.*cannot reserve memory for '$rings/\([^']*\)': not enough space in /dev/shm: needs \([0-9]*\) bytes, \([0-9]*\) free.*|\1 \2 \3|p" refused; }
-# leave BYTES: all others of /dev/shm are taken.
+available() { df --output=avail -B1 /dev/shm | tail -1; }
+# leave BYTES: all others of /dev/shm are taken, when what was refused before has been given back: $whole bytes.
 leave() {
   rm -f /dev/shm/filler
-  fallocate -l "$(($(df --output=avail -B1 /dev/shm | tail -1) - $1))" /dev/shm/filler
+  wait_for '(($(available) >= whole))'
+  fallocate -l "$(($(available) - $1))" /dev/shm/filler
 }
 # each_in_turn COMMAND...: leaves what the refused file lacked, too, until the command refuses no more; then has each file of
 # the market been refused.
 each_in_turn() {
   local room=0 file needs free
+  whole=$(available)
   : >lacked
   until leave "$room" && "$@"; do
     read -r file needs free < <(lacking) || { echo "$*, with $room bytes: another problem"; cat refused; exit 1; }

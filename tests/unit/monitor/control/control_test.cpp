@@ -60,7 +60,7 @@ class ControlServer : public ::testing::Test {
     auto server = Server::open(
         options_, [this](const Command& command) { return answer(command); },
         [](std::string_view path) -> std::optional<Page> {
-          if (path != "/metrics") return std::nullopt;
+          if (path.substr(0, path.find('?')) != "/metrics") return std::nullopt;
           return Page{"text/plain", "up 1\n"};
         });
     ASSERT_TRUE(server) << server.message();
