@@ -146,6 +146,7 @@ struct Number {
   bool is_by_stranger = false;        ///< What was delivered was a stranger's packet with this number.
   std::uint8_t timeless = 0;          ///< A bit per line on which its arrival is not known to within a window.
   bool is_round = false;              ///< Delivered before strangers led the channel round all numbers.
+  std::uint64_t again_ns = 0;         ///< Arrival of its last second copy on a channel of one line; 0 = there was none.
   bool is_told_late = false;
   bool is_told_conflict = false;
   std::uint8_t chunks_told = 0;

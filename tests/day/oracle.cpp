@@ -145,6 +145,7 @@ void Oracle::handed_out(const HandOut& hand_out) {
     ++channel.aside[copy.run];
   }
   day_.runs[copy.channel][copy.run].sources.insert(copy.source);
+  if (found->order[chunk] != ~0U && plan.lines == 1) found->again_ns = std::max(found->again_ns, hand_out.high_ns);
   if (found->order[chunk] == ~0U) {
     found->is_of_new_address = is_new_address;
     const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
@@ -355,6 +356,13 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
                    : find(index, identity.salt, identity.number)->told == Number::Told::Nothing)) {
     run = identity.salt;  // in the place of the true one
   }
+  const Number* const own = find(index, run, identity.number);
+  if (own != nullptr && channel.run && *channel.run != kStranger && *channel.run != run &&
+      is_stale(channel, plan, *own)) {
+    take(index, *channel.run, channel.number++);
+    channel.last_gap.reset();
+    return true;
+  }
   channel.left_out = left_out;
   if (!channel.run || (*channel.run != run && run == kStranger)) meet(index, run, identity.number);
   channel.left_out = 0;
@@ -540,6 +548,14 @@ void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
       break;
     }
   }
+}
+
+/// Whether a reset has the number in the place of its own. The bytes of one line are not compared: a second copy of one
+/// of the numbers of the run before that comes just before the reset is of the reset, for all that can be known.
+bool Oracle::is_stale(const Channel& channel, const ChannelPlan& plan, const Number& number) const {
+  return plan.lines == 1 && channel.reason == arbitrate::NewRun::Reason::SequenceReset && number.again_ns != 0 &&
+         number.told == Number::Told::Delivered && number.delivered_in != channel.switches &&
+         until_ns_ < number.again_ns + plan.options.switch_silence_ns + 4 * plan.options.window_ns;
 }
 
 /// Numbers that a cycle has lent to the one before, for nobody saw where it began, are told again if the cycle is told
@@ -838,7 +854,8 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
     const bool was_full =
         (number.is_far || number.is_aside) && number.lost_handed - number.handed >= plan.options.room_packets / 4;
     if (number.told == Number::Told::Lost && was_full &&
-        (number.reason == GapReason::Room || (number.reason == GapReason::Window && number.chunks > 1))) {
+        (number.reason == GapReason::Room ||
+         (number.chunks > 1 && (number.reason == GapReason::Window || number.reason == GapReason::Overtaken)))) {
       continue;
     }
     if (was_in_time(plan, run, i, true)) describe("in time, and not delivered");

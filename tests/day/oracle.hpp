@@ -124,6 +124,7 @@ class Oracle final : public Listener {
   void settle_passed(std::size_t index);
   void settle_leapt(std::size_t index, const Gap& gap);
   void reopen(std::size_t index, std::uint32_t run, std::uint64_t number);
+  [[nodiscard]] bool is_stale(const Channel& channel, const ChannelPlan& plan, const Number& number) const;
   void forget_fused(const Channel& channel, Number& number) const;
   [[nodiscard]] bool is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const;
   void lose(std::size_t index, std::uint32_t run, std::uint64_t number, const Gap& gap);

@@ -208,6 +208,7 @@ class Arbiter {
   [[nodiscard]] bool waits_for_nearer(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger* best_stranger(bool everything, Sink& sink) noexcept;
   void accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept;
+  void take_along(const Stranger& believed, Sink& sink) noexcept;
   [[nodiscard]] const OldRun* continued_by(const Stranger& stranger, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept;
   [[nodiscard]] bool continues(const OldRun& old, const Stranger& stranger, const Entrance& entrance) const noexcept;

@@ -199,8 +199,11 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // The line goes on with what it has begun already; not if it comes straight from a number of the run, of which the
   // other line has the same bytes: then its copy differs.
   const bool is_next = has_come && distance(sequence, highest) == 1 && is_shared(number_of(packet) - 1);
+  // What is late of before the run's first number does not go on among its numbers.
+  const auto is_beyond_first = [&] { return !before(number_of(strangers_.last(*stranger)), first_); };
   const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
-                          !stranger->is_early && !is_next && (stranger->lines & bit_of(index(packet.line))) != 0;
+                          (!stranger->is_early || is_beyond_first()) && !is_next &&
+                          (stranger->lines & bit_of(index(packet.line))) != 0;
   if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();

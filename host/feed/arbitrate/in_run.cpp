@@ -11,11 +11,13 @@ constexpr std::uint64_t kJudgeSteps = 32;
 
 }  // namespace
 
-/// While packets are gathered, a lower number may become the first.
+/// While packets are gathered, a lower number may become the first. What was skipped is no gap yet: as far below as
+/// numbers are believed ahead.
 bool Arbiter::may_lower(std::uint64_t number) const noexcept {
   const bool is_start = first_ == next_ && !has_floor_;
-  return gathering_ && next_ - number <= options_.window_packets &&
-         table_.top() - number < static_cast<std::uint64_t>(reach()) && (is_start || !before(number, undecided_));
+  const std::uint64_t most = is_start ? options_.window_packets : static_cast<std::uint64_t>(leap());
+  return gathering_ && next_ - number <= most && table_.top() - number < static_cast<std::uint64_t>(reach()) &&
+         (is_start || !before(number, undecided_));
 }
 
 /// The run has begun with its lowest number so far, or goes on with it after a leap.

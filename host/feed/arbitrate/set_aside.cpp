@@ -168,6 +168,7 @@ Stranger* Arbiter::first_to_accept() noexcept {
 void Arbiter::believe_successor(const Stranger& stranger, Sink& sink) noexcept {
   if (stranger.fit != Fit::Ahead || stranger.successions + 1 < Candidates::kEnough || !is_foreign(stranger)) return;
   if (distance(strangers_.begin_of(stranger), table_.top() + 1) > kFarLeaps * leap()) return;
+  take_along(stranger, sink);
   own_.add(stranger.sources);
   place_strangers(sink);
 }
@@ -177,7 +178,13 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   // Both lines have brought other bytes than the run's, or one has brought neighbours; copies that differ come apart.
   const bool is_more = stranger.lines == 3 || stranger.successions != 0;
   if (stranger.is_confirmed && is_more && match_of(strangers_.first(stranger)) == Match::Other) return false;
-  if (stranger.fit != Fit::Behind || stranger.last_t_ns >= alive_t_ns_) return false;
+  if (stranger.fit != Fit::Behind) return false;
+  // What came late just before the run fell silent, and a sender that begins anew long after.
+  if (stranger.fills_holes && !fills_hole(packet) &&
+      since(packet.t_ns, stranger.last_t_ns) > kLateWindows * options_.window_ns) {
+    return true;
+  }
+  if (stranger.last_t_ns >= alive_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
   if (stranger.fills_holes && !fills_hole(packet)) return true;
   // What begins anew with one of the first numbers does not have brought much higher ones before.

@@ -107,6 +107,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     has_dropped = go_back(stranger, old, entrance, sink);
   } else if (stranger.fit == Fit::Ahead) {
     drop_outlived(sink);
+    take_along(stranger, sink);
     evidence_ = {leap_as, first.arrival_ns, first.t_ns};
     jump(next_ + static_cast<std::uint64_t>(distance(entrance.begin, next_)), sink);
     has_dropped = entrance.begin != entrance.sequence();
@@ -123,6 +124,19 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   place_all(stranger, sink);
   for (Stranger& other : strangers_) refit(other);
   place_strangers(sink);
+}
+
+/// Those that the run is about to believe show that their address is the run's: so is a single number that it has
+/// brought between, just ahead of the run.
+void Arbiter::take_along(const Stranger& believed, Sink& sink) noexcept {
+  for (Stranger& other : strangers_) {
+    if (&other == &believed || other.fit != Fit::Ahead || other.packets != 1 || !is_foreign(other)) continue;
+    const std::uint64_t sequence = strangers_.first(other).preamble.sequence;
+    const bool is_near = distance(sequence, table_.top() + 1) <= leap();
+    if (is_near && strangers_.is_before(other, believed) && believed.sources.meets(other.sources)) {
+      place_all(other, sink);
+    }
+  }
 }
 
 /// How far after the place where the old run stopped the stranger begins. Packets dropped below that place are not
@@ -172,7 +186,10 @@ bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun&
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
   if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
-  if (magnitude(from_left - from_right) <= magnitude(leap())) return left.left_t_ns > right.left_t_ns;
+  if (magnitude(from_left - from_right) <= magnitude(leap())) {
+    // What was left for a stranger that passed the place of another run is later than that place.
+    return left.left_t_ns != right.left_t_ns ? left.left_t_ns > right.left_t_ns : right.is_leap;
+  }
   return magnitude(from_left) < magnitude(from_right);
 }
 
@@ -189,8 +206,10 @@ const OldRun* Arbiter::continued_by(const Stranger& stranger, const Entrance& en
 /// The old run goes on with the stranger; null: what was leapt over does. @returns whether numbers that the stranger
 /// had no room for are missing.
 bool Arbiter::go_back(const Stranger& stranger, const OldRun* old, const Entrance& entrance, Sink& sink) noexcept {
-  // Numbers that passed meanwhile; the numbers of a leap were declared with it.
-  const bool is_told = stranger.is_late || old->is_leap;
+  // Numbers that passed meanwhile; the numbers of a leap were declared with it, if it was made there.
+  const bool was_leapt_elsewhere =
+      old != nullptr && leapt_.has(number_of(entrance.first)) && distance(wire(leapt_.from), old->next) > 0;
+  const bool is_told = old == nullptr || old->is_leap || (stranger.is_late && !was_leapt_elsewhere);
   // What it dropped came after all that passed, or is another stranger's.
   const bool has_dropped =
       !is_told && entrance.begin != entrance.sequence() && distance(entrance.begin, old->next) >= 0;

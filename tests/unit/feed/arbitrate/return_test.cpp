@@ -110,6 +110,23 @@ TEST(Return, is_to_the_later_of_two_places_that_are_near_each_other) {
 }
 
 /// Numbers from where a leap has led to, up to what comes then, were not declared with the leap.
+TEST(Return, is_to_the_run_that_was_left_rather_than_to_the_place_that_its_stranger_has_passed) {
+  Options options = ordered_options();
+  options.history = 65'536;
+  Bench bench(options);
+  offer_all(bench, A, 100, 595);
+  bench.tick(5 * kWindow);
+  offer(bench, A, {1, 2});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 3, 561);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {24'320, 24'321});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(24320) gap(596+23724) 24320 24321");
+  offer(bench, A, {596, 597});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(596) gap(562+34) 596 597");
+}
+
 TEST(Return, is_to_where_a_leap_has_led_if_the_run_goes_on_beyond) {
   Bench bench(fast_options());
   offer_all(bench, A, 100, 130);
@@ -520,6 +537,65 @@ TEST(Downtime, a_late_copy_of_what_was_delivered_before_it_begins_no_run) {
   EXPECT_EQ(bench.offer(A, {98, 99, 100}), "");
   EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
   EXPECT_EQ(bench.offer(A, {103}), "start(103) gap(101+2) 103");
+}
+
+TEST(Downtime, what_a_late_line_brings_is_delivered_as_far_below_as_numbers_are_believed_ahead) {
+  Bench bench(ordered_options());
+  bench.arbiter.resume_after(0, 100);
+  EXPECT_EQ(offer(bench, B, {130}), "start(130)");
+  EXPECT_EQ(offer(bench, A, {110, 111}), "") << "further below than the packets that a window holds";
+  EXPECT_EQ(bench.tick(2 * kWindow), "gap(101+9) 110 111 gap(112+18) 130");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 0U);
+}
+
+TEST(Reset, that_begins_just_below_the_first_number_of_the_run_goes_on_with_its_other_bytes) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 6, 60);
+  offer_all(bench, B, 61, 120);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  std::string reset = "reset(2)";
+  for (std::uint64_t number = 2; number <= 40; ++number) {
+    for (const Line line : {A, B}) offer(bench, line, {number}, {.payload = other});
+    bench.now_ns += kWindow / 100;
+    reset += " " + std::to_string(number);
+  }
+  EXPECT_EQ(bench.tick(2 * kSilence), reset);
+}
+
+TEST(Reset, does_not_join_late_numbers_of_a_moment_before_the_run_fell_silent) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 2);
+  offer_all(bench, A, 4, 120);  // read late, all with the same time
+  offer(bench, A, {3});
+  bench.tick(9 * kWindow);
+  bench.story.take();
+  offer(bench, A, {1, 2, 4});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(1) 1 2 gap(3+1) 4");
+}
+
+TEST(Leap, takes_along_a_single_number_that_its_new_address_has_brought_just_ahead_of_the_run) {
+  Bench bench(ordered_options());
+  offer(bench, A, {1, 2, 3, 4, 5}, {.source = 1});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {400}, {.source = 2});
+  offer(bench, A, {20}, {.source = 2});
+  offer(bench, A, {402, 404}, {.source = 2});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(6+14) 20 gap(21+379) 400 gap(401+1) 402 gap(403+1) 404");
+}
+
+TEST(Leap, takes_along_a_single_number_just_ahead_of_the_run_when_neighbours_show_its_new_address) {
+  Bench bench(ordered_options());
+  offer(bench, A, {1, 2, 3, 4, 5}, {.source = 1});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {20}, {.source = 2});
+  offer(bench, A, {400, 401, 402}, {.source = 2});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(6+14) 20 gap(21+379) 400 401 402");
 }
 
 TEST(Carousel, a_line_that_is_read_late_begins_no_cycle_of_its_own_after_the_leader) {
