@@ -408,6 +408,17 @@ TEST(KnownRuns, are_read_again_and_damage_is_nothing) {
   EXPECT_EQ(runs.place(0), nullptr);
 }
 
+TEST(KnownRuns, may_be_cut_while_they_are_kept) {
+  const testing::Scratch folder;
+  const std::array<std::string_view, 1> names = {"seven"};
+  KnownRuns runs;
+  ASSERT_TRUE(runs.open(folder.folder().string(), names));
+  std::filesystem::resize_file(folder.folder() / "runs", 0);
+  runs.place(0)->store({.sender = 3, .day = 20'000}, 41);  // unguarded, this ends the process
+  EXPECT_EQ(runs.place(0)->last.load(), 41U);
+  EXPECT_EQ(std::filesystem::file_size(folder.folder() / "runs"), 0U);
+}
+
 TEST(Housekeeper, reports_an_agent_that_hangs) {
   Kept kept;
   kept.wall_ahead = 1'700'000'000'000'000'000;  // as on a machine: the wall clock has nothing to do with the other one

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <random>
@@ -239,6 +240,27 @@ TEST_F(LosslessRing, gives_all_that_is_left_to_who_comes_after_its_end) {
   EXPECT_GE(reader.delivered() * kMaxRecordSlots, kSlots / 2);
   EXPECT_EQ(reader.first_record() + reader.delivered(), 1000U);
   EXPECT_EQ(reader.total_lost(), 0U);
+}
+
+TEST_F(LosslessRing, leaves_the_seat_to_the_parent_of_a_reader_that_forked) {
+  Writer writer = make_lossless();
+  std::optional<Reader> reader = attach();
+  const auto cursors = [&] {
+    const std::filesystem::directory_iterator folder(readers_folder(path_));
+    return std::distance(begin(folder), end(folder));
+  };
+  ASSERT_EQ(cursors(), 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    reader.reset();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(cursors(), 1) << "the child took its parent's seat away";
+  reader.reset();
+  EXPECT_FALSE(std::filesystem::exists(readers_folder(path_)) && cursors() != 0);
 }
 
 TEST_F(LosslessRing, refuses_to_attach_where_nobody_waits) {

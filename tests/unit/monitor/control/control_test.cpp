@@ -129,6 +129,26 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   EXPECT_EQ(asked_[0].image, "emdi");
 }
 
+TEST_F(ControlServer, does_not_wait_for_another_that_accepts_nobody) {
+  const int other = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  files_.push_back(other);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(other, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(other, 0), 0);
+  for (bool is_full = false; !is_full;) {
+    const int client = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    files_.push_back(client);
+    is_full = ::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0;
+  }
+  const auto server = Server::open(
+      options_, [](const Command&) { return std::string(); }, [](std::string_view) { return std::nullopt; });
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.message(), "another process listens at '" + path_ + "' already");
+  ASSERT_EQ(::unlink(path_.c_str()), 0) << "the other one's socket is left alone";
+}
+
 TEST_F(ControlServer, answers_a_half_closed_client_and_closes) {
   open();
   int file = connect_local();
