@@ -244,7 +244,7 @@ TEST_F(LosslessRing, gives_all_that_is_left_to_who_comes_after_its_end) {
 
 TEST_F(LosslessRing, leaves_the_seat_to_the_parent_of_a_reader_that_forked) {
   Writer writer = make_lossless();
-  std::optional<Reader> reader = attach();
+  std::optional<Reader> reader = attach_to(writer);
   const auto cursors = [&] {
     const std::filesystem::directory_iterator folder(readers_folder(path_));
     return std::distance(begin(folder), end(folder));
