@@ -92,7 +92,7 @@ Status KnownRuns::open(const std::string& folder, std::span<const std::string_vi
     errno = error;
     return Failure{os::system_error("reserve space for", path)};
   }
-  // Guarded: who truncates the file afterwards costs what a restart would know, and nothing else.
+  // Guarded: if the file is truncated later, a restart does not know the last numbers, and nothing else is lost.
   if (!mapping_.map(file, bytes, os::Mapping::Use::Write)) return Failure{os::system_error("map", path)};
   std::byte* const mapping = mapping_.data();
   new (mapping) Head{.magic = kMagic, .places = channels.size()};

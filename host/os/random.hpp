@@ -8,8 +8,8 @@
 
 namespace stopbit::os {
 
-/// A word that others cannot foretell, for the salt of a hash. Where the kernel has none yet: the time, which is better
-/// than no start.
+/// A word that others cannot predict, for the salt of a hash. Early at boot, when the kernel has no random bytes yet,
+/// it comes from the clocks.
 [[nodiscard]] inline std::uint64_t random_word() noexcept {
   std::uint64_t word = 0;
   if (::getrandom(&word, sizeof(word), GRND_NONBLOCK) != sizeof(word))

@@ -9,8 +9,8 @@
 
 namespace stopbit::os {
 
-/// Whether a process listens at the address of a Unix socket of this type (SOCK_STREAM, ...). Never waits: one whose
-/// queue of clients is full listens, too.
+/// Whether a process listens at the address of a Unix socket of this type (SOCK_STREAM, ...). Never waits; a
+/// full queue of clients counts as listening.
 [[nodiscard]] inline bool is_answered(const sockaddr_un& address, int type) noexcept {
   const Descriptor probe(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return probe.ok() &&

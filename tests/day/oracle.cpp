@@ -827,7 +827,7 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         !number.has_died && !number.is_told_conflict && number.fate[0] == Fate::HandedOut &&
         number.fate[1] == Fate::HandedOut) {
       ++untold_conflicts;
-      tell(index, "no conflict told: {} of run {}", run.first + i, which);
+      tell(index, "conflict not reported: {} of run {}", run.first + i, which);
     }
     if (number.is_aside && (number.is_aside_of_wrong ||
                             (number.has_waited && channels_[index].aside[which] > plan.options.room_packets))) {

@@ -1,13 +1,20 @@
-// Any bytes as a command to a running appliance: refused with a reason, or a command with bounded, printable words.
+// Any bytes as a command to a running appliance: refused with a reason, or a command with bounded, printable words. And
+// as the query of an HTTP request: its values are no longer than it is.
 
 #include <algorithm>
+#include <string_view>
 
 #include "host/monitor/control/command.hpp"
+#include "host/monitor/control/query.hpp"
 #include "tests/fuzz/checks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stopbit;
-  const auto command = control::parse_command({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const char* const name : {"market", "instrument"}) {
+    fuzz::require(control::query_value(text, name).size() <= size, "a value is bounded by the query", name);
+  }
+  const auto command = control::parse_command(text);
   if (!command) {
     fuzz::require(!command.message().empty(), "a refused command has a reason");
     return 0;

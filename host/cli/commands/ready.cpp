@@ -45,9 +45,8 @@ Command ready_command() {
       .description =
           "Prints a line for each channel: its state (waiting, live, stale, silent), the age of each line's last "
           "packet (! means older than the settings allow), the next sequence number, the count of lost numbers, the "
-          "99th percentile of the delay between the lines, and the image. If channels have maps, a line for each ring "
-          "of "
-          "market events follows: how many instruments and books it has, and how many of them equal the exchange's "
+          "99th percentile of the delay between the lines, and the image. If channels have maps, a line follows for "
+          "each ring of market events: how many instruments and books it has, and how many books equal the exchange's "
           "(latest), were right before a loss (suspect), or lack something (stale). Books do not change the exit "
           "status.\n"
           "\n"

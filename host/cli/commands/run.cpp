@@ -36,6 +36,7 @@
 #include "host/cli/common/service.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/monitor/control/metrics.hpp"
+#include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
@@ -158,7 +159,7 @@ class Desk {
     if (path == "/history.json") return control::Page{"application/json", history()};
     if (path == "/instruments.json") return control::Page{"application/json", instruments_json(ring_of(query))};
     if (path == "/book.json") {
-      return control::Page{"application/json", book_json(ring_of(query), query_value(query, "instrument"))};
+      return control::Page{"application/json", book_json(ring_of(query), control::query_value(query, "instrument"))};
     }
     if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
     return std::nullopt;
@@ -168,7 +169,7 @@ class Desk {
   }
   /// The ring of events with the number `market` in status.json; empty if there is none.
   [[nodiscard]] std::string ring_of(std::string_view query) const {
-    const std::string text = query_value(query, "market");
+    const std::string text = control::query_value(query, "market");
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const appliance::StatusReport status = look();
@@ -238,7 +239,7 @@ class Desk {
   }
 
   static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
-  static constexpr std::size_t kMostPages = 64;  ///< Kept at a time: queries are as many as clients like.
+  static constexpr std::size_t kMostPages = 64;                 ///< In the cache: clients choose the queries.
   static constexpr auto kPageAge = std::chrono::milliseconds(100);
 
   std::string settings_file_;

@@ -55,8 +55,7 @@ Command top_command() {
       .description =
           "Shows the channels of an appliance and their rates, refreshed once per second; channels that are not ready "
           "come first. The lines above them show drops by place, if any, and how many books are right. The screen fits "
-          "80 columns and 24 rows, and "
-          "uses a larger terminal. Press q to quit.",
+          "80 columns and 24 rows, and uses a larger terminal. Press q to quit.",
       .options = {appliance_name_option(arguments->name),
                   user_option(arguments->user),
                   {.names = "--once",

@@ -9,7 +9,6 @@
 #include "host/cli/common/live_market.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
-#include "microcode/base/hex.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -42,6 +41,7 @@ std::string book_of(const LiveMarket& market, std::uint32_t number) {
   if (!market.instruments().read(number, known) || !read_ladder(market, number, top, day, ladder)) {
     return error_json("the instrument's state cannot be read");
   }
+  market.check();
   return fmt::format(R"({{"key":{},"name":{},"trading":"{}","book":{},"sequence":{},"last":"{}","bids":{},"asks":{}}})",
                      json(market::key_of(known)), json(market::instrument_name(known)), market::name_of(top.state),
                      json(standing_text(top)), top.sequence, market.price(day.last), side_json(market, ladder.bids),
@@ -71,28 +71,6 @@ std::string book_json(const std::string& ring, std::string_view instrument) try 
   return book_of(market, market.row_of(std::string(instrument)));
 } catch (const ToolError& error) {
   return error_json(error.what());
-}
-
-std::string query_value(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::string_view item = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), item.size() + 1));
-    if (!item.starts_with(name) || item.substr(name.size(), 1) != "=") continue;
-    const std::string_view text = item.substr(name.size() + 1);
-    std::string value;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const bool is_escape =
-          text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
-      if (is_escape) {
-        value += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-        i += 2;
-      } else {
-        value += text[i] == '+' ? ' ' : text[i];
-      }
-    }
-    return value;
-  }
-  return {};
 }
 
 }  // namespace stopbit::tools

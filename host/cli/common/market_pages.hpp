@@ -15,7 +15,4 @@ namespace stopbit::tools {
 /// "market".
 [[nodiscard]] std::string book_json(const std::string& ring, std::string_view instrument);
 
-/// The value of a name in "a=1&b=2", with %XX and + decoded; empty if there is none.
-[[nodiscard]] std::string query_value(std::string_view query, std::string_view name);
-
 }  // namespace stopbit::tools

@@ -154,7 +154,7 @@ std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
   }
   Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
   if (!source) throw ToolError(kExitRejected, source.message());
-  // Nothing may come through a pipe for long: a signal ends the wait.
+  // A pipe may stay silent for long: a signal ends the wait.
   const bool is_file = std::filesystem::is_regular_file(path == "-" ? "/dev/stdin" : path, ignored);
   if (is_file) return std::move(source).value();
   return std::make_unique<ingest::ReadAhead>(std::move(source).value(), stop_requested);

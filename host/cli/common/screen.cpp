@@ -38,7 +38,7 @@ Screen::~Screen() {
   if (has_keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   try {
     if (is_open_) close();
-  } catch (...) {  // the terminal is gone
+  } catch (...) {  // the terminal was closed
   }
 }
 

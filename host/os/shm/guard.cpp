@@ -59,7 +59,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
       // The end that it would have been: the faulting instruction runs again; a signal that was sent is sent again.
       struct sigaction plain {};
       plain.sa_handler = SIG_DFL;
-      // A thread that may make neither call ends the process all the same, rather than fault for ever.
+      // A confined thread may make neither call: the trap ends the process all the same.
       if (::sigaction(signal, &plain, nullptr) != 0) __builtin_trap();
       if (info->si_code <= 0 && ::raise(signal) != 0) __builtin_trap();
     }

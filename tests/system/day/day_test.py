@@ -285,6 +285,29 @@ def json_lines(text):
     return [json.loads(line, parse_float=decimal.Decimal) for line in text.decode().splitlines()]
 
 
+class Pipes(Folder):
+    def test_a_signal_ends_the_wait_at_a_silent_pipe(self):
+        with gzip.open(f"{SAMPLE}/capture.pcap.gz") as file:
+            capture = file.read()
+        out = self.path("out.pcap")
+        for command in (["compare", "-", f"{SAMPLE}/capture.pcap.gz", "--framing", "cme"],
+                        ["profile", "-", *SAMPLE_FEED[1:], "-o", self.path("profile.json")],
+                        ["impair", "-", "-o", out, "--loss", "0.1"]):
+            with self.subTest(command=command[0]), subprocess.Popen(
+                [STOPBIT, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE) as process:
+                process.stdin.write(capture)
+                process.stdin.flush()
+                while not catches_interrupts(process.pid):
+                    self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(timeout=200)  # the pipe stays open
+                finally:
+                    process.kill()
+                self.assertIn(process.returncode, (0, 1, 143), process.stderr.read())
+
+
 class Columns(Folder):
     """Messages put together again from columns are those of JSON lines."""
 

@@ -13,6 +13,7 @@
 
 #include "host/monitor/control/command.hpp"
 #include "host/monitor/control/metrics.hpp"
+#include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -36,6 +37,22 @@ TEST(ControlCommand, is_read_word_by_word) {
     if (std::string_view(wrong) == "status ") continue;  // nothing after the blank
     EXPECT_FALSE(parse_command(wrong)) << wrong;
   }
+}
+
+TEST(ControlQuery, is_decoded) {
+  EXPECT_EQ(query_value("market=1&instrument=A%2FB%20C+D", "instrument"), "A/B C D");
+  EXPECT_EQ(query_value("market=1&instrument=A%2FB", "market"), "1");
+  EXPECT_EQ(query_value("instruments=1&instrument=2", "instrument"), "2");
+  EXPECT_EQ(query_value("instrument=%e2%82%AC", "instrument"), "\u20ac");
+}
+
+TEST(ControlQuery, takes_what_is_malformed_as_it_is) {
+  EXPECT_EQ(query_value("", "market"), "");
+  EXPECT_EQ(query_value("market", "market"), "");
+  EXPECT_EQ(query_value("&&=&market=", "market"), "");
+  EXPECT_EQ(query_value("market=%", "market"), "%");
+  EXPECT_EQ(query_value("market=%4", "market"), "%4");
+  EXPECT_EQ(query_value("market=%zz", "market"), "%zz");
 }
 
 TEST(ControlSecret, is_the_same_or_not) {
