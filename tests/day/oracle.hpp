@@ -102,7 +102,7 @@ class Oracle final : public Listener {
     std::uint32_t handed = 0;                    ///< Packets handed out.
     std::uint64_t left_out = 0;                  ///< Numbers lost just before the cursor,
     std::uint64_t passed = 0;                    ///< and since the true run had the channel last.
-    std::optional<std::uint32_t> joined_from;  ///< The true run that this one was taken for, since the reported run began.
+    std::optional<std::uint32_t> joined_from;  ///< The true run that this was taken for, since the reported one began.
     std::optional<Gap> last_gap;               ///< Just before the cursor.
     std::uint64_t led_to = 0;   ///< A stranger's packet with this number of the run was believed after a leap.
     std::uint32_t foreign = 0;  ///< How often strangers have got the channel.

@@ -38,6 +38,21 @@ TEST_F(FolderLockTest, keeps_others_out_as_long_as_it_lives) {
   EXPECT_EQ(third.value().warning(), "");
 }
 
+TEST_F(FolderLockTest, warns_of_a_folder_that_others_can_change) {
+  std::filesystem::create_directory(scratch_.path("state"));
+  std::filesystem::permissions(scratch_.path("state"), std::filesystem::perms::all);
+  {
+    const auto open_to_all = take("one");
+    ASSERT_TRUE(open_to_all) << open_to_all.message();
+    EXPECT_THAT(open_to_all.value().warning(), HasSubstr("is writable by all users"));
+  }
+  std::filesystem::permissions(scratch_.path("state"), std::filesystem::perms::owner_all);
+  if (::chown(scratch_.path("state").c_str(), 65'534, 65'534) != 0) GTEST_SKIP() << "root alone gives folders away";
+  const auto foreign = take("one");
+  ASSERT_TRUE(foreign) << foreign.message();
+  EXPECT_THAT(foreign.value().warning(), HasSubstr("belongs to user 65534"));
+}
+
 TEST_F(FolderLockTest, does_not_believe_what_a_dead_owner_has_left) {
   scratch_.write(kOwner, "1 a-name-that-is-longer-than-what-comes-next\n");
   const auto mine = take("one");
