@@ -117,7 +117,7 @@ struct World {
     how.subscribers = 2;
     publisher = required(Publisher::open(node, how));
     for (int i = 0; i < 10; ++i) write_record(writer, 2);  // accept() says so
-    const std::string bytes = testing::file_text(os::path_of(name).value());
+    const std::string bytes = stopbit::testing::file_text(os::path_of(name).value());
     honest.resize(bytes.size());
     std::memcpy(honest.data(), bytes.data(), bytes.size());
     segment = required(PortMemory::make(*hostile, "segment", honest.size(), Access::ReadWrite));

@@ -12,7 +12,7 @@ import time
 scheme, port, control, pid, certificate = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
 PLACES = 32  # of each door
 ANSWERS = 20  # that are wanted of each door
-PATIENCE = 120  # seconds for all of them; the machine may be busy
+PATIENCE = 600  # seconds for all of them; the machine may be busy
 GROWTH_KIB = 32 * 1024
 
 

@@ -77,7 +77,7 @@ subscribers() { stat "' '.join(str(len(p['subscribers'])) for p in status['nic']
 refused() { stat "status['nic']['publishers'][1]['refused']"; }
 # Not for ever: a process that does not end is a failure.
 ends() {
-  for _ in $(seq 600); do
+  for _ in $(seq 2000); do
     kill -0 "$2" 2>/dev/null || return 0
     sleep 0.1
   done
