@@ -408,7 +408,10 @@ void put_rows(json& object, const Rows& rows, const Shown& status) {
 }
 
 json line_json(const LineStatus& line) {
-  json item = {{"address", line.address}, {"silent", line.is_silent}, {"skew_ns", quantiles(line.skew)}};
+  json item = {{"address", line.address},
+               {"silent", line.is_silent},
+               {"age_ns", line.age_ns},
+               {"skew_ns", quantiles(line.skew)}};
   put_rows(item, kLineRows, line);
   return item;
 }

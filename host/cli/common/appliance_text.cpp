@@ -45,9 +45,8 @@ std::string writer_text(const StatusReport& status) {
 }
 
 std::string head_line(const StatusReport& status) {
-  const std::uint64_t until = status.writer == counters::Reader::Writer::Running ? status.now_ns : status.heartbeat_ns;
   return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
-                     clock_text(until > status.started_ns ? until - status.started_ns : 0));
+                     clock_text(status.running_ns));
 }
 
 /// `cells`, then the headings of the counters that the table shows.
@@ -280,11 +279,10 @@ std::string stat_text(const StatusReport& status) {
 }
 
 std::string skew_text(const StatusReport& status) {
-  const std::uint64_t running = status.heartbeat_ns > status.started_ns ? status.heartbeat_ns - status.started_ns : 0;
   Grid grid({"channel", "copies", "skew 50%", "99%", "99.99%", "largest", "window now", "proposed"});
   for (const ChannelStatus& channel : status.channels) {
     const std::string now = fmt::format("{} packets, {}", channel.window_packets, duration_text(channel.window_ns));
-    const auto window = appliance::propose_window(channel, running);
+    const auto window = appliance::propose_window(channel, status.running_ns);
     if (!window) {
       grid.add({plain(channel.name), "0", "-", "-", "-", "-", now, "-"});
       continue;

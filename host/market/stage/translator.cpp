@@ -24,6 +24,11 @@ bool read_decimal(std::string_view text, std::uint64_t& value) noexcept {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// Whether a packet is `before` or the next one. Packet numbers of 16 bits go round in a session, wider ones do not.
+bool goes_on(std::uint32_t before, std::uint32_t now) noexcept {
+  return now - before <= 1 || (before == 0xFFFF && now == 0);
+}
+
 }  // namespace
 
 struct Translator::OnMessage {
@@ -244,7 +249,7 @@ void Translator::tear(std::uint32_t row) noexcept {
 /// Whether a part without a mark can be the first one: no part before it is missing.
 bool Translator::is_whole_from_here() const noexcept {
   const ChannelState& channel = channels_[channel_];
-  return rule_->last.empty() || sequence_ <= 1 || (channel.is_seen && sequence_ - channel.sequence <= 1);
+  return rule_->last.empty() || sequence_ <= 1 || (channel.is_seen && goes_on(channel.sequence, sequence_));
 }
 
 void Translator::begin_snapshot() noexcept {
@@ -263,11 +268,11 @@ void Translator::begin_snapshot() noexcept {
   const std::uint64_t number = has_number ? integer(slots_->number) : 0;
   // Parts of one snapshot have its number, and come one after the other, perhaps in one packet. Without a mark the next
   // snapshot begins where this one has ended, or with another number or cycle.
+  const bool is_next = goes_on(row.picture.sequence, sequence_);
   const bool is_same = (row.picture.is_open || row.picture.is_skipped) && number == row.picture.number &&
-                       sequence_ >= row.picture.sequence;
-  const bool is_next = is_same && sequence_ - row.picture.sequence <= 1;
+                       (sequence_ >= row.picture.sequence || is_next);
   const bool begins = rule_->first.empty() ? !is_same && is_whole_from_here() : holds(typed_->first);
-  if (row.picture.is_open && (begins || !is_next)) tear(key.row);
+  if (row.picture.is_open && (begins || !is_same || !is_next)) tear(key.row);
   if (begins && is_old(key.row, has_number, number)) {
     ++counts_.old_snapshots;
   } else if (begins) {

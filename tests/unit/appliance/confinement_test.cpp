@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,7 +21,9 @@
 #include <thread>
 
 #include "host/nic/netvm/paged_memory.hpp"
+#include "host/os/shm/guard.hpp"
 #include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::appliance::confine_test {
 
@@ -130,21 +133,25 @@ TEST(Confinement, an_appliance_starts_with_locked_memory_under_a_limit) {
   }
 }
 
-/// What a thread of a kind sees. `check` runs in it and gives an exit status.
+/// What a thread of a kind sees. `check` runs in it and gives an exit status. Confines this process.
+template <class Check>
+int in_thread_here(ThreadKind kind, const Confinement& confinement, Check check) {
+  ThreadFilters filters;
+  if (!filters.make(confinement)) return 101;
+  (void)confine(confinement);
+  int status = 102;
+  std::thread thread([&] {
+    filters.apply(kind);
+    status = filters.error() == 0 ? check() : 103;
+  });
+  thread.join();
+  return status;
+}
+
+/// The same in a process of its own.
 template <class Check>
 int in_thread(ThreadKind kind, const Confinement& confinement, Check check) {
-  return apart([&] {
-    ThreadFilters filters;
-    if (!filters.make(confinement)) return 101;
-    (void)confine(confinement);
-    int status = 102;
-    std::thread thread([&] {
-      filters.apply(kind);
-      status = filters.error() == 0 ? check() : 103;
-    });
-    thread.join();
-    return status;
-  });
+  return apart([&] { return in_thread_here(kind, confinement, check); });
 }
 
 constexpr std::array kAllKinds = {ThreadKind::SocketAgent,   ThreadKind::CaptureAgent, ThreadKind::MixedAgent,
@@ -196,6 +203,32 @@ TEST(ThreadFilters, give_agents_no_call_that_opens_connects_starts_or_traces) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose runtime needs calls of its own
+/// A thread of packets may not set the handling of a signal: the fault would come up again without end.
+TEST(ThreadFilters, let_a_fault_end_the_process) {
+  int status = 0;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    (void)::sigaction(SIGBUS, &plain, nullptr);
+    const testing::Scratch folder;
+    const os::Descriptor file(::open(folder.write("cut", std::string(4'096, 'x')).c_str(), O_RDONLY));
+    void* const page = ::mmap(nullptr, 4'096, PROT_READ, MAP_SHARED, file.get(), 0);
+    std::byte guarded{};
+    const bool is_ready =
+        page != MAP_FAILED && os::guard(&guarded, 1) != nullptr && ::truncate(folder.path("cut").c_str(), 0) == 0;
+    if (is_ready) {
+      (void)in_thread_here(ThreadKind::SocketAgent, kWithOpener, [&] { return *static_cast<volatile char*>(page); });
+    }
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << status;
+  EXPECT_TRUE(WTERMSIG(status) == SIGBUS || WTERMSIG(status) == SIGILL) << WTERMSIG(status);
+}
+
 /// Every call that this kernel may have.
 TEST(ThreadFilters, refuse_every_other_call_in_an_agent) {
   for (const ThreadKind kind : {ThreadKind::SocketAgent, ThreadKind::CaptureAgent, ThreadKind::Recorder}) {

@@ -419,6 +419,17 @@ TEST(KnownRuns, may_be_cut_while_they_are_kept) {
   EXPECT_EQ(std::filesystem::file_size(folder.folder() / "runs"), 0U);
 }
 
+TEST(Housekeeper, counts_the_time_since_the_start_whatever_the_wall_clock_does) {
+  Kept kept;
+  kept.pass(1'000'000'000);
+  kept.wall_ahead = 1'700'000'000'000'000'000;
+  kept.pass(2'000'000'000);
+  const StatusReport before = read_status(kept.counts(), {kept.now, kept.now});
+  kept.wall_ahead = 0;
+  kept.pass(500'000'000);
+  EXPECT_EQ(read_status(kept.counts(), {kept.now, kept.now}).running_ns, before.running_ns + 500'000'000);
+}
+
 TEST(Housekeeper, reports_an_agent_that_hangs) {
   Kept kept;
   kept.wall_ahead = 1'700'000'000'000'000'000;  // as on a machine: the wall clock has nothing to do with the other one

@@ -28,6 +28,15 @@ TEST(Screen, has_rates_by_the_clock_that_is_never_stepped) {
   }
 }
 
+TEST(Head, has_the_time_since_the_start_by_the_clock_that_is_never_stepped) {
+  for (const std::uint64_t wall : {kHour, 10 * kHour}) {
+    appliance::StatusReport status = status_at({.wall_ns = wall, .monotonic_ns = 3 * kSecond}, 1);
+    status.started_ns = 2 * kHour;
+    status.running_ns = 90 * kSecond;
+    EXPECT_THAT(screen_text(status, status, 80, 24), HasSubstr("for 00:01:30")) << wall;
+  }
+}
+
 TEST(Screen, of_one_reading_has_no_rates) {
   const appliance::StatusReport once = status_at({.wall_ns = kHour, .monotonic_ns = kSecond}, 1'000);
   EXPECT_THAT(screen_text(once, once, 80, 24), HasSubstr("      -      -     0 "));

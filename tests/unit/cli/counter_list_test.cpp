@@ -190,10 +190,11 @@ TEST_F(CounterList, is_in_the_metrics_with_names_that_promtool_accepts) {
 }
 
 TEST(SkewText, has_each_window_as_it_is_and_as_it_is_proposed) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
   constexpr std::uint64_t kSkew = 400'000;
   StatusReport status;
-  status.started_ns = 1;
-  status.heartbeat_ns = status.started_ns + 10'000'000'000;
+  status.started_ns = status.heartbeat_ns = 11 * kSecond;  // the wall clock was stepped back to the start
+  status.running_ns = 10 * kSecond;
   for (const char* name : {"both", "alone"}) {
     ChannelStatus channel;
     channel.name = name;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -118,6 +119,28 @@ TEST(InstrumentTable, of_100000_rows_is_opened_and_walked_soon) {
   RecordProperty("open_and_walk_us", static_cast<int>(best.count() / 1'000));
   std::printf("open and walk 100,000 rows: %lld us\n", static_cast<long long>(best.count() / 1'000));
   EXPECT_EQ(InstrumentView::open(path).value().find("77777"), 77'777U);
+}
+
+/// Pages of shared memory that this process has mapped and touched, in bytes.
+std::size_t shared_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, resident = 0, shared = 0;
+  file >> all >> resident >> shared;
+  return shared * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(InstrumentTable, takes_no_memory_for_the_holes_of_a_file) {
+  constexpr std::uintmax_t kClaimed = std::uintmax_t{1} << 30;
+  const testing::Scratch scratch;
+  const std::string path = scratch.path("day");
+  InstrumentTable table = std::move(InstrumentTable::create(path, {.capacity = 10}).value());
+  ASSERT_EQ(table.add("1", [](InstrumentRow&) {}), 1U);
+  std::filesystem::resize_file(path + ".instruments", kClaimed);
+  const std::size_t before = shared_bytes();
+  const Result<InstrumentView> view = InstrumentView::open(path);
+  ASSERT_TRUE(view.ok()) << view.message();
+  EXPECT_EQ(view.value().find("1"), 1U);
+  EXPECT_LT(shared_bytes() - before, kClaimed / 16);
 }
 
 TEST(InstrumentTable, refuses_files_that_are_none) {
