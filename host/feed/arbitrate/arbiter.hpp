@@ -210,7 +210,8 @@ class Arbiter {
   void accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept;
   void take_along(const Stranger& believed, Sink& sink) noexcept;
   [[nodiscard]] const OldRun* continued_by(const Stranger& stranger, const Entrance& entrance) const noexcept;
-  [[nodiscard]] bool fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept;
+  [[nodiscard]] bool fits_better(const Stranger& stranger, std::uint64_t begin, const OldRun& left,
+                                 const OldRun& right) const noexcept;
   [[nodiscard]] bool continues(const OldRun& old, const Stranger& stranger, const Entrance& entrance) const noexcept;
   [[nodiscard]] std::int64_t from_old(const OldRun& old, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool go_back(const Stranger& stranger, const OldRun* old, const Entrance& entrance,

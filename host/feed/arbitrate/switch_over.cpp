@@ -174,7 +174,8 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
 
 /// Of two old runs that may go on at `begin`. A stranger's are short; numbers go on after their place, not below it;
 /// and of places that are near each other the later one counts, because what came before has been left for it.
-bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun& right) const noexcept {
+bool Arbiter::fits_better(const Stranger& stranger, std::uint64_t begin, const OldRun& left,
+                          const OldRun& right) const noexcept {
   // A leap led from one place to the other, and what goes on comes after both: only from the second one on is it not
   // declared yet what is missing.
   const auto led_to = [&](const OldRun& from, const OldRun& to) {
@@ -182,6 +183,12 @@ bool Arbiter::fits_better(std::uint64_t begin, const OldRun& left, const OldRun&
            to.left_t_ns >= from.left_t_ns;
   };
   if (led_to(left, right) || led_to(right, left)) return led_to(right, left);
+  // Just after a place, and from the same addresses: a place is short, too, soon after a gap.
+  const auto is_there = [&](const OldRun& old) {
+    const std::int64_t from = distance(begin, old.next);
+    return from >= 0 && from <= leap() && old.sources.meets(stranger.sources);
+  };
+  if (is_there(left) != is_there(right)) return is_there(left);
   if (left.is_long() != right.is_long()) return left.is_long();
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
@@ -198,7 +205,7 @@ const OldRun* Arbiter::continued_by(const Stranger& stranger, const Entrance& en
   const OldRun* found = nullptr;
   for (const OldRun& old : old_runs_.all()) {
     if (!continues(old, stranger, entrance)) continue;
-    if (found == nullptr || fits_better(entrance.begin, old, *found)) found = &old;
+    if (found == nullptr || fits_better(stranger, entrance.begin, old, *found)) found = &old;
   }
   return found;
 }
