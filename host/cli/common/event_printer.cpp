@@ -7,6 +7,17 @@
 
 namespace stopbit::tools {
 
+namespace {
+
+/// As CSV of records has strings.
+std::string utf8(std::string_view bytes) {
+  std::string text;
+  record::append_utf8(text, bytes, false);
+  return text;
+}
+
+}  // namespace
+
 static_assert(market::kSbeKeyBytes == market::kInstrumentKeyBytes);
 
 EventPrinter::EventPrinter(Format format, const market::InstrumentView* table) : format_(format), table_(table) {
@@ -40,7 +51,7 @@ const std::string& EventPrinter::key(std::uint32_t row) {
   if (table_->is_broken()) throw ToolError(kExitRejected, "the table of instruments was truncated while it was read");
   if (!is_known) return key_;
   switch (format_) {
-    case Format::Csv: record::append_csv_cell(key_, plain(market::key_of(known))); break;
+    case Format::Csv: record::append_csv_cell(key_, utf8(market::key_of(known))); break;
     case Format::Sbe: key_ = market::key_of(known); break;
     default: key_ = json(market::key_of(known));
   }
