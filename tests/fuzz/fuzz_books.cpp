@@ -7,6 +7,7 @@
 #include <string>
 
 #include "host/market/event/print.hpp"
+#include "host/market/event/sbe.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/unit/market/book/comparison.hpp"
 
@@ -68,6 +69,9 @@ void take_any_events(std::span<const std::uint8_t> bytes) {
     append_json(event, text);
     append_csv(event, text);
     fuzz::require(std::count(text.begin(), text.end(), '\n') == 2, "an event is a line", text);
+    text.clear();
+    append_sbe(event, text);
+    fuzz::require(text.size() == kSbeHeaderBytes + kSbeBlockBytes, "all messages of events have one length", text);
     const Event again = Event::of(event.content());
     fuzz::require(
         std::equal(again.words + 1, again.words + record::kTagWord, event.words + 1, event.words + record::kTagWord) ||

@@ -381,8 +381,8 @@ STOPBIT_API int stopbit_ring_is_projected(const stopbit_ring* ring);
 
 /* -- Market events: what records mean for instruments, the same for all feeds -------------------------------------- */
 
-/* `stopbit run` with a map, and `stopbit replay --events`, write a ring of market events, and beside it two tables: of
- * instruments, and of the newest state of each. The ring is read as any other:
+/* `stopbit run` with a map, and `stopbit replay --events --ring`, write a ring of market events, and beside it two
+ * tables: of instruments, and of the newest state of each. The ring is read as any other:
  *
  *     while (stopbit_ring_poll(ring, &record) == STOPBIT_POLL_RECORD) {
  *       const stopbit_market_event* event = stopbit_record_market_event(record);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "decoder/record/text.hpp"
@@ -284,21 +285,12 @@ py::dict to_arrays(Columns& columns, const record::Schema& schema) {
 
 py::dict to_arrays(MarketColumns&& columns) {
   py::dict arrays;
-#define STOPBIT_COLUMN(name) arrays[#name] = array_of(std::move(columns.name));
-  STOPBIT_COLUMN(arrival_ns)
-  STOPBIT_COLUMN(delay_ns)
-  STOPBIT_COLUMN(channel)
-  STOPBIT_COLUMN(sequence)
-  STOPBIT_COLUMN(instrument)
-  STOPBIT_COLUMN(kind)
-  STOPBIT_COLUMN(side)
-  STOPBIT_COLUMN(level)
-  STOPBIT_COLUMN(price)
-  STOPBIT_COLUMN(quantity)
-  STOPBIT_COLUMN(id)
-  STOPBIT_COLUMN(flags)
-#undef STOPBIT_COLUMN
-  arrays["is_implied"] = flags_of(std::move(columns.is_implied));
+  // Truth values are kept as bytes, which numpy shows as bool.
+#define STOPBIT_EVENT_COLUMN(name, type, none, value, what)                                             \
+  arrays[#name] = std::is_same_v<type, bool> ? array_of(std::move(columns.name), py::dtype::of<bool>()) \
+                                             : array_of(std::move(columns.name));
+#include "host/market/event/columns.def"
+#undef STOPBIT_EVENT_COLUMN
   return arrays;
 }
 

@@ -233,19 +233,9 @@ py::list MarketDicts::states(DictMaker& dicts) {
 }
 
 void MarketColumns::add(const market::Event& event) {
-  arrival_ns.push_back(event.arrival_ns());
-  delay_ns.push_back(event.delay_ns());
-  price.push_back(event.price());
-  quantity.push_back(event.quantity());
-  id.push_back(event.id());
-  instrument.push_back(event.instrument());
-  sequence.push_back(event.sequence());
-  channel.push_back(event.channel());
-  level.push_back(event.level());
-  kind.push_back(static_cast<std::uint8_t>(event.kind()));
-  side.push_back(static_cast<std::uint8_t>(event.side()));
-  is_implied.push_back(static_cast<std::uint8_t>(event.book()));
-  flags.push_back(event.flags());
+#define STOPBIT_EVENT_COLUMN(name, type, none, value, what) name.push_back(static_cast<market::Stored<type>>(value));
+#include "host/market/event/columns.def"
+#undef STOPBIT_EVENT_COLUMN
 }
 
 }  // namespace stopbit::python

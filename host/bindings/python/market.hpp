@@ -11,6 +11,7 @@
 
 #include "decoder/record/layout.hpp"
 #include "host/bindings/python/dicts.hpp"
+#include "host/market/event/columns.hpp"
 #include "host/market/state/tables.hpp"
 
 namespace stopbit::python {
@@ -49,11 +50,9 @@ class MarketDicts {
 
 /// Market events as columns, to become numpy arrays.
 struct MarketColumns {
-  std::vector<std::uint64_t> arrival_ns, id;
-  std::vector<std::int64_t> delay_ns, price, quantity;
-  std::vector<std::uint32_t> instrument, sequence;
-  std::vector<std::uint16_t> channel, level;
-  std::vector<std::uint8_t> kind, side, is_implied, flags;
+#define STOPBIT_EVENT_COLUMN(name, type, none, value, what) std::vector<market::Stored<type>> name;
+#include "host/market/event/columns.def"
+#undef STOPBIT_EVENT_COLUMN
 
   void add(const market::Event& event);
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/cli/common/commands.hpp"
+#include "host/cli/common/event_printer.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/live_market.hpp"
 #include "host/cli/common/market_source.hpp"
@@ -31,11 +32,16 @@ struct BookArguments {
   std::string at;
   std::optional<std::uint64_t> levels;
   std::optional<std::uint64_t> every;
-  std::string format = "text";
+  std::optional<std::string> format;  ///< Default: text, of events jsonl.
+  bool events = false;
   bool check = false;
   bool digest = false;
   bool once = false;
 };
+
+std::string format_of(const BookArguments& arguments) {
+  return arguments.format.value_or(arguments.events ? "jsonl" : "text");
+}
 
 /// Where --at stops: after this sequence number of a channel, or at this time.
 struct Stop {
@@ -141,16 +147,22 @@ class Books {
   Books(const BookArguments& arguments, Output out)
       : arguments_(arguments),
         out_(std::move(out)),
+        is_jsonl_(format_of(arguments) == "jsonl"),
         stop_(stop_from(arguments.at)),
         levels_(static_cast<std::size_t>(arguments.levels.value_or(10))),
         every_(arguments.check || arguments.digest || !arguments.at.empty()
                    ? 0
-                   : arguments.every.value_or(arguments.format == "jsonl" ? 1 : 0)) {
+                   : arguments.every.value_or(is_jsonl_ ? 1 : 0)) {
     rows_.resize(2 * levels_);
   }
 
   void begin(MarketRun& run) {
     run_ = &run;
+    if (arguments_.events) {
+      const Format format = format_from(format_of(arguments_));
+      events_.emplace(format, &run.market().instruments().view());
+      out_.buffer() += EventPrinter::title(format);
+    }
     marks_.resize(run.market().instruments().view().capacity() + 1);
     check_channel(run.channels());
     if (!arguments_.at.empty()) {
@@ -160,9 +172,9 @@ class Books {
 
   void take(const Event& event) {
     if (is_stopped_) return;
-    if (arguments_.format == "events") {
+    if (events_) {
       if (!wants(event)) return;
-      run_->market().append_event(event, out_.buffer());
+      events_->print(event, out_.buffer());
       out_.flush_if_full();
       return;
     }
@@ -197,7 +209,7 @@ class Books {
                                   plain(arguments_.at), record.sequence(), os::time_text(record.arrival_ns())));
     }
     run_->market().translator().finish();
-    if (arguments_.format != "events" && !arguments_.digest && !arguments_.check) print_all();
+    if (!arguments_.events && !arguments_.digest && !arguments_.check) print_all();
     if (arguments_.digest) print_digest();
     if (arguments_.check) has_contradiction_ = print_check(*run_, out_);
     is_stopped_ = true;
@@ -206,10 +218,10 @@ class Books {
   /// Returns whether --check found a contradiction.
   bool finish() {
     if (!is_stopped_) {
-      if (arguments_.format == "events") out_.flush();
+      if (arguments_.events) out_.flush();
       check_end();
     }
-    const bool prints_books = arguments_.format != "events" && !arguments_.digest && !arguments_.check;
+    const bool prints_books = !arguments_.events && !arguments_.digest && !arguments_.check;
     if (prints_books && !is_stopped_ && every_ == 0) print_all();
     if (arguments_.digest && !is_stopped_) print_digest();
     if (arguments_.check && !is_stopped_) has_contradiction_ = print_check(*run_, out_);
@@ -294,7 +306,7 @@ class Books {
   }
 
   void print(std::uint32_t row, std::uint32_t sequence) {
-    if (arguments_.format == "jsonl") {
+    if (is_jsonl_) {
       print_json(row, sequence);
     } else {
       print_text(row, sequence);
@@ -370,6 +382,8 @@ class Books {
 
   const BookArguments& arguments_;
   Output out_;
+  bool is_jsonl_;
+  std::optional<EventPrinter> events_;  ///< --events: instead of books.
   Stop stop_;
   std::size_t levels_;
   std::uint64_t every_;
@@ -391,9 +405,11 @@ int run_live_book(const BookArguments& arguments) {
     throw ToolError(kExitUsage, "--instrument: which book? `stopbit states " + arguments.market.captures[0] +
                                     "` lists the instruments");
   }
-  if (!arguments.at.empty() || arguments.every || arguments.check || arguments.digest || arguments.format != "text") {
-    throw ToolError(kExitUsage,
-                    "--at, --every, --check, --digest and --format need captures, not a ring of market events");
+  if (!arguments.at.empty() || arguments.every || arguments.check || arguments.digest || arguments.format ||
+      arguments.events) {
+    throw ToolError(
+        kExitUsage,
+        "--at, --every, --check, --digest, --events and --format need captures, not a ring of market events");
   }
   constexpr int kRefreshMs = 100;
   const LiveMarket market(arguments.market.captures[0]);
@@ -415,18 +431,30 @@ int run_live_book(const BookArguments& arguments) {
   return kExitDone;
 }
 
+void check_format(const BookArguments& arguments) {
+  const std::string format = format_of(arguments);
+  if (arguments.events && format == "text") throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
+  if (!arguments.events && format != "text" && format != "jsonl") {
+    throw ToolError(kExitUsage, "--format " + format + " is for --events; books are printed as text or jsonl");
+  }
+  if (arguments.events && (arguments.check || arguments.digest)) {
+    throw ToolError(kExitUsage, "--events takes the place of --check and --digest");
+  }
+}
+
 int run_book(const BookArguments& arguments) {
   if (arguments.levels && (*arguments.levels == 0 || *arguments.levels > 1'000)) {
     throw ToolError(kExitUsage, "--levels: from 1 to 1000");
   }
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
+  check_format(arguments);
   if (names_live_market(arguments.market)) return run_live_book(arguments);
   if (arguments.once) throw ToolError(kExitUsage, "--once is for a ring of market events");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
-  const bool needs_books = arguments.format != "events";
+  const bool needs_books = !arguments.events;
   if (needs_books && run.map().books.empty()) {
-    throw ToolError(kExitRejected, fmt::format("the map '{}' describes no books; --format events prints its events",
+    throw ToolError(kExitRejected, fmt::format("the map '{}' describes no books; --events prints its events",
                                                plain(run.map().source.name)));
   }
   books.emplace(arguments, Output::open(arguments.market.output, run.inputs()));
@@ -443,7 +471,7 @@ int run_book(const BookArguments& arguments) {
     return kExitRejected;
   }
   const std::size_t without_depth =
-      arguments.format == "text" && !arguments.market.quiet ? books->count_without_depth() : 0;
+      format_of(arguments) == "text" && !arguments.market.quiet ? books->count_without_depth() : 0;
   if (without_depth != 0) {
     print_stderr("\n{} of the books are partial, and no definition says their depth; --depth N does\n", without_depth);
   }
@@ -484,11 +512,15 @@ Command book_command() {
        .value = "",
        .help = "Of a ring of market events: prints the book once and ends.",
        .target = &arguments->once},
+      {.names = "--events",
+       .value = "",
+       .help = "Prints the market events of which the books are made, instead of books. Default format jsonl.",
+       .target = &arguments->events},
       {.names = "--format",
        .value = "FORMAT",
-       .help = "text (default), jsonl: one object a book, events: one object a market event.",
+       .help = "Of books: text (default), or jsonl: one object a book. Of --events: jsonl, csv or sbe, see below.",
        .target = &arguments->format,
-       .hint = choice_hint({"text", "jsonl", "events"})},
+       .hint = choice_hint({"text", "jsonl", "csv", "sbe"})},
   };
   options.insert(options.begin() + 2, more.begin(), more.end());
   return {
@@ -505,11 +537,12 @@ Command book_command() {
           "In jsonl, `state` is that of the book, known or partial; a row is [price, quantity, number of orders], and "
           "null if it is not known or does not exist.\n"
           "\n"
-          "With the name of a ring of market events, which `stopbit run` with a map or `stopbit replay --events` "
-          "writes, it shows the book of --instrument as a ladder that follows the market; q ends it. The ladder has as "
+          "With the name of a ring of market events, which `stopbit run` with a map or `stopbit replay --events "
+          "--ring` writes, it shows the book of --instrument as a ladder that follows the market; q ends it. The "
+          "ladder has as "
           "many rows as the state table publishes.\n"
           "\n" +
-          market_text() + "\n\n" + framing_text(),
+          event_format_text() + "\n\n" + market_text() + "\n\n" + framing_text(),
       .options = std::move(options),
       .examples = {{"stopbit book day.pcap --templates templates.xml --framing cme --map cme-mdp2",
                     "all books at the end of the capture"},
@@ -517,6 +550,8 @@ Command book_command() {
                     "one book at a time of day"},
                    {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --format jsonl > books.jsonl",
                     "every state of every book"},
+                   {"stopbit book day.pcap --feed feed.toml --map cme-mdp2 --instrument 27069 --events --format csv",
+                    "what changed one book"},
                    {"stopbit book moex-events --instrument SBER/TQBR", "a book of a running appliance"}},
       .run = [arguments] { return run_book(*arguments); },
   };

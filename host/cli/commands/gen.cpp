@@ -3,6 +3,7 @@
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/program_source.hpp"
+#include "host/market/event/sbe.hpp"
 #include "host/market/event/schema.hpp"
 #include "templates/emit/cpp/cpp_view.hpp"
 #include "templates/emit/cpp/identifiers.hpp"
@@ -17,15 +18,18 @@ struct GenArguments {
   std::string output = "-";
   std::optional<std::string> name_space;
   bool market = false;
+  bool sbe = false;
 };
 
 std::string generate(const GenArguments& arguments) {
-  if (arguments.market) {
-    if (arguments.what != "schema" || arguments.name_space) throw ToolError(kExitUsage, "--market is for schema");
+  if (arguments.market || arguments.sbe) {
+    const std::string option = arguments.sbe ? "--sbe" : "--market";
+    if (arguments.market && arguments.sbe) throw ToolError(kExitUsage, "--market and --sbe: give one");
+    if (arguments.what != "schema" || arguments.name_space) throw ToolError(kExitUsage, option + " is for schema");
     if (!arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
-      throw ToolError(kExitUsage, "--market: the lines about markets are those of every feed; give no templates");
+      throw ToolError(kExitUsage, option + ": market events are the same for every feed; give no templates");
     }
-    return market::market_schema();
+    return arguments.sbe ? market::sbe_schema() : market::market_schema();
   }
   if (arguments.what == "schema") {
     if (arguments.name_space) throw ToolError(kExitUsage, "--namespace needs cpp");
@@ -71,6 +75,11 @@ Command gen_command() {
                                      .help = "With schema: of the lines of market events, books and instruments, which "
                                              "are the same for every feed.",
                                      .target = &arguments->market},
+                                    {.names = "--sbe",
+                                     .value = "",
+                                     .help = "With schema: the XML schema of market events in FIX Simple Binary "
+                                             "Encoding, as --format sbe writes them.",
+                                     .target = &arguments->sbe},
                                     {.names = "--namespace",
                                      .value = "NAME",
                                      .help = "Namespace of the C++ header, for instance a::b; default feed.",
@@ -85,15 +94,15 @@ Command gen_command() {
           "with another layout, and checks records before it reads them.\n"
           "\n"
           "gen schema writes the JSON schema (2020-12) of the lines that replay, decode and tail print: every "
-          "template, errors and events. gen schema --market writes that of the lines of `replay --format events`, "
-          "`book` "
-          "and `instruments`; it needs no templates.",
+          "template, errors and events. gen schema --market writes that of the lines of `replay --events`, `book` and "
+          "`instruments`, gen schema --sbe the XML schema of the messages of --format sbe; they need no templates.",
       .options = std::move(options),
       .examples = {{"stopbit gen cpp --firmware feed.sbf -o feed.hpp", "namespace feed, in feed.hpp"},
                    {"stopbit gen cpp --templates cme.xml --namespace cme::mdp -o cme.hpp",
                     "straight from the template file"},
                    {"stopbit gen schema --firmware feed.sbf -o feed.schema.json", "for a validator of JSON"},
-                   {"stopbit gen schema --market -o market.schema.json", "of events and books"}},
+                   {"stopbit gen schema --market -o market.schema.json", "of events and books"},
+                   {"stopbit gen schema --sbe -o market.xml", "for a decoder of SBE"}},
       .run = [arguments] { return gen(*arguments); },
   };
 }

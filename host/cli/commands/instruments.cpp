@@ -1,44 +1,18 @@
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/instrument_json.hpp"
 #include "host/cli/common/live_market.hpp"
 #include "host/cli/common/market_source.hpp"
 #include "host/cli/common/messages.hpp"
-#include "host/cli/common/text.hpp"
-#include "host/market/event/print.hpp"
 
 namespace stopbit::tools {
 namespace {
 
-void append_instrument(std::string& out, std::uint32_t number, const market::InstrumentRow& row) {
-  out += fmt::format("{{\"row\":{},\"instrument\":{}", number, json(market::key_of(row)));
-  if (row.name_bytes != 0) out += ",\"name\":" + json(market::instrument_name(row));
-  if (row.product_bytes != 0) out += ",\"product\":" + json(market::product_of(row));
-  if (row.tick != 0) {
-    out += ",\"tick\":\"";
-    market::append_price(row.tick, out);
-    out += '"';
-  }
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (row.book_kind[i] == 0) continue;
-    out += fmt::format(",\"{}\":\"{}\"", i == 0 ? "book" : "implied",
-                       market::name_of(static_cast<market::BookKind>(row.book_kind[i])));
-    if (row.depth[i] != 0) out += fmt::format(",\"{}\":{}", i == 0 ? "depth" : "implied_depth", row.depth[i]);
-  }
-  const std::string_view state = market::name_of(static_cast<market::TradingState>(row.state));
-  out += fmt::format(",\"trading_state\":\"{}\"", state);
-  if (row.state_code != 0) out += fmt::format(",\"trading_state_code\":{}", row.state_code);
-  if (row.session != 0) out += fmt::format(",\"session\":{}", row.session);
-  if (row.first_number != 0) out += fmt::format(",\"first_number\":{}", row.first_number);
-  if ((row.flags & market::kRowDefined) != 0) {
-    out += fmt::format(",\"defined\":{{\"channel\":{},\"seq\":{}}}", row.definition_channel, row.definition_sequence);
-  }
-  if ((row.flags & market::kRowRemoved) != 0) out += ",\"removed\":true";
-  if ((row.flags & market::kRowTickMoved) != 0) out += ",\"tick_changed\":true";
-  out += "}\n";
+void append_line(std::string& out, std::uint32_t number, const market::InstrumentRow& row) {
+  append_instrument_json(out, number, row);
+  out += '\n';
 }
 
 /// Those that a process has put into the table beside its ring of events.
@@ -49,7 +23,7 @@ int run_live_instruments(const MarketArguments& arguments) {
   for (std::uint32_t number = 1; number <= market.instruments().count(); ++number) {
     market::InstrumentRow row;
     if (market.instruments().read(number, row)) {
-      append_instrument(out.buffer(), number, row);
+      append_line(out.buffer(), number, row);
     } else {
       ++unread;
     }
@@ -70,7 +44,7 @@ int run_instruments(const MarketArguments& arguments) {
   const int status = run.run(out.is_terminal());
   const market::InstrumentTable& table = run.market().instruments();
   for (std::uint32_t row = 1; row <= table.count(); ++row) {
-    append_instrument(out.buffer(), row, table.row(row));
+    append_line(out.buffer(), row, table.row(row));
     out.flush_if_full();
   }
   out.close();

@@ -18,7 +18,7 @@
 #include "host/cli/common/column_output.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/engine_arguments.hpp"
-#include "host/cli/common/event_ring.hpp"
+#include "host/cli/common/event_output.hpp"
 #include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/market_source.hpp"
 #include "host/cli/common/messages.hpp"
@@ -49,8 +49,8 @@ struct ReplayArguments {
   std::string map;
   std::optional<std::uint64_t> depth;
   std::string output = "-";
+  ContentArguments content;
   RingArguments ring;
-  std::string events;  ///< The ring of market events; empty: none.
   std::string columns;
   bool force = false;
   std::optional<std::uint64_t> jobs;
@@ -82,9 +82,15 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   return options;
 }
 
-/// Whether records are turned into market events.
-bool wants_market(const ReplayArguments& arguments) {
-  return arguments.format == "events" || !arguments.events.empty();
+/// The ring of market events; none: they are not written to a ring.
+std::optional<RingArguments> event_ring(const ReplayArguments& arguments) {
+  if (!arguments.content.events || arguments.ring.name.empty()) return {};
+  // As `stopbit run` names the ring beside that of the records.
+  return arguments.ring.named(arguments.ring.name + (arguments.content.records ? "-events" : ""));
+}
+/// Whether a ring gets the records.
+bool has_record_ring(const ReplayArguments& arguments) {
+  return !arguments.ring.name.empty() && (arguments.content.records || !arguments.content.events);
 }
 
 std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
@@ -162,34 +168,6 @@ std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
   return peak.slots();
 }
 
-/// --format events: prints market events instead of records.
-class EventLines {
- public:
-  EventLines(const MapChoice& choice, const Program& program, Output out)
-      : map_(load_map(choice.map, program, choice.depth)),
-        out_(std::move(out)),
-        market_(map_, program, market::MarketRoom().instruments, [this](const market::Event& event) {
-          market_.append_event(event, out_.buffer());
-          out_.flush_if_full();
-        }) {}
-
-  [[nodiscard]] market::Translator& translator() { return market_.translator(); }
-  [[nodiscard]] bool failed() const noexcept { return market_.failed(); }
-  [[nodiscard]] bool is_terminal() const { return out_.is_terminal(); }
-  /// Returns what was counted.
-  std::string finish() {
-    market_.translator().finish();
-    market_.check();
-    out_.close();
-    return market_.summary();
-  }
-
- private:
-  market::Map map_;
-  Output out_;
-  Market market_;
-};
-
 /// Returns the number of cores to use.
 std::uint16_t jobs_of(const ReplayArguments& arguments) {
   constexpr std::uint64_t kMost = 64;
@@ -201,11 +179,10 @@ std::uint16_t jobs_of(const ReplayArguments& arguments) {
   };
   if (jobs != 1) {
     refuse(!arguments.ring.name.empty(), "--ring");
-    refuse(!arguments.events.empty(), "--events");
+    refuse(arguments.content.events, "--events");
     refuse(wants_card(arguments.engine), "a card");
     refuse(arguments.limit.has_value(), "--limit");
     refuse(arguments.pace != "max", "--pace");
-    refuse(arguments.format == "events", "--format events");
   }
   if (jobs != 0) return static_cast<std::uint16_t>(jobs);
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -220,12 +197,11 @@ Sources read_ahead(Sources sources, bool merge) {
   return sources;
 }
 
-/// Where the records go, of which there is one at most.
-struct RecordEnd {
+/// Where the records go, or the market events: one at most.
+struct OutputEnd {
   std::unique_ptr<RecordPrinter> printer;
   std::unique_ptr<PrintPool> pool;
   std::unique_ptr<ColumnOutput> columns;
-  std::unique_ptr<EventLines> events;
   bool is_terminal = false;
 
   [[nodiscard]] RecordDestination* output() const {
@@ -233,23 +209,41 @@ struct RecordEnd {
     if (pool) return pool.get();
     return columns.get();
   }
-  /// Returns what was counted of market events.
-  [[nodiscard]] std::string finish(std::span<const replay::Summary> summaries) {
+  void finish(std::span<const replay::Summary> summaries) {
     if (printer) printer->finish();
     if (pool) pool->finish();
-    if (events) return events->finish();
-    if (!columns) return {};
+    if (!columns) return;
     const bool is_whole = std::all_of(summaries.begin(), summaries.end(), [](const replay::Summary& summary) {
       return summary.faults == 0 && !summary.limited;
     });
     columns->finish(summaries.front().stopped, is_whole);
-    return {};
   }
 };
 
-Format record_format(const ReplayArguments& arguments) {
+Format output_format(const ReplayArguments& arguments) {
   if (!arguments.format.empty()) return format_from(arguments.format);
-  return arguments.ring.name.empty() && arguments.events.empty() ? Format::Jsonl : Format::None;
+  return arguments.ring.name.empty() ? Format::Jsonl : Format::None;
+}
+
+/// What --events needs, and what it excludes.
+void check_event_arguments(const ReplayArguments& arguments, std::size_t images) {
+  const auto refuse = [](bool is_wrong, const std::string& text) {
+    if (is_wrong) throw ToolError(kExitUsage, text);
+  };
+  const Format format = output_format(arguments);
+  if (!arguments.content.events) {
+    refuse(!arguments.map.empty(), "--map is for --events");
+    refuse(arguments.depth.has_value(), "--depth is for --events");
+    refuse(format == Format::Sbe, "--format sbe is for market events: add --events");
+    return;
+  }
+  refuse(arguments.map.empty() && arguments.feed.empty(), "--events needs --map, or a --feed with a map");
+  refuse(wants_card(arguments.engine), "--events: a card has no arbitration; use --engine native");
+  refuse(images > 1, "--events: events are made of the records of one image, and the feed has several");
+  refuse(format != Format::None && !prints_events(format), "--events: --format is jsonl, csv, sbe or none");
+  const bool has_output = format != Format::None || !arguments.columns.empty();
+  refuse(arguments.content.records && (has_output || arguments.ring.name.empty()),
+         "--records and --events: only a --ring takes both; give one for other outputs");
 }
 
 void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
@@ -258,46 +252,27 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
   if (wants_columns && (!arguments.format.empty() || arguments.output != "-")) {
     throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
   }
-  const bool wants_events = arguments.format == "events";
-  const bool wants_ring = !arguments.events.empty();
-  const char* const what = wants_ring ? "--events" : "--format events";
-  if (wants_events && wants_ring) throw ToolError(kExitUsage, "--format events and --events: give one");
-  if ((wants_events || wants_ring) && arguments.map.empty() && arguments.feed.empty()) {
-    throw ToolError(kExitUsage, std::string(what) + " needs --map, or a --feed with a map");
-  }
-  if (!wants_events && !wants_ring && !arguments.map.empty()) {
-    throw ToolError(kExitUsage, "--map is for --events and --format events");
-  }
-  if ((wants_events || wants_ring) && wants_card(arguments.engine)) {
-    throw ToolError(kExitUsage, std::string(what) + ": a card has no arbitration; use --engine native");
-  }
-  if (arguments.depth && !wants_events && !wants_ring) {
-    throw ToolError(kExitUsage, "--depth is for --events and --format events");
-  }
-  if ((wants_events || wants_ring) && images > 1) {
-    throw ToolError(kExitUsage,
-                    std::string(what) + ": events are made of the records of one image, and the feed has several");
-  }
-  if (!wants_columns && !wants_events && record_format(arguments) == Format::None && arguments.output != "-") {
+  check_event_arguments(arguments, images);
+  if (!wants_columns && output_format(arguments) == Format::None && arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
   }
 }
 
-RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs, const MapChoice& choice) {
-  RecordEnd end;
+/// `events`: those that are the content; null: records are.
+OutputEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs,
+                   const EventOutput* events) {
+  OutputEnd end;
+  if (!arguments.columns.empty() && events != nullptr) {
+    end.columns = std::make_unique<EventColumnOutput>(arguments.columns, arguments.force, events->instruments());
+    return end;
+  }
   if (!arguments.columns.empty()) {
     std::vector<replay::ColumnWriter::Image> images;
     for (const auto& lane : lanes) images.push_back({lane->name, lane->schema});
-    end.columns = std::make_unique<ColumnOutput>(arguments.columns, arguments.force, std::move(images));
+    end.columns = std::make_unique<RecordColumnOutput>(arguments.columns, arguments.force, std::move(images));
     return end;
   }
-  if (arguments.format == "events") {
-    Output out = Output::open(arguments.output, inputs_of(arguments));
-    end.events = std::make_unique<EventLines>(choice, lanes.front()->program, std::move(out));
-    end.is_terminal = end.events->is_terminal();
-    return end;
-  }
-  const Format format = record_format(arguments);
+  const Format format = output_format(arguments);
   if (format == Format::None) return end;
   Output out = Output::open(arguments.output, inputs_of(arguments));
   end.is_terminal = out.is_terminal();
@@ -309,6 +284,7 @@ RecordEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   }
   end.printer = std::make_unique<RecordPrinter>(schemas.front(), format, std::move(out));
   for (std::size_t i = 1; i < schemas.size(); ++i) (void)end.printer->add(schemas[i]);
+  if (events != nullptr) end.printer->show_events(events->instruments());
   return end;
 }
 
@@ -319,7 +295,7 @@ void print_summary(const replay::Summary& summary, const Lane& lane, bool is_qui
 }
 
 int run_replay(const ReplayArguments& arguments) {
-  arguments.ring.check(arguments.events);
+  arguments.ring.check(arguments.content.events);
   arguments.card.check(wants_card(arguments.engine));
   std::optional<feed::Description> description;
   Lanes lanes;
@@ -327,7 +303,7 @@ int run_replay(const ReplayArguments& arguments) {
     if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
     replay::Options options = replay_options(arguments);
     Program program = load_program(arguments.program);
-    if (wants_market(arguments) && !arguments.map.empty()) {
+    if (arguments.content.events && !arguments.map.empty()) {
       // As in `stopbit book`: events are of channels, whose losses they tell.
       description = channels_of(arguments.captures, options.framing);
       for (const feed::Channel& channel : description->channels) options.feed.push_back(&channel);
@@ -337,7 +313,7 @@ int run_replay(const ReplayArguments& arguments) {
     check_feed_arguments(arguments);
     description = load_feed(arguments.feed);
     lanes = feed_lanes(arguments, *description);
-    if (lanes.size() > 1 && !arguments.ring.name.empty()) {
+    if (lanes.size() > 1 && has_record_ring(arguments)) {
       throw ToolError(kExitUsage, "--ring: a ring carries the records of one image, and the feed has several");
     }
     if (lanes.size() == 1) lanes.front()->name.clear();
@@ -346,7 +322,7 @@ int run_replay(const ReplayArguments& arguments) {
   const std::uint16_t jobs = jobs_of(arguments);
   check_end_arguments(arguments, lanes.size());
   MapChoice choice;
-  if (wants_market(arguments)) {
+  if (arguments.content.events) {
     choice = description ? choose_map(arguments.map, arguments.depth, *description)
                          : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
   }
@@ -361,25 +337,28 @@ int run_replay(const ReplayArguments& arguments) {
   }
 
   std::optional<ring::Writer> ring;
-  if (!arguments.ring.name.empty()) {
+  if (has_record_ring(arguments)) {
     const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
     ring.emplace(create_ring(arguments.ring, first.program, peak, arguments.quiet));
   }
-  // After the card and the ring: what an earlier run has written is replaced only by a run that can begin.
-  RecordEnd end = open_end(arguments, lanes, jobs, choice);
-  std::optional<EventRing> events;
-  if (!arguments.events.empty()) {
-    events.emplace(arguments.ring.named(arguments.events), load_map(choice.map, first.program, choice.depth),
-                   first.program, arguments.quiet);
+  const std::optional<RingArguments> ring_of_events = event_ring(arguments);
+  std::optional<EventOutput> events;
+  if (arguments.content.events) {
+    events.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events, arguments.quiet);
   }
+  // After the card and the rings: what an earlier run has written is replaced only by a run that can begin.
+  OutputEnd end = open_end(arguments, lanes, jobs, events ? &*events : nullptr);
+  // It is of one content: with --records and --events there is none.
+  RecordDestination* const records_to = events ? nullptr : end.output();
+  RecordDestination* const events_to = events ? end.output() : nullptr;
+  if (events_to != nullptr) events->set_output(*events_to);
   if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
-  if (events && !wait_for_readers(arguments.ring.named(arguments.events), events->ring(), arguments.quiet)) {
-    return kExitDone;
-  }
+  if (ring_of_events && !wait_for_readers(*ring_of_events, *events->ring(), arguments.quiet)) return kExitDone;
 
   ProgressBar bar(!arguments.quiet && !end.is_terminal);
   first.options.on_progress = [&](const replay::Progress& progress) {
     bar.draw(progress);
+    if (events_to != nullptr) events_to->flush();
     if (ring) ring->beat(os::wall_clock_ns());
     if (events) events->beat(os::wall_clock_ns());
   };
@@ -395,7 +374,7 @@ int run_replay(const ReplayArguments& arguments) {
                                                std::exchange(tells, false));
                            }});
     }
-    summaries = run_parallel_pipelines(pipelines, jobs, sources, end.output());
+    summaries = run_parallel_pipelines(pipelines, jobs, sources, records_to);
   } else {
     std::vector<std::unique_ptr<Engine>> engines;
     std::vector<Pipeline> pipelines;
@@ -403,25 +382,24 @@ int run_replay(const ReplayArguments& arguments) {
       const Lane& lane = *lanes[i];
       if (!card)
         engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
-      pipelines.push_back(
-          {.program = lane.program,
-           .engine = card ? card->engine() : *engines.back(),
-           .options = lane.options,
-           .output = end.output(),
-           .schema = i,
-           .ring = ring ? &*ring : nullptr,
-           .market = events       ? &events->translator()
-                     : end.events ? &end.events->translator()
-                                  : nullptr,
-           .mapped = choice.mapped,
-           .has_failed = [&card, &end] { return (card && card->failed()) || (end.events && end.events->failed()); }});
+      pipelines.push_back({.program = lane.program,
+                           .engine = card ? card->engine() : *engines.back(),
+                           .options = lane.options,
+                           .output = records_to,
+                           .schema = i,
+                           .ring = ring ? &*ring : nullptr,
+                           .market = events ? &events->translator() : nullptr,
+                           .mapped = choice.mapped,
+                           .has_failed = [&card, events_to] {
+                             return (card && card->failed()) || (events_to != nullptr && events_to->failed());
+                           }});
     }
     summaries = run_pipelines(pipelines, sources);
   }
   if (ring) ring->finish();
   const std::string of_card = card ? card->summary() : std::string();  // throws if it failed, whatever came of the rest
-  std::string of_market = end.finish(summaries);
-  if (events) of_market = events->finish();
+  const std::string of_market = events ? events->finish() : std::string();
+  end.finish(summaries);
   std::uint64_t errors = 0;
   std::uint64_t decode_errors = 0;
   std::uint64_t messages = 0;
@@ -452,17 +430,11 @@ int run_replay(const ReplayArguments& arguments) {
 Command replay_command() {
   const auto arguments = std::make_shared<ReplayArguments>();
   std::vector<Option> options = {captures_option(arguments->captures)};
-  Option format = format_option(arguments->format,
-                                "Output format. Default jsonl, or none with --ring or --events. events: one line per "
-                                "market event, "
-                                "as the map makes them.",
-                                true);
-  format.hint.words.emplace_back("events");
+  Option format =
+      format_option(arguments->format, "Output format. Default jsonl, or none with --ring.", {"sbe", "none"});
   Option map = map_option(arguments->map);
   map.required = false;
-  map.help +=
-      " For --events and --format events. The captures are then treated as with --feed: without it, each group is a "
-      "channel.";
+  map.help += " For --events. The captures are then treated as with --feed: without it, each group is a channel.";
   for (Option& option : program_options(arguments->program)) {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
@@ -483,12 +455,20 @@ Command replay_command() {
   options.push_back(reset_option(arguments->reset));
   const std::vector<Option> more = {
       engine_option(arguments->engine, true),
+      {.names = "--records",
+       .value = "",
+       .help = "The outputs, which are --format, --columns and --ring, get the records. The default.",
+       .target = &arguments->content.records},
+      {.names = "--events",
+       .value = "",
+       .help = "The outputs get market events instead, as the map makes them. With --records, too, a --ring gets both.",
+       .target = &arguments->content.events},
       std::move(format),
       std::move(map),
       depth_option(arguments->depth),
       {.names = "-o,--output",
        .value = "FILE",
-       .help = "Output file for the records; - is stdout, the default.",
+       .help = "Output file; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint()},
       {.names = "--columns",
@@ -505,7 +485,7 @@ Command replay_command() {
       {.names = "-j,--jobs",
        .value = "N",
        .help = "Decodes on N threads and prints on N more; 0: one for each core, at most 64. N does not change the "
-               "output. Default 1. Not with --ring, --events, --limit, --pace, --format events or a card.",
+               "output. Default 1. Not with --ring, --events, --limit, --pace or a card.",
        .target = &arguments->jobs},
       {.names = "--merge",
        .value = "",
@@ -528,16 +508,7 @@ Command replay_command() {
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
-  for (Option& option : ring_options(arguments->ring)) {
-    options.push_back(std::move(option));
-    if (options.back().names != "--ring") continue;
-    options.push_back({.names = "--events",
-                       .value = "NAME",
-                       .help = "Writes market events to a ring in shared memory, for `stopbit tail NAME` and other "
-                               "readers, and their instruments and states to tables beside it, for `stopbit "
-                               "instruments NAME` and `stopbit states NAME`. Needs --map.",
-                       .target = &arguments->events});
-  }
+  for (Option& option : ring_options(arguments->ring)) options.push_back(std::move(option));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   for (Option& option : card_options(arguments->card)) options.push_back(std::move(option));
   return {
@@ -555,13 +526,17 @@ Command replay_command() {
           "The exit status is 1 if a datagram could not be decoded. Sequence numbers missing from the capture are "
           "reported, but are not an error.\n"
           "\n"
+          "--records and --events say what comes out, --format, --columns and --ring where it goes. Market events are "
+          "what the records mean for instruments and their books; they need a map. A file, a pipe or a folder has one "
+          "of both, so that each line, row or message of it has the same form.\n"
+          "\n"
           "With --feed the packets of a channel are treated as in live reception, with the channel's mode and window. "
           "Each sequence number is decoded once; a gap becomes an event record in its place. Captures are read one "
           "after the other, each in its own order: give them in the order of their times. If they overlap, for "
           "instance "
           "because lines A and B are in separate files, add --merge.\n"
           "\n" +
-          framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
+          framing_text() + "\n\n" + format_text() + "\n\n" + event_format_text() + "\n\n" + card_text(),
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},
@@ -579,6 +554,10 @@ Command replay_command() {
                     "the channels of a day on all cores"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --columns day",
                     "the folder 'day' with an array for each field, for stopbit.columns('day') in Python"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --map cme-mdp2 --events --format csv",
+                    "a row for each market event"},
+                   {"stopbit replay day.pcap --feed feed.toml --events --pace 1x --ring moex-events",
+                    "market events for readers of a ring, and tables of instruments and states"},
                    {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
                     "lines A and B merged, gaps reported, every channel with its own templates"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",

@@ -125,7 +125,8 @@ Command states_command() {
       .summary = "Lists the best prices and trading states of all instruments",
       .description =
           "Reads the state table beside a ring of market events, which `stopbit run` with a map or `stopbit replay "
-          "--events` writes, and prints a line per instrument: its trading state, whether its book can be trusted, "
+          "--events --ring` writes, and prints a line per instrument: its trading state, whether its book can be "
+          "trusted, "
           "best "
           "bid and ask, last trade, and the day's high, low and volume. Nothing has to be received first.\n"
           "\n"

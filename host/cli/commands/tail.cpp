@@ -32,6 +32,7 @@ constexpr auto kNameWait = 50ms;
 struct TailArguments {
   std::string ring;
   std::string format = "jsonl";
+  ContentArguments content;
   std::string reader;
   std::string user;
   bool wait = false;
@@ -93,6 +94,15 @@ class Fetched {
   std::unique_ptr<remote::RemoteRing> ring_;
 };
 
+Content content_of(const TailArguments& arguments) {
+  const auto& [records, events] = arguments.content;
+  if (records && events) throw ToolError(kExitUsage, "--records and --events: a ring carries one of both; give one");
+  const Format format = format_from(arguments.format);
+  if (events && !prints_events(format)) throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
+  if (records && format == Format::Sbe) throw ToolError(kExitUsage, "--format sbe is for market events");
+  return records ? Content::Records : events ? Content::Events : Content::Any;
+}
+
 /// False if a signal asks this process to stop before the ring exists.
 bool wait_for_ring(const TailArguments& arguments) {
   if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
@@ -145,6 +155,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
 }
 
 int tail(TailArguments arguments) {
+  const Content content = content_of(arguments);
   catch_stop_signals();
   accept_user(arguments.user);
   std::optional<Fetched> fetched;
@@ -171,7 +182,7 @@ int tail(TailArguments arguments) {
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
-  printer.show_events(reader.path());
+  printer.show_events(reader.path(), content);
   std::optional<ring::ReaderRegistration> sign;
   if (!arguments.reader.empty()) {
     Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);
@@ -206,8 +217,10 @@ Command tail_command() {
           "behind loses records, and the loss is counted on stderr. The writer of a lossless ring (`stopbit replay "
           "--lossless`) waits for its readers instead.\n"
           "\n"
-          "A ring of market events (`stopbit replay --events`, or an appliance with a map) is printed as one line per "
-          "event; the instruments' keys come from the table RING.instruments beside it.\n"
+          "A ring of market events (`stopbit replay --events --ring`, or an appliance with a map) is printed as one "
+          "line "
+          "per event; the instruments' keys come from the table RING.instruments beside it. A ring carries records or "
+          "events: --records and --events say which it must, else either is printed.\n"
           "\n"
           "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
           "on this host shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for users that its "
@@ -215,13 +228,21 @@ Command tail_command() {
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
           "The exit status is 1 if records were lost.\n" +
-          format_text(),
+          format_text() + "\n\n" + event_format_text(),
       .options = {{.names = "",
                    .value = "RING",
                    .help = "Name of the ring; a name with a / is the path of a file. Or an address, see above.",
                    .target = &arguments->ring,
                    .required = true},
-                  format_option(arguments->format, "Output format. Default jsonl."),
+                  {.names = "--records",
+                   .value = "",
+                   .help = "Only records: a ring of market events is an error.",
+                   .target = &arguments->content.records},
+                  {.names = "--events",
+                   .value = "",
+                   .help = "Only market events: a ring of records is an error.",
+                   .target = &arguments->content.events},
+                  format_option(arguments->format, "Output format. Default jsonl.", {"sbe"}),
                   {.names = "--wait",
                    .value = "",
                    .help = "Waits for the ring if it does not exist yet.",
@@ -238,6 +259,7 @@ Command tail_command() {
                    .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
                    {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
+                   {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"}},
       .run = [arguments] { return tail(*arguments); },
       .runs_until_stopped = true,

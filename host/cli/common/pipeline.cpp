@@ -17,6 +17,7 @@
 #include "decoder/record/buffer_sink.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/printing_sink.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/session_log.hpp"
 #include "host/cli/common/signals.hpp"
@@ -28,25 +29,6 @@
 
 namespace stopbit::tools {
 namespace {
-
-/// Shows each record to an output when it is complete in the place that another sink gave.
-class PrintingSink final : public record::RecordSink {
- public:
-  PrintingSink(record::RecordSink& inner, RecordDestination& output, std::size_t schema)
-      : inner_(inner), output_(output), schema_(schema) {}
-
-  [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
-  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
-    inner_.commit(first, slots);
-    output_.take({place_.slots, slots}, schema_);
-  }
-
- private:
-  record::RecordSink& inner_;
-  RecordDestination& output_;
-  std::size_t schema_;
-  Place place_;
-};
 
 /// A pipeline with everything between its ends.
 class Running {
@@ -84,7 +66,7 @@ class Running {
   class Printing {
    public:
     Printing(record::RecordSink& inner, RecordDestination* output, std::size_t schema) : sink_(&inner) {
-      if (output != nullptr) sink_ = &printing_.emplace(inner, *output, schema);
+      if (output != nullptr) sink_ = &printing_.emplace(inner, output, schema);
     }
     [[nodiscard]] record::RecordSink& sink() { return *sink_; }
 

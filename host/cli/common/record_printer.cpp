@@ -1,5 +1,6 @@
 #include "host/cli/common/record_printer.hpp"
 
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,12 +13,13 @@ Format format_from(std::string_view name) {
   if (name == "csv") return Format::Csv;
   if (name == "fix") return Format::Fix;
   if (name == "fix-raw") return Format::FixRaw;
+  if (name == "sbe") return Format::Sbe;
   return Format::None;
 }
 
-Option format_option(std::string& target, std::string help, bool with_none) {
+Option format_option(std::string& target, std::string help, std::vector<std::string> more) {
   std::vector<std::string> names = {"jsonl", "csv", "fix", "fix-raw"};
-  if (with_none) names.push_back("none");
+  names.insert(names.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   return {.names = "--format",
           .value = "FORMAT",
           .help = std::move(help),
@@ -34,6 +36,14 @@ std::string format_text() {
          "           A sequence is its length, then the fields of each element. Bytes that are not\n"
          "           text are written as \\xNN.\n"
          "  fix-raw  as fix, with SOH (01) between the fields and every value byte for byte";
+}
+
+std::string event_format_text() {
+  return "Formats of market events:\n"
+         "  jsonl    one JSON object per event\n"
+         "  csv      one row per event, after a row of titles\n"
+         "  sbe      one message per event in FIX Simple Binary Encoding, all of one length, for a file or a\n"
+         "           pipe. `stopbit gen schema --sbe` writes the schema.";
 }
 
 FormatPrinter::FormatPrinter(const record::Schema& schema, Format format) {
@@ -61,18 +71,50 @@ RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output
 
 RecordPrinter::~RecordPrinter() = default;
 
+void RecordPrinter::show_events(std::string name, Content content) {
+  ring_ = std::move(name);
+  content_ = content;
+}
+
+void RecordPrinter::show_events(const market::InstrumentView& instruments) {
+  content_ = Content::Events;
+  events_ = std::make_unique<EventPrinter>(format_, &instruments);
+}
+
 void RecordPrinter::begin(std::string_view title) {
   if (!std::exchange(has_begun_, true)) out_.buffer() += title;
 }
 
+std::string_view RecordPrinter::title() const {
+  return content_ == Content::Events ? EventPrinter::title(format_) : FormatPrinter::title(format_);
+}
+
 void RecordPrinter::print_event(const record::Slot& slot) {
+  if (content_ == Content::Records) throw ToolError(kExitUsage, "--records: the ring carries market events");
   if (!events_) {
-    auto table = market::InstrumentView::open(*instruments_);
-    events_ = std::make_unique<EventPrinter>(format_, table ? std::optional(std::move(table).value()) : std::nullopt);
+    if (auto table = market::InstrumentView::open(ring_)) {
+      instruments_ = std::make_unique<market::InstrumentView>(std::move(table).value());
+    }
+    events_ = std::make_unique<EventPrinter>(format_, instruments_.get());
   }
   begin(EventPrinter::title(format_));
   events_->print(market::Event::from(slot), out_.buffer());
-  out_.flush_if_full();
+}
+
+void RecordPrinter::print_record(std::span<const record::Slot> record, std::size_t schema) {
+  const bool wants_events = content_ == Content::Events || format_ == Format::Sbe;
+  if (wants_events) [[unlikely]] {
+    if (!record::HeaderView(record[0]).is_event()) {
+      throw ToolError(kExitUsage, content_ == Content::Events
+                                      ? "--events: the ring carries records, not market events"
+                                      : "--format sbe is for market events; the ring carries records");
+    }
+    // Where records were lost: a line of its own among objects, but no row or message of market events.
+    if (format_ != Format::Jsonl) return;
+  }
+  begin(FormatPrinter::title(format_));
+  const record::ReadError error = schemas_[schema]->print(record, out_.buffer());
+  if (error != record::ReadError::None) fail_unreadable(error);
 }
 
 std::size_t RecordPrinter::add(const record::Schema& schema) {
@@ -92,11 +134,11 @@ void RecordPrinter::guarded(Action action) noexcept {
 
 void RecordPrinter::print(std::span<const record::Slot> record, std::size_t schema) noexcept {
   guarded([&] {
-    if (instruments_ && market::is_event(record[0])) [[unlikely]]
-      return print_event(record[0]);
-    begin(FormatPrinter::title(format_));
-    const record::ReadError error = schemas_[schema]->print(record, out_.buffer());
-    if (error != record::ReadError::None) fail_unreadable(error);
+    if (market::is_event(record[0])) {
+      print_event(record[0]);
+    } else {
+      print_record(record, schema);
+    }
     out_.flush_if_full();
   });
 }
@@ -107,7 +149,7 @@ void RecordPrinter::flush() noexcept {
 
 void RecordPrinter::finish() {
   guarded([&] {
-    begin(FormatPrinter::title(format_));
+    begin(title());
     out_.close();
   });
   if (error_) std::rethrow_exception(error_);

@@ -14,15 +14,29 @@
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
 
+namespace stopbit::market {
+class InstrumentView;
+}
+
 namespace stopbit::tools {
 
-enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw };
+enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw, Sbe };
 /// "jsonl", "csv", ...; None for anything else.
 [[nodiscard]] Format format_from(std::string_view name);
-/// --format; the formats are those that print. `help` begins its text.
-[[nodiscard]] Option format_option(std::string& target, std::string help, bool with_none = false);
-/// Paragraphs for the description of a command with --format.
+[[nodiscard]] constexpr bool prints_events(Format format) noexcept {
+  return format == Format::Jsonl || format == Format::Csv || format == Format::Sbe;
+}
+/// --format; the formats are those that print records, and `more`. `help` begins its text.
+[[nodiscard]] Option format_option(std::string& target, std::string help, std::vector<std::string> more = {});
+/// Paragraphs for the description of a command with --format: of records, and of market events.
 [[nodiscard]] std::string format_text();
+[[nodiscard]] std::string event_format_text();
+
+/// --records and --events: what a command prints or writes.
+struct ContentArguments {
+  bool records = false;
+  bool events = false;
+};
 
 /// Where records go while an engine that must not be disturbed writes them: an error is stored until the caller fetches
 /// it.
@@ -64,6 +78,9 @@ class FormatPrinter {
 /// Of a record that its schema cannot read.
 [[noreturn]] void fail_unreadable(record::ReadError error);
 
+/// What an output takes; Any: records and market events, as they come.
+enum class Content : std::uint8_t { Any, Records, Events };
+
 /// Prints records to a file; market events, too, if show_events was called.
 class RecordPrinter final : public RecordDestination {
  public:
@@ -71,7 +88,10 @@ class RecordPrinter final : public RecordDestination {
   ~RecordPrinter() override;
 
   /// Opens, at the first event, the table of the instruments NAME.instruments; without it they are shown by number.
-  void show_events(std::string name) { instruments_ = std::move(name); }
+  /// What is not of `content` is a ToolError of kExitUsage.
+  void show_events(std::string name, Content content);
+  /// Events only, of the instruments of a table that outlives the printer. A ToolError if they have no such format.
+  void show_events(const market::InstrumentView& instruments);
 
   /// Records of another schema, too, on the same output. @returns its number; that of the constructor's is 0. Rows of
   /// CSV count the messages of each schema by themselves.
@@ -88,13 +108,18 @@ class RecordPrinter final : public RecordDestination {
   template <class Action>
   void guarded(Action action) noexcept;
   void print_event(const record::Slot& slot);
+  void print_record(std::span<const record::Slot> record, std::size_t schema);
   void begin(std::string_view title);
+  /// Of a file in which nothing came.
+  [[nodiscard]] std::string_view title() const;
 
   Format format_;
   std::vector<std::unique_ptr<FormatPrinter>> schemas_;
-  std::optional<std::string> instruments_;
-  std::unique_ptr<class EventPrinter> events_;  ///< Once there was one.
-  bool has_begun_ = false;                      ///< The title is written.
+  Content content_ = Content::Records;
+  std::string ring_;                                     ///< Whose table is opened at the first event.
+  std::unique_ptr<market::InstrumentView> instruments_;  ///< That table.
+  std::unique_ptr<class EventPrinter> events_;           ///< Null until the first event.
+  bool has_begun_ = false;                               ///< The title is written.
   Output out_;
   std::exception_ptr error_;
 };

@@ -84,25 +84,19 @@ std::uint64_t parse_time_ns(const std::string& option, const std::string& text) 
                   fmt::format("{}: '{}' is not a time from 1us to 60min, such as 100ms or 2.5s", option, text));
 }
 
-void RingArguments::check(const std::string& events) const {
-  if (name.empty() && events.empty()) {
+void RingArguments::check(bool has_events) const {
+  if (name.empty()) {
     const char* const lonely = slots       ? "--ring-slots"
                                : hold      ? "--hold"
                                : slot_rate ? "--slot-rate"
                                : lossless  ? "--lossless"
                                : patience  ? "--patience"
                                            : nullptr;
-    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --ring or --events");
+    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --ring");
     return;
   }
-  const auto check_name = [](const char* option, const std::string& given) {
-    if (given.empty()) return;
-    if (const auto path = os::path_of(given); !path) throw ToolError(kExitUsage, option + path.message());
-  };
-  check_name("--ring: ", name);
-  check_name("--events: ", events);
-  if (name == events) throw ToolError(kExitUsage, "--ring and --events need different names");
-  if (hold && !events.empty()) {
+  if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
+  if (hold && has_events) {
     throw ToolError(kExitUsage, "--hold measures records, not the events of --events; use --ring-slots");
   }
   if (slots && (!std::has_single_bit(*slots) || *slots < ring::kMinSlotCount || *slots > ring::kMaxSlotCount)) {
@@ -130,7 +124,11 @@ std::vector<Option> ring_options(RingArguments& arguments) {
   return {
       {.names = "--ring",
        .value = "NAME",
-       .help = "Writes the records to a ring in shared memory, for `stopbit tail NAME` and other readers.",
+       .help =
+           "Writes the records, or with --events the market events, to a ring in shared memory, for `stopbit tail "
+           "NAME` and other readers. Events have tables of their instruments and states beside the ring, for "
+           "`stopbit instruments NAME` and `stopbit states NAME`. With --records and --events the ring of events is "
+           "NAME-events, as `stopbit run` names it.",
        .target = &arguments.name},
       {.names = "--ring-slots",
        .value = "N",

@@ -22,9 +22,9 @@ struct RingArguments {
   std::optional<std::uint64_t> lossless;  ///< Readers to wait for before the start.
   std::optional<std::string> patience;
 
-  /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs. `events`: a
-  /// second ring, of market events, that they also describe; empty: none.
-  void check(const std::string& events = {}) const;
+  /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs. `has_events`: a
+  /// ring of market events is written, too, or alone.
+  void check(bool has_events = false) const;
   /// The same for a ring of another name.
   [[nodiscard]] RingArguments named(const std::string& other) const {
     RingArguments copy = *this;

@@ -20,7 +20,8 @@ namespace stopbit::market {
 ///
 /// With `names` the instrument is shown by its key, and quantities in whole units.
 struct EventNames {
-  std::string_view instrument;          ///< As a JSON string, with quotes, or a cell of CSV; empty: the row's number.
+  /// As a JSON string with quotes, a cell of CSV, or for SBE as it is; empty: the row's number.
+  std::string_view instrument;
   std::uint32_t quantity_decimals = 0;  ///< Of the map.
 };
 void append_json(const Event& event, std::string& out, const EventNames& names = {});

@@ -155,7 +155,7 @@ std::string market_schema() {
   const auto reference = [](std::string_view name) { return Json{{"$ref", "#/$defs/" + std::string(name)}}; };
   const Json schema = {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "Lines about markets: of stopbit replay --format events, book and instruments"},
+      {"title", "Lines about markets: of stopbit replay --events, book and instruments"},
       {"if", {{"required", {"event"}}}},
       {"then", reference("event")},
       {"else", {{"if", {{"required", {"row"}}}}, {"then", reference("instrument")}, {"else", reference("book")}}},

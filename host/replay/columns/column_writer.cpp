@@ -7,6 +7,7 @@
 #include "decoder/record/frame.hpp"
 #include "decoder/record/json.hpp"
 #include "decoder/record/text.hpp"
+#include "host/replay/columns/index_text.hpp"
 
 namespace stopbit::replay {
 namespace {
@@ -36,19 +37,6 @@ NumberType number_type(FieldType type) {
 }
 
 constexpr NumberType kFlag = {"|b1", 1};
-
-void append_key(std::string& out, std::string_view key) {
-  if (out.back() != '{' && out.back() != '[') out += ',';
-  append_json_string(out, key, false);
-  out += ':';
-}
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_key(out, key);
-  append_json_string(out, text, false);
-}
-void append_file(std::string& out, std::string_view key, const ColumnFile* file) {
-  if (file != nullptr) append_text(out, key, file->name());
-}
 
 void append_names(std::string& out, const record::Schema& schema, const SchemaNode& node) {
   append_key(out, "elements");
@@ -499,9 +487,7 @@ record::ReadError ColumnWriter::add(std::size_t image, std::span<const record::S
 }
 
 Status ColumnWriter::finish(bool is_whole) {
-  std::string index = std::string(ColumnFolder::kIndexBegin) + R"(,"version":1)";
-  append_key(index, "whole");
-  index += is_whole ? "true" : "false";
+  std::string index = begin_index(is_whole);
   append_key(index, "records");
   append_unsigned(index, records_);
   append_key(index, "images");

@@ -65,7 +65,7 @@ def main(cmake, build, source, scratch, cc, cxx, python, *flags):
     # Best prices, from a ring of market events.
     events = f"{scratch}/events"
     run(stopbit, "replay", capture, "--templates", templates, "--framing", "cme", "--map", f"{sample}/map.toml", "--events",
-        events, "-q")
+        "--ring", events, "-q")
     state = json.loads(run(stopbit, "states", events, "--instrument", "CEDAR", "--format", "jsonl"))
     wanted = " | ".join(f"{state[side + '_quantity']} at {float(state[side]):.4f}" for side in ("bid", "ask"))
     wanted += f" ({state['book']})\n"

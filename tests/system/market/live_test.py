@@ -100,7 +100,7 @@ def of_an_appliance():
     write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace=""))
     stopbit("run", "appliance.toml", "--check")
     stopbit("run", "appliance.toml", "-q")
-    events = stopbit("book", CAPTURE, "--feed", "feed.toml", "--format", "events", "-q")
+    events = stopbit("book", CAPTURE, "--feed", "feed.toml", "--events", "-q")
     assert stopbit("tail", f"{NAME}-events") == events, "other events than in the capture"
     rows = stopbit("tail", f"{NAME}-events", "--format", "csv").splitlines()
     assert rows[0].startswith("channel,sequence,time") and len(rows) == 1 + len(events.splitlines())
@@ -121,7 +121,7 @@ def of_an_appliance():
     assert f"{NAME}-events" in stopbit("stat", NAME)
     # The same by a replay into a ring.
     ring = f"{NAME}-replay"
-    stopbit("replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", ring, "-q")
+    stopbit("replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", "--ring", ring, "-q")
     assert stopbit("tail", ring) == events
     tables_hold_the_market(ring, books, instruments)
 

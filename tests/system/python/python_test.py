@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -629,7 +630,7 @@ class Market(unittest.TestCase):
 
     def replay(self):
         run("replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "--map",
-            f"{SAMPLE}/map.toml", "--events", self.name, "-q")
+            f"{SAMPLE}/map.toml", "--events", "--ring", self.name, "-q")
 
     def lines(self, *command):
         return [json.loads(line, parse_float=decimal.Decimal) for line in run(*command).splitlines()]
@@ -665,6 +666,28 @@ class Market(unittest.TestCase):
         last = table["flags"] & stopbit.MARKET["flag"]["last_of_event"] != 0
         self.assertEqual(last.tolist(), ["last_of_event" in event.get("flags", ()) for event in events[1:]])
         self.assertEqual(table["is_implied"].dtype, bool)
+
+    def test_columns_in_a_folder_are_those_of_the_ring(self):
+        folder = f"{SCRATCH}/market-columns"
+        run("replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "--map",
+            f"{SAMPLE}/map.toml", "--events", "--columns", folder, "--force", "-q")
+        self.addCleanup(shutil.rmtree, folder)
+        reader = stopbit.ring(self.name)
+        wanted = reader.batch_columns(10**9)
+        tables = stopbit.columns(folder)
+        self.assertEqual(set(tables["events"]), set(wanted))
+        for name, array in wanted.items():
+            self.assertEqual(tables["events"][name].dtype, array.dtype, name)
+            self.assertTrue(numpy.array_equal(tables["events"][name], array), name)
+        self.assertIsInstance(tables["events"]["price"], numpy.memmap)
+        instruments = reader.instruments()
+        self.assertEqual(tables["instruments"]["key"].tolist(), [None, *(row["instrument"] for row in instruments)])
+        self.assertEqual([tick and decimal.Decimal(tick) for tick in tables["instruments"]["tick"]],
+                         [None, *(row.get("tick") for row in instruments)])
+        keys = tables["instruments"]["key"][tables["events"]["instrument"]]
+        self.assertEqual([key or 0 for key in keys], [event["instrument"] for event in self.lines("tail", self.name)])
+        with self.assertRaises(ValueError):
+            tables["events"]["price"][0] = 1
 
     def test_has_instruments_and_states(self):
         reader = stopbit.ring(self.name)

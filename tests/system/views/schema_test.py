@@ -237,7 +237,7 @@ def check_market(stopbit):
                 file.write(text)
         options = ["--templates", paths[0], "--framing", "moex", "-q"]
         subprocess.run([stopbit, "encode", paths[2], *options, "-o", paths[3]], check=True)
-        for command in (["replay", "--format", "events"], ["book", "--format", "jsonl"], ["instruments"]):
+        for command in (["replay", "--events"], ["book", "--format", "jsonl"], ["instruments"]):
             done = subprocess.run([stopbit, *command, paths[3], *options, "--map", paths[1]], check=True, capture_output=True)
             lines += [json.loads(line) for line in done.stdout.splitlines()]
     wrong = 0

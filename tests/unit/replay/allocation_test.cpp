@@ -3,8 +3,10 @@
 #include <cstdlib>
 
 #include "host/ports/pcap/pcap_source.hpp"
+#include "host/replay/columns/event_columns.hpp"
 #include "tests/lib/engines.hpp"
 #include "tests/lib/file_text.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// Counts every allocation of the process, those of libpcap and zlib included.
@@ -100,6 +102,19 @@ TEST(Allocation, is_counted_at_all) {
   kept = std::malloc(100);
   std::free(kept);
   EXPECT_GE(allocations, before + 2);
+}
+
+TEST(Allocation, does_not_happen_for_a_market_event_of_columns_after_the_first) {
+  const stopbit::testing::Scratch scratch;
+  const std::unique_ptr<ColumnFolder> folder = std::move(ColumnFolder::open(scratch.path("columns"), false).value());
+  EventColumns columns(*folder);
+  const market::Event event = market::Event::of({.kind = market::Kind::Trade, .price = 1});
+  columns.add(event);
+  const std::size_t before = allocations;
+  for (int i = 0; i < 100'000; ++i) columns.add(event);
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(folder->bytes_written(), 1'000'000U);
+  EXPECT_TRUE(columns.finish(true, "[]", 0));
 }
 
 class AllocationOf : public ::testing::TestWithParam<EngineKind> {};

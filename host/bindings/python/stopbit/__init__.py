@@ -177,6 +177,11 @@ def columns(
     "IMAGE:TABLE" if the feed has several images. "@events" has "code" and "template" as numbers, "@image", and no "field".
     A RuntimeWarning says if a capture was cut.
 
+    A folder of `stopbit replay --events --columns` has two tables. "events" has the columns of Ring.batch_columns(), with
+    the numbers of MARKET. "instruments" has a row for each number in its column instrument, row 0 for all: "key", "name",
+    "product" and "tick" (objects: str, or None), and "quantity_decimals". So the keys of all events are
+    tables["instruments"]["key"][tables["events"]["instrument"]].
+
     A field that can be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """

@@ -32,6 +32,8 @@ def open_folder(folder: str) -> dict[str, Table]:
         raise ValueError(f"{folder}: {INDEX} is not one of columns, version 1")
     if index.get("whole") is not True:
         warnings.warn(f"{folder}: not whole: a capture was cut, or --limit ended the replay", RuntimeWarning, stacklevel=3)
+    if "market" in index:
+        return _market(folder, index["market"])
     images = index["images"]
     result = {}
     for image in images:
@@ -158,6 +160,26 @@ def _events(folder: str, events: dict[str, Any]) -> Table:
     result._parts["kind:index"] = arrays["kind"]
     result._parts["kind:names"] = _names(kinds)
     return result
+
+
+def _market(folder: str, market: dict[str, Any]) -> dict[str, Table]:
+    """Market events, and their instruments: a row for each number in the column instrument, row 0 for all of the channel."""
+    import numpy
+
+    events, instruments = Table(), Table()
+    for name, file in market["columns"].items():
+        events._listed[name] = _array(folder, file, market["rows"])
+    rows = [{}, *market["instruments"]]
+    for row, instrument in enumerate(rows[1:], 1):
+        if instrument["row"] != row:
+            raise ValueError(f"{folder}: {INDEX} has instrument {instrument['row']} as number {row}")
+    columns = {"key": "instrument", "name": "name", "product": "product", "tick": "tick"}
+    for name, key in columns.items():
+        instruments._listed[name] = _names([row.get(key) for row in rows])
+    instruments._listed["quantity_decimals"] = numpy.full(len(rows), market["quantity_decimals"], dtype="u1")
+    for array in instruments._listed.values():
+        array.flags.writeable = False
+    return {"events": events, "instruments": instruments}
 
 
 def _named(numbers: numpy.ndarray, names: list[str], present: numpy.ndarray | None) -> numpy.ndarray:

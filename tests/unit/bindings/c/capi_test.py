@@ -73,7 +73,7 @@ def check_market(test, stopbit, sample, scratch):
         for file in glob.glob(f"{ring}*"):  # truncated, they are no tables that a writer replaces
             os.remove(file)
         run(stopbit, "replay", f"{sample}/capture.pcap.gz", "--templates", f"{sample}/templates.xml", "--framing", "cme",
-            "--map", f"{sample}/map.toml", "--events", ring, "-q")
+            "--map", f"{sample}/map.toml", "--events", "--ring", ring, "-q")
 
     def lines(text):
         return [json.loads(line, parse_float=decimal.Decimal) for line in text.splitlines()]

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <regex>
 #include <set>
@@ -11,10 +12,54 @@
 #include "decoder/record/frame.hpp"
 #include "host/market/event/fixed.hpp"
 #include "host/market/event/print.hpp"
+#include "host/market/event/sbe.hpp"
 #include "tests/lib/file_text.hpp"
 #include "tests/lib/random.hpp"
 
 namespace stopbit::market::event_test {
+
+/// Reads a message as its schema says, field by field.
+class MessageReader {
+ public:
+  explicit MessageReader(const std::string& message) : message_(message) {}
+
+  template <class T>
+  T take() {
+    T value{};
+    EXPECT_LE(at_ + sizeof(value), message_.size());
+    std::memcpy(&value, message_.data() + at_, sizeof(value));
+    at_ += sizeof(value);
+    return value;
+  }
+  [[nodiscard]] std::string rest() const { return message_.substr(at_); }
+
+ private:
+  const std::string& message_;
+  std::size_t at_ = 0;
+};
+
+void expect_message(const std::string& message, const Content& content, const Event& event) {
+  MessageReader reader(message);
+  EXPECT_EQ(reader.take<std::uint16_t>(), message.size() - 8);  // blockLength
+  EXPECT_EQ(reader.take<std::uint16_t>(), 1U);                  // templateId
+  EXPECT_EQ(reader.take<std::uint16_t>(), kSbeSchemaId);
+  EXPECT_EQ(reader.take<std::uint16_t>(), kEventSchemaVersion);
+  EXPECT_EQ(reader.take<std::uint64_t>(), content.arrival_ns);
+  EXPECT_EQ(reader.take<std::int64_t>(), content.delay_ns);
+  EXPECT_EQ(reader.take<std::int64_t>(), content.price);
+  EXPECT_EQ(reader.take<std::int64_t>(), content.quantity);
+  EXPECT_EQ(reader.take<std::uint64_t>(), content.id);
+  EXPECT_EQ(reader.take<std::uint32_t>(), content.instrument);
+  EXPECT_EQ(reader.take<std::uint32_t>(), content.sequence);
+  EXPECT_EQ(reader.take<std::uint16_t>(), content.channel);
+  EXPECT_EQ(reader.take<std::uint16_t>(), content.level);
+  EXPECT_EQ(reader.take<std::uint8_t>(), static_cast<std::uint8_t>(content.kind));
+  EXPECT_EQ(reader.take<std::uint8_t>(), static_cast<std::uint8_t>(content.side));
+  EXPECT_EQ(reader.take<std::uint8_t>(), static_cast<std::uint8_t>(content.book));
+  EXPECT_EQ(reader.take<std::uint8_t>(), event.flags());
+  EXPECT_EQ(reader.take<std::uint8_t>(), 3U);  // quantity_decimals
+  EXPECT_EQ(reader.rest(), "key" + std::string(29, '\0'));
+}
 
 TEST(Event, keeps_every_field_at_its_limits) {
   cases::Random random(1);
@@ -62,6 +107,9 @@ TEST(Event, keeps_every_field_at_its_limits) {
     append_json(event, text);
     append_csv(event, text);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+    std::string message;
+    append_sbe(event, message, {.instrument = "key", .quantity_decimals = 3});
+    expect_message(message, content, event);
   }
 }
 

@@ -1,0 +1,23 @@
+#include "host/cli/common/event_output.hpp"
+
+#include "host/cli/common/market_source.hpp"
+
+namespace stopbit::tools {
+
+EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet)
+    : map_(std::move(map)) {
+  if (ring) ring_.emplace(create_ring(*ring, program, 0, quiet));
+  sink_.emplace(ring_ ? static_cast<record::RecordSink&>(*ring_) : memory_, nullptr, 0);
+  Result<std::unique_ptr<market::EventMaker>> maker =
+      market::EventMaker::make(map_, program, {.name = ring ? ring->name : std::string()}, *sink_);
+  if (!maker) throw ToolError(kExitEnvironment, maker.message());
+  maker_ = std::move(maker).value();
+}
+
+std::string EventOutput::finish() {
+  maker_->finish();
+  if (ring_) ring_->finish();
+  return market_summary(*maker_);
+}
+
+}  // namespace stopbit::tools
