@@ -134,8 +134,8 @@ std::optional<ring::Patience> Appliance::patience_of(const std::string& ring) {
 }
 
 /// Of all channels whose records go where the channel's do.
-EventOutput::Plan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& channel) {
-  EventOutput::Plan plan;
+EventPlan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& channel) {
+  EventPlan plan;
   plan.room = {
       .instruments = settings_.books.instruments, .orders = settings_.books.orders, .levels = settings_.books.levels};
   for (const feed::Channel& other : feed.description.channels) {
@@ -309,7 +309,7 @@ Result<device::Card*> Appliance::card_for(std::size_t output) {
 Result<std::unique_ptr<Load>> Appliance::prepare(std::size_t output, std::shared_ptr<const Program> program,
                                                  std::uint16_t generation, Diagnostics& diagnostics,
                                                  device::Card* card) const {
-  const EventOutput::Plan& plan = outputs_[output]->plan().events;
+  const EventPlan& plan = outputs_[output]->plan().events;
   std::optional<market::Map> map;
   if (!plan.map.empty()) {
     map = load_map(plan.map, plan.depth, *program, diagnostics, opener_);

@@ -156,7 +156,7 @@ class Appliance {
   Appliance(Settings settings, Clocks clocks);
   [[nodiscard]] Status make_outputs(Diagnostics& diagnostics);
   [[nodiscard]] std::optional<ring::Patience> patience_of(const std::string& ring);
-  [[nodiscard]] EventOutput::Plan plan_events(const FeedSettings& feed, const feed::Channel& channel);
+  [[nodiscard]] EventPlan plan_events(const FeedSettings& feed, const feed::Channel& channel);
   [[nodiscard]] Status lock_folders();
   void plan_recording();
   [[nodiscard]] Status make_counters(bool is_private);

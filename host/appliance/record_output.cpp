@@ -4,45 +4,16 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/stage/market_stage.hpp"
-#include "host/market/state/tables.hpp"
 
 namespace stopbit::appliance {
 
-Result<std::unique_ptr<EventOutput>> EventOutput::prepare(const Plan& plan, market::Map map, const Program& program,
-                                                          std::uint16_t generation, const EventOutput* before) {
-  Result<ring::Writer> ring = ring::Writer::prepare(plan.ring, program,
-                                                    {.slot_count = plan.slots,
-                                                     .image_generation = generation,
-                                                     .lossless = plan.lossless,
-                                                     .replaces = before != nullptr ? &before->ring_ : nullptr});
-  if (!ring) return Failure{ring.message()};
-  std::unique_ptr<EventOutput> made(new EventOutput(std::move(map), std::move(ring).value()));
-  Result<std::unique_ptr<market::EventMaker>> maker =
-      market::EventMaker::prepare(made->map_, program,
-                                  {.name = plan.ring,
-                                   .room = plan.room,
-                                   .generation = market::Tables::generation_of(generation),
-                                   .replaces = before != nullptr ? before->maker_.get() : nullptr},
-                                  made->ring_);
-  if (!maker) return Failure{maker.message()};
-  made->maker_ = std::move(maker).value();
-  return made;
-}
-
-Status EventOutput::check_names() const {
-  Status free = ring_.check_name();
-  return free ? maker_->check_names() : free;
-}
-
-Status EventOutput::take_names() {
-  Status taken = ring_.take_name();
-  return taken ? maker_->take_names() : taken;
-}
-
-void EventOutput::publish(const MarketCounterSet& counter_set) const noexcept {
-  const market::MarketCounts& counts = std::as_const(*maker_).translator().counts();
-  const market::BookSet& books = maker_->books();
-  counter_set.instruments.set(maker_->instruments().count());
+void RecordOutput::publish() const noexcept {
+  if (!load_->events) return;
+  const market::EventMaker& maker = load_->events->maker();
+  const market::MarketCounts& counts = maker.translator().counts();
+  const market::BookSet& books = maker.books();
+  const MarketCounterSet& counter_set = market_counter_set_;
+  counter_set.instruments.set(maker.instruments().count());
   counter_set.books.set(books.defined());
   counter_set.latest.set(books.count_of(market::Standing::Latest));
   counter_set.suspect.set(books.count_of(market::Standing::Suspect));
@@ -99,8 +70,12 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
     load->engines[rule] = std::move(made.engine);
   }
   if (map) {
-    auto events = EventOutput::prepare(plan_.events, std::move(*map), *program, generation,
-                                       load_ ? load_->events.get() : nullptr);
+    auto events = market::EventRing::prepare(
+        {.name = plan_.events.ring,
+         .ring = {.slot_count = plan_.events.slots, .image_generation = generation, .lossless = plan_.events.lossless},
+         .room = plan_.events.room,
+         .replaces = load_ ? load_->events.get() : nullptr},
+        std::move(*map), *program);
     if (!events) return Failure{events.message()};
     load->events = std::move(events).value();
   }

@@ -16,7 +16,7 @@
 #include "host/feed/channel/datagram_decoder.hpp"
 #include "host/feed/channel/session_stage.hpp"
 #include "host/feed/channel/stage.hpp"
-#include "host/market/stage/event_maker.hpp"
+#include "host/market/stage/event_ring.hpp"
 #include "host/ring/writer.hpp"
 
 namespace stopbit::appliance {
@@ -40,47 +40,15 @@ class CountingStage final : public feed::Stage {
   std::vector<counters::Counter> templates_;  ///< By template index.
 };
 
-/// Market events of records: their ring, and the tables of instruments and states beside it. One thread.
-class EventOutput {
- public:
-  struct Plan {
-    std::string map;          ///< A file; empty: no market events.
-    std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
-    std::string ring;         ///< Of the events; the tables have its name.
-    std::uint64_t slots = 0;  ///< Of the ring.
-    std::optional<ring::Patience> lossless;
-    market::MarketRoom room;
-    std::vector<bool> channels;  ///< By number: whose records are translated.
-  };
-  /// `map` is compiled for the program, which must outlive the result. `before` is the one whose names take_names will
-  /// take; or null. It must live until then.
-  [[nodiscard]] static Result<std::unique_ptr<EventOutput>> prepare(const Plan& plan, market::Map map,
-                                                                    const Program& program, std::uint16_t generation,
-                                                                    const EventOutput* before);
-
-  /// Whether take_names would succeed now.
-  [[nodiscard]] Status check_names() const;
-  /// Of the ring and of the tables.
-  [[nodiscard]] Status take_names();
-
-  [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
-  void beat(std::uint64_t now_ns) noexcept {
-    ring_.beat(now_ns);
-    maker_->beat(now_ns);
-  }
-  void publish(const MarketCounterSet& counter_set) const noexcept;
-  /// No event follows.
-  void finish() noexcept {
-    maker_->finish();
-    ring_.finish();
-  }
-
- private:
-  EventOutput(market::Map map, ring::Writer ring) : map_(std::move(map)), ring_(std::move(ring)) {}
-
-  market::Map map_;
-  ring::Writer ring_;
-  std::unique_ptr<market::EventMaker> maker_;
+/// How the market events of an output are made.
+struct EventPlan {
+  std::string map;          ///< A file; empty: no market events.
+  std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
+  std::string ring;         ///< Of the events; the tables have its name.
+  std::uint64_t slots = 0;  ///< Of the ring.
+  std::optional<ring::Patience> lossless;
+  market::MarketRoom room;
+  std::vector<bool> channels;  ///< By number: whose records are translated.
 };
 
 /// What an image needs to run: engines, and a ring that carries it. Made by a thread that may take its time, then given
@@ -95,7 +63,7 @@ struct Load {
   const device::DeviceEngine* on_card = nullptr;   ///< One of them, if it is a card's.
   std::optional<ring::Writer> ring;                ///< Nothing: `memory` takes the records.
   std::unique_ptr<record::RecordSink> memory;
-  std::unique_ptr<EventOutput> events;  ///< Null: there is no map.
+  std::unique_ptr<market::EventRing> events;  ///< Null: there is no map.
   feed::Stages stages;
   feed::SessionStage* session = nullptr;     ///< One of them, if the program has messages for it.
   record::RecordSink* sink = nullptr;        ///< Where the engines write: the first stage.
@@ -113,7 +81,7 @@ struct RecordOutputPlan {
   EngineKind engine = EngineKind::Native;
   bool strict = false;
   EngineLimits limits;
-  EventOutput::Plan events;
+  EventPlan events;
 };
 
 /// Where the records of some channels of one image go. One thread, but for `prepare`.
@@ -145,9 +113,7 @@ class RecordOutput {
     if (load_->events) load_->events->beat(now_ns);
   }
   /// Brings the counters of market events up to date.
-  void publish() const noexcept {
-    if (load_->events) load_->events->publish(market_counter_set_);
-  }
+  void publish() const noexcept;
   void finish() noexcept {
     if (load_ && load_->ring) load_->ring->finish();
     if (!load_ || !load_->events) return;

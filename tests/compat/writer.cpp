@@ -28,9 +28,10 @@ void write_records(remote::Feed& feed) {
 int write_market(const std::string& name) {
   using market::Kind;
   auto ring = ring::Writer::create(name, remote::market(), {.slot_count = 64});
+  const std::uint64_t epoch = ring ? ring.value().epoch() : 0;
   auto instruments = market::InstrumentTable::create(
-      name, {.capacity = 4, .generation = 7, .map_name = "compat", .quantity_decimals = 2});
-  auto states = market::state::Table::create(name, {.rows = 2, .levels = 3, .generation = 7});
+      name, {.capacity = 4, .generation = 7, .map_name = "compat", .quantity_decimals = 2, .ring_epoch = epoch});
+  auto states = market::state::Table::create(name, {.rows = 2, .levels = 3, .generation = 7, .ring_epoch = epoch});
   if (!ring || !instruments || !states) {
     std::fputs("a table or its ring cannot be made\n", stderr);
     return 1;

@@ -596,11 +596,11 @@ STOPBIT_API const char* stopbit_market_error(const stopbit_market* market);
 /* As stopbit_ring_accept. */
 STOPBIT_API stopbit_status stopbit_market_accept(stopbit_market* market, const char* user);
 /* Opens the tables of the ring of market events `name`, which is given as to stopbit_ring_open. STOPBIT_ERROR_SYSTEM if
- * there are none, if they are of another version or damaged, or if a writer is just replacing them: try again. Installs
- * the handler of SIGBUS, as stopbit_ring_open does. */
+ * there are none, if they are of another version or damaged, or if they belong to another ring of that name, which a
+ * writer may just be replacing: try again. Installs the handler of SIGBUS, as stopbit_ring_open does. */
 STOPBIT_API stopbit_status stopbit_market_open(stopbit_market* market, const char* name);
-/* 1 if `instrument` of the ring's events means a row of these tables. 0 if a new image has replaced one of them: open
- * both again. */
+/* 1 if `instrument` of the ring's events means a row of these tables. 0 if another ring had the name when one of both
+ * was opened: open both again. */
 STOPBIT_API int stopbit_market_belongs(const stopbit_market* market, const stopbit_ring* ring);
 /* 1 if a later writer or a new image has made other tables of the name; else 0. Makes a system call. */
 STOPBIT_API int stopbit_market_replaced(const stopbit_market* market);

@@ -101,20 +101,16 @@ class MarketDicts::Fields {
   DictMaker& dicts_;
 };
 
-MarketDicts::MarketDicts(std::string name, const os::Accepted& accepted, std::uint32_t image_generation,
-                         std::uint32_t writer_pid)
-    : name_(std::move(name)), accepted_(accepted), image_generation_(image_generation), writer_pid_(writer_pid) {
+MarketDicts::MarketDicts(std::string name, const os::Accepted& accepted, std::uint64_t ring_epoch)
+    : name_(std::move(name)), accepted_(accepted), ring_epoch_(ring_epoch) {
   // Now, as the names may soon belong to the tables of a later image. The ring may be one of records, without tables.
   (void)open();
 }
 
 std::string MarketDicts::open() {
   if (tables_) return {};
-  Result<market::Tables> opened = market::Tables::open(name_, accepted_);
+  Result<market::Tables> opened = market::Tables::open(name_, ring_epoch_, accepted_);
   if (!opened) return opened.message();
-  if (!opened.value().belong_to(image_generation_, writer_pid_)) {
-    return name_ + ": the tables belong to a later ring of this name; open it again";
-  }
   tables_.emplace(std::move(opened).value());
   return {};
 }

@@ -20,12 +20,12 @@ namespace stopbit::python {
 /// `instruments` and `states`. Needs the GIL. One thread.
 class MarketDicts {
  public:
-  /// The ring `name`: its image generation and the process of its writer say which tables its events mean.
-  MarketDicts(std::string name, const os::Accepted& accepted, std::uint32_t image_generation, std::uint32_t writer_pid);
+  /// The ring `name`: its epoch says which tables its events mean.
+  MarketDicts(std::string name, const os::Accepted& accepted, std::uint64_t ring_epoch);
 
   /// Instruments by their keys; without tables by their rows.
   [[nodiscard]] py::dict event(const record::Slot& slot, DictMaker& dicts);
-  /// RingFailed if there are no tables, or if they are those of another image.
+  /// RingFailed if there are no tables, or if they are those of another ring.
   [[nodiscard]] py::list instruments(DictMaker& dicts);
   [[nodiscard]] py::list states(DictMaker& dicts);
 
@@ -41,8 +41,7 @@ class MarketDicts {
 
   std::string name_;
   os::Accepted accepted_;
-  std::uint32_t image_generation_;
-  std::uint32_t writer_pid_;
+  std::uint64_t ring_epoch_;
   std::optional<market::Tables> tables_;
   bool has_tried_ = false;  ///< Since an event came: by then its tables have their names, or those of a later image.
   std::unordered_map<std::uint32_t, py::object> keys_;

@@ -288,6 +288,16 @@ OutputEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   return end;
 }
 
+/// All names, or none if one is not free. Either may be null.
+void take_names(ring::Writer* ring, EventOutput* events) {
+  Status done = Done{};
+  if (events != nullptr) done = events->check_names();
+  if (done && ring != nullptr) done = ring->check_name();
+  if (done && events != nullptr) done = events->take_names();
+  if (done && ring != nullptr) done = ring->take_name();
+  if (!done) throw ToolError(kExitEnvironment, done.message());
+}
+
 void print_summary(const replay::Summary& summary, const Lane& lane, bool is_quiet) {
   if (is_quiet) return print_problems(summary);
   if (!lane.name.empty()) print_stderr("Image {}\n", printable(lane.name));
@@ -339,14 +349,15 @@ int run_replay(const ReplayArguments& arguments) {
   std::optional<ring::Writer> ring;
   if (has_record_ring(arguments)) {
     const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
-    ring.emplace(create_ring(arguments.ring, first.program, peak, arguments.quiet));
+    ring.emplace(prepare_ring(arguments.ring, first.program, peak, arguments.quiet));
   }
   const std::optional<RingArguments> ring_of_events = event_ring(arguments);
   std::optional<EventOutput> events;
   if (arguments.content.events) {
     events.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events, arguments.quiet);
   }
-  // After the card and the rings: what an earlier run has written is replaced only by a run that can begin.
+  // After the card and all memory: what an earlier run has written is replaced only by a run that can begin.
+  take_names(ring ? &*ring : nullptr, events ? &*events : nullptr);
   OutputEnd end = open_end(arguments, lanes, jobs, events ? &*events : nullptr);
   // It is of one content: with --records and --events there is none.
   RecordDestination* const records_to = events ? nullptr : end.output();

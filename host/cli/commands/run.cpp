@@ -150,16 +150,18 @@ class Desk {
     control::Page page;
     std::chrono::steady_clock::time_point made;
   };
-  std::optional<control::Page> make_page(std::string_view target) const {
+  std::optional<control::Page> make_page(std::string_view target) {
     const std::string_view path = target.substr(0, target.find('?'));
     const std::string_view query = target.substr(std::min(target.size(), path.size() + 1));
     if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
     if (path == "/status.json") return control::Page{"application/json", appliance::to_json(look())};
     if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
     if (path == "/history.json") return control::Page{"application/json", history()};
-    if (path == "/instruments.json") return control::Page{"application/json", instruments_json(ring_of(query))};
+    if (path == "/instruments.json")
+      return control::Page{"application/json", market_pages_.instruments(ring_of(query))};
     if (path == "/book.json") {
-      return control::Page{"application/json", book_json(ring_of(query), control::query_value(query, "instrument"))};
+      return control::Page{"application/json",
+                           market_pages_.book(ring_of(query), control::query_value(query, "instrument"))};
     }
     if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
     return std::nullopt;
@@ -250,6 +252,7 @@ class Desk {
   counters::Reader reader_;
   appliance::LastHour last_hour_;
   ErrorDesk errors_;
+  MarketPages market_pages_;
   std::map<std::string, MadePage, std::less<>> pages_;  ///< Those that there are, by path.
   std::uint64_t refused_ = 0;
   std::uint64_t next_refusal_ns_ = 0;

@@ -182,7 +182,7 @@ int tail(TailArguments arguments) {
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
-  printer.show_events(reader.path(), content);
+  printer.show_events(reader.path(), reader.epoch(), content);
   std::optional<ring::ReaderRegistration> sign;
   if (!arguments.reader.empty()) {
     Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);

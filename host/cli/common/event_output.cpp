@@ -6,12 +6,22 @@ namespace stopbit::tools {
 
 EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet)
     : map_(std::move(map)) {
-  if (ring) ring_.emplace(create_ring(*ring, program, 0, quiet));
+  if (ring) ring_.emplace(prepare_ring(*ring, program, 0, quiet));
   sink_.emplace(ring_ ? static_cast<record::RecordSink&>(*ring_) : memory_, nullptr, 0);
-  Result<std::unique_ptr<market::EventMaker>> maker =
-      market::EventMaker::make(map_, program, {.name = ring ? ring->name : std::string()}, *sink_);
+  Result<std::unique_ptr<market::EventMaker>> maker = market::EventMaker::prepare(
+      map_, program, {.name = ring ? ring->name : std::string(), .ring_epoch = ring_ ? ring_->epoch() : 0}, *sink_);
   if (!maker) throw ToolError(kExitEnvironment, maker.message());
   maker_ = std::move(maker).value();
+}
+
+Status EventOutput::check_names() const {
+  Status free = ring_ ? ring_->check_name() : Done{};
+  return free && ring_ ? maker_->check_names() : free;
+}
+
+Status EventOutput::take_names() {
+  Status taken = ring_ ? maker_->take_names() : Done{};
+  return taken && ring_ ? ring_->take_name() : taken;
 }
 
 std::string EventOutput::finish() {

@@ -17,11 +17,15 @@ namespace stopbit::tools {
 class EventOutput {
  public:
   /// `ring` says how large and how patient the ring is; none: events and instruments are in private memory. A ToolError
-  /// if the ring, or a table, cannot be made.
+  /// if the ring, or a table, cannot be made. Until take_names those of the name are others, or none.
   EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet);
 
   EventOutput(const EventOutput&) = delete;
   EventOutput& operator=(const EventOutput&) = delete;
+
+  /// As those of market::EventRing; without a ring there is nothing to do.
+  [[nodiscard]] Status check_names() const;
+  [[nodiscard]] Status take_names();
 
   /// Before the first event: `output` gets them, too.
   void set_output(RecordDestination& output) noexcept { sink_->set_output(output); }

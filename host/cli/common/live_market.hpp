@@ -23,6 +23,8 @@ class LiveMarket {
   [[nodiscard]] std::uint32_t row_of(const std::string& key_or_name) const;
   /// After reading: a ToolError of kExitRejected if what was read is zeros, as a file was truncated meanwhile.
   void check() const;
+  /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
+  [[nodiscard]] bool replaced() const noexcept { return tables_.replaced(); }
   /// "runs", "has ended", "died".
   [[nodiscard]] std::string_view writer_text() const;
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "host/cli/common/command.hpp"
-#include "host/cli/common/live_market.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
 
@@ -50,27 +50,39 @@ std::string book_of(const LiveMarket& market, std::uint32_t number) {
 
 }  // namespace
 
-std::string instruments_json(const std::string& ring) try {
-  const LiveMarket market(ring);
-  const std::uint32_t count = market.instruments().count();
-  std::string keys;
-  for (std::uint32_t number = 1; number <= std::min(count, kMostListed); ++number) {
-    market::InstrumentRow row;
-    if (!market.instruments().read(number, row)) continue;
-    if (!keys.empty()) keys += ',';
-    keys += json(market::key_of(row));
-  }
-  market.check();
-  return fmt::format(R"({{"count":{},"instruments":[{}]}})", count, keys);
+const LiveMarket& MarketPages::market(const std::string& ring) {
+  const auto known = kept_.find(ring);
+  if (known != kept_.end() && !known->second.replaced()) return known->second;
+  if (known != kept_.end()) kept_.erase(known);
+  LiveMarket opened(ring);
+  if (kept_.size() >= kMostKept) kept_.clear();
+  return kept_.emplace(ring, std::move(opened)).first->second;
+}
+
+template <class Make>
+std::string MarketPages::page(const std::string& ring, const Make& make) try {
+  return make(market(ring));
 } catch (const ToolError& error) {
   return error_json(error.what());
 }
 
-std::string book_json(const std::string& ring, std::string_view instrument) try {
-  const LiveMarket market(ring);
-  return book_of(market, market.row_of(std::string(instrument)));
-} catch (const ToolError& error) {
-  return error_json(error.what());
+std::string MarketPages::instruments(const std::string& ring) {
+  return page(ring, [](const LiveMarket& market) {
+    const std::uint32_t count = market.instruments().count();
+    std::string keys;
+    for (std::uint32_t number = 1; number <= std::min(count, kMostListed); ++number) {
+      market::InstrumentRow row;
+      if (!market.instruments().read(number, row)) continue;
+      if (!keys.empty()) keys += ',';
+      keys += json(market::key_of(row));
+    }
+    market.check();
+    return fmt::format(R"({{"count":{},"instruments":[{}]}})", count, keys);
+  });
+}
+
+std::string MarketPages::book(const std::string& ring, std::string_view instrument) {
+  return page(ring, [&](const LiveMarket& market) { return book_of(market, market.row_of(std::string(instrument))); });
 }
 
 }  // namespace stopbit::tools

@@ -120,7 +120,7 @@ Option depth_option(std::optional<std::uint64_t>& target) {
 Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
     : on_event_(std::move(on_event)), sink_(1, Take{this}) {
   Result<std::unique_ptr<market::EventMaker>> maker =
-      market::EventMaker::make(map, program, {.room = {.instruments = instruments}}, sink_);
+      market::EventMaker::prepare(map, program, {.room = {.instruments = instruments}}, sink_);
   if (!maker) throw ToolError(kExitEnvironment, maker.message());
   maker_ = std::move(maker).value();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/cli/common/event_printer.hpp"
+#include "host/market/state/tables.hpp"
 
 namespace stopbit::tools {
 
@@ -71,9 +72,12 @@ RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output
 
 RecordPrinter::~RecordPrinter() = default;
 
-void RecordPrinter::show_events(std::string name, Content content) {
-  ring_ = std::move(name);
+void RecordPrinter::show_events(const std::string& name, std::uint64_t ring_epoch, Content content) {
   content_ = content;
+  Result<market::InstrumentView> table = market::InstrumentView::open(name);
+  if (!table) return;
+  if (table.value().ring_epoch() != ring_epoch) problem_ = market::Tables::foreign_text(name);
+  instruments_ = std::make_unique<market::InstrumentView>(std::move(table).value());
 }
 
 void RecordPrinter::show_events(const market::InstrumentView& instruments) {
@@ -92,9 +96,8 @@ std::string_view RecordPrinter::title() const {
 void RecordPrinter::print_event(const record::Slot& slot) {
   if (content_ == Content::Records) throw ToolError(kExitUsage, "--records: the ring carries market events");
   if (!events_) {
-    if (auto table = market::InstrumentView::open(ring_)) {
-      instruments_ = std::make_unique<market::InstrumentView>(std::move(table).value());
-    }
+    // Not before: a ring of records has no table, but an older ring of its name may have had one.
+    if (!problem_.empty()) throw ToolError(kExitEnvironment, problem_);
     events_ = std::make_unique<EventPrinter>(format_, instruments_.get());
   }
   begin(EventPrinter::title(format_));

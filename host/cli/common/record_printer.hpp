@@ -87,9 +87,10 @@ class RecordPrinter final : public RecordDestination {
   RecordPrinter(const record::Schema& schema, Format format, Output out);
   ~RecordPrinter() override;
 
-  /// Opens, at the first event, the table of the instruments NAME.instruments; without it they are shown by number.
-  /// What is not of `content` is a ToolError of kExitUsage.
-  void show_events(std::string name, Content content);
+  /// What a ring carries: of its market events the instruments are those of the table NAME.instruments, which it opens
+  /// now; without it they are shown by number. A ToolError at the first event if the table belongs to another ring than
+  /// that of the epoch; of kExitUsage at what is not of `content`.
+  void show_events(const std::string& name, std::uint64_t ring_epoch, Content content);
   /// Events only, of the instruments of a table that outlives the printer. A ToolError if they have no such format.
   void show_events(const market::InstrumentView& instruments);
 
@@ -116,8 +117,8 @@ class RecordPrinter final : public RecordDestination {
   Format format_;
   std::vector<std::unique_ptr<FormatPrinter>> schemas_;
   Content content_ = Content::Records;
-  std::string ring_;                                     ///< Whose table is opened at the first event.
-  std::unique_ptr<market::InstrumentView> instruments_;  ///< That table.
+  std::string problem_;                                  ///< Why the ring's events cannot be printed.
+  std::unique_ptr<market::InstrumentView> instruments_;  ///< The ring's table, if there is one.
   std::unique_ptr<class EventPrinter> events_;           ///< Null until the first event.
   bool has_begun_ = false;                               ///< The title is written.
   Output out_;

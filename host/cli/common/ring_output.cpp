@@ -181,9 +181,9 @@ void PeakSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   peak_ = std::max(peak_, sum_);
 }
 
-ring::Writer create_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots, bool quiet) {
-  ring::WriterOptions options;
-  std::string reason;
+RingPlan plan_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots, bool quiet) {
+  RingPlan plan;
+  ring::WriterOptions& options = plan.options;
   options.slot_count = arguments.slots.value_or(kReplayRingSlots);
   if (arguments.hold) {
     const double seconds = static_cast<double>(arguments.hold_ns()) / kNsPerSecond;
@@ -191,7 +191,7 @@ ring::Writer create_ring(const RingArguments& arguments, const Program& program,
       peak_slots = static_cast<std::uint64_t>(std::ceil(static_cast<double>(*arguments.slot_rate) * seconds));
     }
     options.slot_count = slots_to_hold(peak_slots, program);
-    reason = fmt::format(", for {} in {} at most", peak_slots, *arguments.hold);
+    plan.reason = fmt::format(", for {} in {} at most", peak_slots, *arguments.hold);
   }
   const std::uint64_t least = ring::kMaxRecordShare * program.max_record_slots;
   if (arguments.slots && *arguments.slots < least) {
@@ -208,15 +208,23 @@ ring::Writer create_ring(const RingArguments& arguments, const Program& program,
     };
     options.lossless = std::move(patience);
   }
-  Result<ring::Writer> writer = ring::Writer::create(arguments.name, program, options);
+  return plan;
+}
+
+void print_ring(const RingArguments& arguments, const RingPlan& plan, const ring::Writer& ring) {
+  const std::size_t huge = ring.huge_bytes();
+  const std::string pages = huge == 0 ? "in small pages: the file system has no huge pages"
+                                      : fmt::format("{} of it in huge pages", bytes_text(huge));
+  print_stderr("ring {}: {} slots{}; {}, {}\n", arguments.name, plan.options.slot_count, plan.reason,
+               bytes_text(ring.segment_bytes()), pages);
+}
+
+ring::Writer prepare_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots,
+                          bool quiet) {
+  const RingPlan plan = plan_ring(arguments, program, peak_slots, quiet);
+  Result<ring::Writer> writer = ring::Writer::prepare(arguments.name, program, plan.options);
   if (!writer) throw ToolError(kExitEnvironment, writer.message());
-  if (!quiet) {
-    const std::size_t huge = writer.value().huge_bytes();
-    const std::string pages = huge == 0 ? "in small pages: the file system has no huge pages"
-                                        : fmt::format("{} of it in huge pages", bytes_text(huge));
-    print_stderr("ring {}: {} slots{}; {}, {}\n", arguments.name, options.slot_count, reason,
-                 bytes_text(writer.value().segment_bytes()), pages);
-  }
+  if (!quiet) print_ring(arguments, plan, writer.value());
   return std::move(writer).value();
 }
 

@@ -41,6 +41,7 @@ struct InstrumentHeader {
   char map_name[64];
   std::uint64_t salt;           ///< Of both indexes: senders cannot choose keys and names that collide.
   std::uint64_t refused_names;  ///< Names that found no room in the index; a row is still found by its key.
+  std::uint64_t ring_epoch;     ///< Of the ring whose events name these rows (ring::Header); 0: there is no ring.
 };
 static_assert(sizeof(InstrumentHeader) <= kInstrumentHeaderBytes);
 

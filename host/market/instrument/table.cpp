@@ -80,6 +80,9 @@ std::uint32_t InstrumentView::count() const noexcept {
 std::uint64_t InstrumentView::generation() const noexcept {
   return load(header().generation);
 }
+std::uint64_t InstrumentView::ring_epoch() const noexcept {
+  return load(header().ring_epoch);
+}
 std::uint64_t InstrumentView::refused() const noexcept {
   return load(header().refused);
 }
@@ -226,6 +229,7 @@ void InstrumentTable::begin(const Options& options) noexcept {
   to.index_slots = view_.index_slots_;
   to.generation = options.generation;
   to.quantity_decimals = options.quantity_decimals;
+  to.ring_epoch = options.ring_epoch;
   to.salt = os::random_word();
   (void)put(to.map_name, sizeof(to.map_name) - 1, options.map_name);
   store(to.magic, kInstrumentMagic, __ATOMIC_RELEASE);

@@ -29,6 +29,8 @@ class InstrumentView {
   [[nodiscard]] std::uint32_t count() const noexcept;
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::uint64_t generation() const noexcept;
+  /// Of the ring whose events name these rows (ring::Reader::epoch).
+  [[nodiscard]] std::uint64_t ring_epoch() const noexcept;
   [[nodiscard]] std::uint64_t refused() const noexcept;
   /// Names that find_name() does not find.
   [[nodiscard]] std::uint64_t refused_names() const noexcept;
@@ -102,6 +104,7 @@ class InstrumentTable {
     std::uint64_t generation = 1;
     std::string map_name = {};
     std::uint32_t quantity_decimals = 0;
+    std::uint64_t ring_epoch = 0;  ///< Of the ring beside it.
     /// A live table of this process with the same name. Its readers keep it.
     const InstrumentTable* replaces = nullptr;
   };

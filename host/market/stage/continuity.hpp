@@ -16,7 +16,7 @@ class Continuity {
     Next,     ///< In order.
     Repeat,   ///< Was there before.
     Gap,      ///< Entries between the last one and this one are missing.
-    Restart,  ///< The exchange begins its numbers again.
+    Restart,  ///< The exchange has begun its numbers again; if it is not 1, those before it are missing.
   };
 
   Continuity(std::uint32_t instruments, bool restarts_at_one)
@@ -27,14 +27,20 @@ class Continuity {
   /// No number is known: the next entry may have any. An instrument known to be at 0 is another thing: its next is 1.
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
+  /// Whether an entry begins the numbers of its instrument again. `is_after_loss`: packets of the channel are missing
+  /// since the instrument's last entry, and the exchange has sent this one after the one with the last number. Then a
+  /// number that is not higher says that number 1 was in those packets. Without it, it is a repetition.
+  [[nodiscard]] bool restarts(std::uint32_t row, std::uint64_t number, bool is_after_loss) const noexcept {
+    return restarts_at_one_ && last_[row] != kNone && (number == 1 || (is_after_loss && number <= last_[row]));
+  }
   /// An entry of an instrument. If no number is known it is in order, whatever its own.
-  [[nodiscard]] Verdict entry(std::uint32_t row, std::uint64_t number) noexcept {
+  [[nodiscard]] Verdict entry(std::uint32_t row, std::uint64_t number, bool is_after_loss) noexcept {
     const std::uint64_t last = last_[row];
     if (last == kNone || number == last + 1) {
       last_[row] = number;
       return Verdict::Next;
     }
-    if (number == 1 && restarts_at_one_) {
+    if (restarts(row, number, is_after_loss)) {
       last_[row] = number;
       return Verdict::Restart;
     }

@@ -32,16 +32,6 @@ BookRoom books_of(const Map& map, const MarketRoom& room, std::uint64_t salt) {
 
 }  // namespace
 
-Result<std::unique_ptr<EventMaker>> EventMaker::make(const Map& map, const Program& program,
-                                                     const EventMakerOptions& options, record::RecordSink& events) {
-  Result<std::unique_ptr<EventMaker>> made = prepare(map, program, options, events);
-  if (!made || options.name.empty()) return made;
-  Status named = made.value()->check_names();
-  if (named) named = made.value()->take_names();
-  if (!named) return Failure{named.message()};
-  return made;
-}
-
 Status EventMaker::check_names() const {
   Status free = instruments_.check_name();
   return free ? states_->check_name() : free;
@@ -58,6 +48,7 @@ Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Pr
                                        .generation = options.generation,
                                        .map_name = map.source.name,
                                        .quantity_decimals = map.source.quantity_decimals,
+                                       .ring_epoch = options.ring_epoch,
                                        .replaces = options.replaces ? &options.replaces->instruments_ : nullptr};
   const std::uint64_t salt = os::random_word();
   if (options.name.empty()) {
@@ -75,6 +66,7 @@ Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Pr
       {.rows = options.room.instruments,
        .levels = options.room.levels,
        .generation = options.generation,
+       .ring_epoch = options.ring_epoch,
        .replaces = options.replaces && options.replaces->states_ ? &*options.replaces->states_ : nullptr});
   if (!states) return Failure{states.message()};
   std::unique_ptr<EventMaker> made(

@@ -28,6 +28,7 @@ struct EventMakerOptions {
   std::string name = {};  ///< Of the tables in shared memory; empty: instruments in private memory, and no states.
   MarketRoom room = {};
   std::uint32_t generation = 1;  ///< Of the tables.
+  std::uint64_t ring_epoch = 0;  ///< Of the ring that gets the events.
   /// A live maker of this process with the same name. Its readers keep its tables.
   const class EventMaker* replaces = nullptr;
 };
@@ -37,11 +38,8 @@ struct EventMakerOptions {
 /// Allocates when it is made only. Afterwards one thread; `states` and `instruments` may have readers everywhere.
 class EventMaker {
  public:
-  /// `events` receives the events. It, map and program must outlive the result.
-  [[nodiscard]] static Result<std::unique_ptr<EventMaker>> make(const Map& map, const Program& program,
-                                                                const EventMakerOptions& options,
-                                                                record::RecordSink& events);
-  /// The same, but for the names of the tables: until take_names those of the name are others, or none.
+  /// `events` receives the events. It, map and program must outlive the result. Until take_names the tables of the name
+  /// are others, or none.
   [[nodiscard]] static Result<std::unique_ptr<EventMaker>> prepare(const Map& map, const Program& program,
                                                                    const EventMakerOptions& options,
                                                                    record::RecordSink& events);

@@ -186,6 +186,7 @@ void Translator::for_each_of_channel(Cause cause, std::uint64_t number, const Ta
 
 /// Messages of the channel are missing, and some instruments have lost entries.
 void Translator::lose_some(std::uint64_t first) noexcept {
+  ++channels_[channel_].losses;
   // Entries with numbers tell themselves which instruments these are.
   if (map_.entry_number == kNoSlot) return lose_all(Cause::Gap, first);
   Content suspect = content(Kind::Suspect, kAllInstruments);
@@ -306,6 +307,7 @@ void Translator::end_snapshot() noexcept {
     row.message = std::max(row.message, row.snapshot_message);
   } else if (row.picture.has_number) {
     continuity_.set(snapshot_row_, row.picture.number);
+    row.number_ns = exchange_time().value_or(0);
   }
   Content end = content(Kind::SnapshotEnd, snapshot_row_);
   end.id = row.picture.number;
@@ -406,11 +408,13 @@ bool Translator::follow(std::uint32_t number) noexcept {
   const std::uint64_t message = values_.has(map_.message_number) ? integer(map_.message_number) : 0;
   const bool has_entry = values_.has(map_.entry_number);
   const std::uint64_t entry = has_entry ? integer(map_.entry_number) : message;
+  const auto sent = exchange_time();
+  const bool is_after_loss = row.losses != channels_[channel_].losses && sent && *sent > row.number_ns;
   if (row.picture.is_open) {
     // What the snapshot has is dropped. A book that lacks the snapshot's other parts cannot take anything newer, nor
     // what begins the numbers again or has none.
     const bool is_numbered = has_entry || (map_.entry_number == kNoSlot && message != 0);
-    const bool restarts = has_entry && entry == 1 && map_.source.restarts_at_one;
+    const bool restarts = has_entry && continuity_.restarts(number, entry, is_after_loss);
     if (is_numbered && !restarts && entry <= row.picture.number) {
       ++counts_.repeats;
       return false;
@@ -424,7 +428,7 @@ bool Translator::follow(std::uint32_t number) noexcept {
   row.message = std::max(row.message, message);
   if (has_entry) {
     const std::uint64_t before = continuity_.last(number);
-    switch (continuity_.entry(number, entry)) {
+    switch (continuity_.entry(number, entry, is_after_loss)) {
       case Continuity::Verdict::Next: break;
       case Continuity::Verdict::Repeat: ++counts_.repeats; return false;
       case Continuity::Verdict::Gap:
@@ -435,9 +439,15 @@ bool Translator::follow(std::uint32_t number) noexcept {
         Content clear = content(Kind::Clear, number);
         clear.id = static_cast<std::uint64_t>(Cause::Reset);
         emit(clear);
+        mark_reset(row);
+        if (entry == 1) break;
+        ++counts_.gaps;
+        stale_event(number, Cause::Gap, 1);
         break;
       }
     }
+    row.number_ns = sent.value_or(0);
+    row.losses = channels_[channel_].losses;
   }
   change_session(number);
   if (row.footing == Footing::Lost) row.footing = Footing::Follows;

@@ -83,6 +83,8 @@ class Translator {
     std::uint64_t message = 0;            ///< Number of the newest message that is in the book.
     std::uint64_t snapshot_message = 0;   ///< Of the newest message that a snapshot had: not to be applied again.
     std::int64_t reset_ns = 0;            ///< The exchange's time of the last reset: older snapshots have old numbers.
+    std::int64_t number_ns = 0;           ///< The exchange's time of the message with the last entry number.
+    std::uint32_t losses = 0;             ///< Of its channel, when its last entry came.
     std::uint16_t depth[kMaxBooks] = {};  ///< Of the definition; 0: none.
     std::int64_t tick = 0;
 
@@ -107,6 +109,7 @@ class Translator {
     bool is_open = false;  ///< An event has begun, and its end was not written.
     bool is_seen = false;
     std::uint32_t sequence = 0;  ///< Packet of the last record.
+    std::uint32_t losses = 0;    ///< How often messages of it were missing.
   };
   static constexpr std::size_t kChannels = 65'536;
   struct OnMessage;  ///< Calls back for the entries of the message that is read.

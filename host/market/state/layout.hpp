@@ -32,6 +32,7 @@ struct Header {
   std::uint64_t epoch;       ///< Time of creation, ns since 1970: another writer, another epoch.
   std::uint32_t generation;  ///< Of the instrument table whose rows these are.
   std::uint32_t writer_pid;
+  std::uint64_t ring_epoch;  ///< Of the ring whose events name these rows (ring::Header); 0: there is no ring.
 
   alignas(128) std::uint64_t heartbeat_ns;  ///< When the writer last said that it is well.
   std::uint64_t writer_state;               ///< WriterState.

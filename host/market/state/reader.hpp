@@ -64,6 +64,7 @@ class Reader {
   [[nodiscard]] std::uint32_t generation() const noexcept { return header_.generation; }
   [[nodiscard]] std::uint64_t epoch() const noexcept { return header_.epoch; }
   [[nodiscard]] std::uint32_t writer_pid() const noexcept { return header_.writer_pid; }
+  [[nodiscard]] std::uint64_t ring_epoch() const noexcept { return header_.ring_epoch; }
   [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
 
   /// Each is consistent in itself.

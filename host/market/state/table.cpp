@@ -131,6 +131,7 @@ void Table::fill(const TableOptions& options, std::byte* memory, std::size_t byt
   head.epoch = os::wall_clock_ns();
   head.generation = options.generation;
   head.writer_pid = static_cast<std::uint32_t>(::getpid());
+  head.ring_epoch = options.ring_epoch;
   head.heartbeat_ns = head.epoch;
   head.writer_state = static_cast<std::uint64_t>(WriterState::Running);
   __atomic_store_n(&head.magic, kMagic, __ATOMIC_RELEASE);

@@ -24,6 +24,7 @@ struct TableOptions {
   std::uint32_t rows = 1'024;       ///< Instruments 1 to this.
   std::uint32_t levels = 0;         ///< A side, at most kMaxLevels.
   std::uint32_t generation = 0;     ///< Of the instrument table.
+  std::uint64_t ring_epoch = 0;     ///< Of the ring beside it.
   const Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
 };
 

@@ -2,18 +2,30 @@
 
 #include <utility>
 
+#include "host/ring/reader.hpp"
+
 namespace stopbit::market {
 
 Result<Tables> Tables::open(std::string_view name, const os::Accepted& accepted) {
+  const Result<ring::Reader> ring = ring::Reader::open(name, ring::Start::Newest, accepted);
+  if (!ring) return Failure{ring.message()};
+  return open(name, ring.value().epoch(), accepted);
+}
+
+Result<Tables> Tables::open(std::string_view name, std::uint64_t ring_epoch, const os::Accepted& accepted) {
   Result<InstrumentView> instruments = InstrumentView::open(name, accepted);
   if (!instruments) return Failure{instruments.message()};
   Result<state::Reader> states = state::Reader::open(name, accepted);
   if (!states) return Failure{states.message()};
-  if (instruments.value().generation() != states.value().generation()) {
-    return Failure{std::string(name) +
-                   ": the tables of instruments and states do not belong together; a new image may just be loading"};
-  }
-  return Tables(std::move(instruments).value(), std::move(states).value());
+  Tables tables(std::move(instruments).value(), std::move(states).value());
+  if (!tables.belong_to(ring_epoch)) return Failure{foreign_text(name)};
+  return tables;
+}
+
+std::string Tables::foreign_text(std::string_view name) {
+  return std::string(name) +
+         ": its tables of instruments and states belong to another ring of this name: a new image is just loading, or "
+         "its writer died while it loaded";
 }
 
 std::uint32_t Tables::row_of(std::string_view key_or_name) const noexcept {

@@ -14,9 +14,13 @@ namespace stopbit::market {
 /// each. Safe with any content of the files.
 class Tables {
  public:
-  /// Of the ring `name`. Fails if one is missing or refused, or if they are not of one generation: a new image may just
-  /// be loading, so another try may succeed.
+  /// Of the ring that has the name now. Fails if it or a table is missing or refused, or if they do not belong
+  /// together: a new image may just be loading, so another try may succeed.
   [[nodiscard]] static Result<Tables> open(std::string_view name, const os::Accepted& accepted = os::Accepted());
+  /// Of a ring of that name that the caller has open, by its epoch (ring::Reader). The names may belong to the tables
+  /// of a later ring already, which is a failure, too.
+  [[nodiscard]] static Result<Tables> open(std::string_view name, std::uint64_t ring_epoch,
+                                           const os::Accepted& accepted = os::Accepted());
 
   [[nodiscard]] const InstrumentView& instruments() const noexcept { return instruments_; }
   [[nodiscard]] const state::Reader& states() const noexcept { return states_; }
@@ -25,15 +29,12 @@ class Tables {
   /// Row of the instrument with that key or, else, that name; 0: none.
   [[nodiscard]] std::uint32_t row_of(std::string_view key_or_name) const noexcept;
 
-  /// Whether `instrument` of the events of this ring means rows of these tables: the ring's image generation and the
-  /// process of its writer (ring::Reader).
-  [[nodiscard]] bool belong_to(std::uint32_t image_generation, std::uint32_t writer_pid) const noexcept {
-    return states_.generation() == generation_of(image_generation) && states_.writer_pid() == writer_pid;
+  /// Whether `instrument` of the events of the ring with this epoch means rows of these tables.
+  [[nodiscard]] bool belong_to(std::uint64_t ring_epoch) const noexcept {
+    return instruments_.ring_epoch() == ring_epoch && states_.ring_epoch() == ring_epoch;
   }
-  /// Generation of the tables beside a ring: never 0.
-  [[nodiscard]] static constexpr std::uint32_t generation_of(std::uint32_t image_generation) noexcept {
-    return image_generation + 1;
-  }
+  /// What to say if a table beside the ring `name` does not.
+  [[nodiscard]] static std::string foreign_text(std::string_view name);
 
   /// Whether a file was truncated: what is read is zeros. Look after reading.
   [[nodiscard]] bool is_broken() const noexcept { return instruments_.is_broken() || states_.is_broken(); }

@@ -112,43 +112,10 @@ stop_appliance
 # A feed with a map: a ring of events and two tables more. For each segment in turn there is not enough: the error names it.
 mkdir market && cd market
 cp "$here"/../../data/sample/{templates.xml,map.toml,capture.pcap.gz} .
-gunzip capture.pcap.gz
-cat >feed.toml <<TOML
-name = "sample"
-[[image]]
-name = "sample"
-templates = ["templates.xml"]
-[[channel]]
-name = "incremental"
-framing = "cme"
-ring = "market"
-map = "map.toml"
-a = { group = "239.20.1.1", port = 20001 }
-b = { group = "239.20.2.1", port = 20002 }
-TOML
-# write_market [LINE]: the appliance; LINE is of its port.
+# write_market SPEED: the appliance, which plays the capture so.
 write_market() {
-  cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-[control]
-socket = "control.sock"
-[rings]
-slots = 32768
-[books]
-instruments = 2000
-levels = 5
-[[agent]]
-name = "md"
-[[port]]
-name = "capture"
-kind = "capture"
-file = "capture.pcap"
-${1:-}
-[[feed]]
-file = "feed.toml"
-a = "capture"
-TOML
+  "$here/settings.py" market --name "$name" --sample . --ring market --instruments 2000 --speed "$1" \
+    --head $'[rings]\nslots = 32768\n'
 }
 # What a file needed, and what there was, by the message in the file `refused`.
 lacking() { sed -n "s|.*cannot reserve memory for '$rings/\([^']*\)': not enough space in /dev/shm: needs \([0-9]*\) bytes, \([0-9]*\) free.*|\1 \2 \3|p" refused; }
@@ -181,10 +148,10 @@ runs() {
   [[ $status == 0 || $status == 3 ]] || { echo "status $status"; cat refused; exit 1; }
   return $status
 }
-write_market
+write_market 0
 each_in_turn runs
 # While it runs: the names stay those of the image that runs, with its readers, and its events go on.
-write_market "speed = 0.1"  # the capture must not end meanwhile, on a busy machine either
+write_market 0.1  # the capture must not end meanwhile, on a busy machine either
 start_appliance
 events() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys
 print(json.load(sys.stdin)["markets"][0]["counts"]["events"])'; }

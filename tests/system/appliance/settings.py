@@ -7,6 +7,8 @@ head of a file, tables for its end. Written into the current folder.
         (appliance.toml). The templates come from `stopbit simulate`, as made/cme.xml. The ring is ./ring.
     settings.py publisher --name NAME --sample FOLDER --publish TABLES [...]
         An appliance that plays a capture (appliance.toml, feed.toml) into the ring ./cme, and publishes it.
+    settings.py market --name NAME --sample FOLDER --ring RING [...]
+        An appliance that plays a capture (appliance.toml, feed.toml), and makes market events by a map.
 """
 
 import argparse
@@ -59,25 +61,22 @@ file = "feed.toml"
 
 REPLAYED_FEED = """name = "replayed"
 [[image]]
-name = "exchange"
+name = "sample"
 templates = ["{templates}"]
 [[channel]]
 number = 0
 name = "incremental"
 framing = "cme"
-ring = "{folder}/cme"
+ring = "{ring}"
 window = {{ packets = 1024, time = "100ms" }}
 {groups}
+{more}
 """
 SAMPLE_GROUPS = """a = { group = "239.20.1.1", port = 20001 }
 b = { group = "239.20.2.1", port = 20002 }"""
-PUBLISHER = """name = "{name}"
+REPLAYER = """name = "{name}"
 state = "state"
 {head}
-[nic]
-network = "{name}"
-{nic}
-{publish}
 [[agent]]
 name = "md"
 [[port]]
@@ -127,16 +126,35 @@ def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), re
                    cwd=folder, check=True)
 
 
+def sample_feed(*, templates, ring, groups=SAMPLE_GROUPS, more=""):
+    """The description of a capture's feed. groups: of the channel's lines; more: keys of the channel."""
+    return REPLAYED_FEED.format(templates=templates, ring=ring, groups=groups, more=more)
+
+
+def write_files(folder, **texts):
+    for name, text in texts.items():
+        with open(f"{folder}/{name}.toml", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def write_market(folder, *, name, sample, ring, channel="", instruments=100, head="", speed="0"):
+    """sample: a folder with a capture, its templates and its map. channel, head: keys of the channel and of the appliance,
+    and tables for its head."""
+    books = f'[control]\nsocket = "control.sock"\n[books]\ninstruments = {instruments}\nlevels = 5\n'
+    write_files(folder,
+                feed=sample_feed(templates=f"{sample}/templates.xml", ring=ring, more=f'map = "{sample}/map.toml"\n{channel}'),
+                appliance=REPLAYER.format(name=name, head=head + books, capture=f"{sample}/capture.pcap.gz", speed=speed,
+                                          more=""))
+
+
 def write_publisher(folder, *, name, publish, sample=None, capture=None, templates=None, groups=SAMPLE_GROUPS, speed="1",
                     head="", nic="", appliance=""):
     """sample: a folder that has a capture and its templates, unless these are named. groups: of the channel's lines.
     publish: [[publish]] tables; head, nic: keys of the appliance, of [nic]; appliance: tables for the end."""
-    feed = REPLAYED_FEED.format(folder=folder, templates=templates or f"{sample}/templates.xml", groups=groups)
-    settings = PUBLISHER.format(name=name, head=head, nic=nic, publish=publish, speed=speed, more=appliance,
-                                capture=capture or f"{sample}/capture.pcap.gz")
-    for path, text in (("feed.toml", feed), ("appliance.toml", settings)):
-        with open(f"{folder}/{path}", "w", encoding="utf-8") as file:
-            file.write(text)
+    write_files(folder,
+                feed=sample_feed(templates=templates or f"{sample}/templates.xml", ring=f"{folder}/cme", groups=groups),
+                appliance=REPLAYER.format(name=name, head=f'{head}\n[nic]\nnetwork = "{name}"\n{nic}\n{publish}', speed=speed,
+                                          capture=capture or f"{sample}/capture.pcap.gz", more=appliance))
 
 
 def live_options(parser):
@@ -169,13 +187,26 @@ def publisher_options(parser):
     parser.add_argument("--appliance", help="tables for the end of its file")
 
 
+def market_options(parser):
+    parser.add_argument("--name", required=True, help="of the appliance")
+    parser.add_argument("--sample", required=True, help="folder of a capture, its templates and its map")
+    parser.add_argument("--ring", required=True, help="of the records; events go to RING-events")
+    parser.add_argument("--instruments", type=int, help="room for these")
+    parser.add_argument("--head", help="tables for the head of the appliance's file")
+    parser.add_argument("--speed", help="of the capture: 0, as fast as possible")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
     live_options(kinds.add_parser("live"))
     publisher_options(kinds.add_parser("publisher"))
+    market_options(kinds.add_parser("market"))
     arguments = {key: value for key, value in vars(parser.parse_args()).items() if value is not None}
-    if arguments.pop("kind") == "live":
+    kind = arguments.pop("kind")
+    if kind == "market":
+        write_market(os.getcwd(), **arguments)
+    elif kind == "live":
         write(os.path.abspath(arguments.pop("bin")), os.getcwd(), **arguments)
     else:
         write_publisher(os.getcwd(), **arguments)

@@ -21,6 +21,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "appliance"))
+import settings  # noqa: E402  (it is in another folder)
+
 STOPBIT, SAMPLE, PACKAGE, SCRATCH = (os.path.abspath(path) for path in sys.argv[1:5])
 CORPUS = os.environ.get("STOPBIT_CORPUS")
 LONG = bool(os.environ.get("STOPBIT_LONG"))  # all formats, numbers of jobs and captures
@@ -217,11 +220,7 @@ class Jobs(Folder):
                         self.assertEqual(summary_of(more.stderr), summary_of(one.stderr))
 
     def test_sample(self):
-        feed = self.write(
-            "sample.toml",
-            f'[[image]]\nname = "s"\ntemplates = ["{SAMPLE}/templates.xml"]\n[[channel]]\nnumber = 1\nframing = "cme"\n'
-            'a = { group = "239.20.1.1", port = 20001 }\nb = { group = "239.20.2.1", port = 20002 }\n',
-        )
+        feed = self.write("sample.toml", settings.sample_feed(templates=f"{SAMPLE}/templates.xml", ring="unused"))
         self.check([("sample", SAMPLE_FEED), ("sample feed", [SAMPLE_FEED[0], "--feed", feed])])
 
     def test_random_captures_with_damage(self):

@@ -17,42 +17,13 @@ import time
 
 STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 SAMPLE = os.path.abspath(sys.argv[2])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "appliance"))
+import settings  # noqa: E402  (it is in another folder)
+
 CAPTURE = f"{SAMPLE}/capture.pcap.gz"
 PATIENCE = 120  # seconds until something is taken to have failed
 NAME = f"market-{os.getpid()}"
 RINGS = f"/dev/shm/stopbit-{os.getuid()}"
-
-FEED = """name = "sample"
-[[image]]
-name = "sample"
-templates = ["templates.xml"]
-[[channel]]
-name = "incremental"
-framing = "cme"
-ring = "{name}"
-map = "map.toml"
-window = {{ packets = 1024, time = "100ms" }}
-a = {{ group = "239.20.1.1", port = 20001 }}
-b = {{ group = "239.20.2.1", port = 20002 }}
-"""
-APPLIANCE = """name = "{name}"
-state = "state"
-[control]
-socket = "control.sock"
-[books]
-instruments = 100
-levels = 5
-[[agent]]
-name = "md"
-[[port]]
-name = "capture"
-kind = "capture"
-file = "{capture}"
-{pace}
-[[feed]]
-file = "feed.toml"
-a = "capture"
-"""
 
 
 def write(path, text):
@@ -96,8 +67,7 @@ def tables_hold_the_market(ring, books, instruments):
 
 
 def of_an_appliance():
-    write("feed.toml", FEED.format(name=NAME))
-    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace=""))
+    settings.write_market(".", name=NAME, sample=".", ring=NAME)
     stopbit("run", "appliance.toml", "--check")
     stopbit("run", "appliance.toml", "-q")
     events = stopbit("book", CAPTURE, "--feed", "feed.toml", "--events", "-q")
@@ -124,11 +94,37 @@ def of_an_appliance():
     stopbit("replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", "--ring", ring, "-q")
     assert stopbit("tail", ring) == events
     tables_hold_the_market(ring, books, instruments)
+    events_without_their_tables(ring, f"{NAME}-events", events)
+
+
+def events_without_their_tables(ring, other, events):
+    """Neither the reader of a ring nor that of its tables takes another ring's tables for its own."""
+    mixed = f"{NAME}-mixed"
+    for part in ("", ".instruments", ".state"):
+        shutil.copyfile(f"{RINGS}/{ring}{part}", f"{RINGS}/{mixed}{part}")
+    assert stopbit("tail", mixed) == events
+    for part, commands in ((".state", ["states"]), (".instruments", ["states", "tail", "instruments", "book --instrument CEDAR"])):
+        shutil.copyfile(f"{RINGS}/{other}{part}", f"{RINGS}/{mixed}{part}")
+        for command in commands:
+            name, *options = command.split()
+            assert "belong to another ring" in stopbit(name, mixed, *options, status=3), f"{part} {command}"
+    # A replay that cannot have one of the names leaves the others as they are: those of an earlier run, and those of none.
+    replay = ("replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "-q", "--records", "--events", "--ring")
+    os.remove(f"{RINGS}/{other}.state")
+    write(f"{RINGS}/{other}.state", "something else")
+    files = [f"{RINGS}/{NAME}", f"{RINGS}/{other}", f"{RINGS}/{other}.instruments"]
+    was = [os.stat(file).st_ino for file in files]
+    assert "not a state table" in stopbit(*replay, NAME, status=3)
+    assert [os.stat(file).st_ino for file in files] == was, "a replay that failed has taken a name"
+    os.remove(f"{RINGS}/{other}.state")
+    write(f"{RINGS}/{NAME}-fresh-events.state", "something else")
+    assert "not a state table" in stopbit(*replay, f"{NAME}-fresh", status=3)
+    for left in ("fresh", "fresh-events", "fresh-events.instruments"):
+        assert not os.path.exists(f"{RINGS}/{NAME}-{left}"), f"{left} of a replay that has failed"
 
 
 def of_a_new_image():
-    write("feed.toml", FEED.format(name=NAME))
-    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace="speed = 1"))
+    settings.write_market(".", name=NAME, sample=".", ring=NAME, speed="1")
     appliance = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=subprocess.DEVNULL)
     ring = f"{NAME}-events"
 
@@ -189,15 +185,18 @@ def of_a_new_image():
 
 
 def refuses():
-    write("appliance.toml", APPLIANCE.format(name=NAME, capture=CAPTURE, pace=""))
+    settings.write_market(".", name=NAME, sample=".", ring=NAME)
+    with open("feed.toml", encoding="utf-8") as file:
+        feed = file.read()
     for was, now, problem in (
-            ('map = "map.toml"', 'map = "nowhere"', "there is no map 'nowhere'"),
-            ('map = "map.toml"', 'map = "t7-mdi"', "no rule for the template"),
-            ('map = "map.toml"', 'map = "map.toml"\ndepth = 99999', "depth"),
-            ('map = "map.toml"', 'events = "x"', "need a 'map'"),
-            ('map = "map.toml"', f'map = "map.toml"\nevents = "{NAME}"', "different rings"),
+            ('map = "./map.toml"', 'map = "nowhere"', "there is no map 'nowhere'"),
+            ('map = "./map.toml"', 'map = "t7-mdi"', "no rule for the template"),
+            ('map = "./map.toml"', 'map = "./map.toml"\ndepth = 99999', "depth"),
+            ('map = "./map.toml"', 'events = "x"', "need a 'map'"),
+            ('map = "./map.toml"', f'map = "./map.toml"\nevents = "{NAME}"', "different rings"),
             (f'ring = "{NAME}"\n', "", "needs 'events'")):
-        write("feed.toml", FEED.format(name=NAME).replace(was, now))
+        assert was in feed, was
+        write("feed.toml", feed.replace(was, now))
         answer = stopbit("run", "appliance.toml", "--check", status=1)
         assert problem in answer, f"{now}: {answer}"
 
@@ -206,7 +205,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="market-")
     os.chdir(folder)
     try:
-        for file in ("templates.xml", "map.toml"):
+        for file in ("capture.pcap.gz", "templates.xml", "map.toml"):
             shutil.copy(f"{SAMPLE}/{file}", file)
         of_an_appliance()
         of_a_new_image()

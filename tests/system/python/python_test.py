@@ -718,7 +718,7 @@ class Market(unittest.TestCase):
             os.remove(f"{self.name}.{part}")
             pathlib.Path(f"{self.name}.{part}").write_bytes(content)
         other = stopbit.ring(self.name)
-        with self.assertRaisesRegex(stopbit.RingError, "later ring"):
+        with self.assertRaisesRegex(stopbit.RingError, "another ring"):
             other.states()
         self.assertEqual({type(event["instrument"]) for event in other}, {int})
 

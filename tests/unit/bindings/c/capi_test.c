@@ -5,7 +5,7 @@
  *                                                 TEMPLATES may be a firmware image, FILE.sbf
  *   capi_test ring RING NO_RING                   a ring with records of a writer that has ended, and a file that is
  *                                                 none
- *   capi_test market EVENTS OTHER                 prints the events of a ring and the rows of its tables. OTHER: a ring
+ *   capi_test market EVENTS OTHER MIXED           prints the events of a ring and the rows of its tables. OTHER: a ring
  *                                                 with the same of another writer. Truncates the tables of OTHER
  */
 #define _XOPEN_SOURCE 700 /* truncate */
@@ -821,7 +821,7 @@ static void cut(const char* name, const char* table) {
   CHECK(truncate(path, 0) == 0);
 }
 
-static void markets(const char* name, const char* other) {
+static void markets(const char* name, const char* other, const char* mixed) {
   stopbit_ring* ring = stopbit_ring_new();
   stopbit_market* market = stopbit_market_new();
   stopbit_market* states = stopbit_market_new();
@@ -846,6 +846,8 @@ static void markets(const char* name, const char* other) {
 
   CHECK(stopbit_market_open(market, other) == STOPBIT_OK && stopbit_market_open(states, other) == STOPBIT_OK);
   CHECK(stopbit_market_belongs(market, ring) == 0);
+  CHECK(stopbit_market_open(states, mixed) == STOPBIT_ERROR_SYSTEM);
+  CHECK(strstr(stopbit_market_error(states), "belong to another ring") != NULL);
   cut(other, "state");
   CHECK(stopbit_market_state(states, 1, &state) == STOPBIT_ERROR_INPUT && state == NULL);
   CHECK(stopbit_market_state(states, 1, &state) == STOPBIT_ERROR_INPUT); /* for ever */
@@ -916,8 +918,8 @@ int main(int argc, char** argv) {
   if (argc == 4 && strcmp(argv[1], "ring") == 0) {
     rings(argv[2], argv[3]);
     ends_of_rings(argv[2]);
-  } else if (argc == 4 && strcmp(argv[1], "market") == 0) {
-    markets(argv[2], argv[3]);
+  } else if (argc == 5 && strcmp(argv[1], "market") == 0) {
+    markets(argv[2], argv[3], argv[4]);
   } else if (argc == 4) {
     compare_capture(argv[1], argv[2], argv[3]);
   } else if (argc == 2) {
@@ -928,8 +930,9 @@ int main(int argc, char** argv) {
     replays(argv[1]);
     ends_in_callbacks(argv[1]);
   } else {
-    fprintf(stderr,
-            "usage: capi_test SAMPLE_FOLDER | CAPTURE FRAMING TEMPLATES | ring RING NO_RING | market EVENTS OTHER\n");
+    fprintf(
+        stderr,
+        "usage: capi_test SAMPLE_FOLDER | CAPTURE FRAMING TEMPLATES | ring RING NO_RING | market EVENTS OTHER MIXED\n");
     return 2;
   }
   return 0;

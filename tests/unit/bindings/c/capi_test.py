@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -75,10 +76,15 @@ def check_market(test, stopbit, sample, scratch):
         run(stopbit, "replay", f"{sample}/capture.pcap.gz", "--templates", f"{sample}/templates.xml", "--framing", "cme",
             "--map", f"{sample}/map.toml", "--events", "--ring", ring, "-q")
 
+    # The ring of one with the tables of the other.
+    mixed = f"{scratch}/mixed"
+    for part, of in (("", rings[0]), (".instruments", rings[0]), (".state", rings[1])):
+        shutil.copyfile(of + part, mixed + part)
+
     def lines(text):
         return [json.loads(line, parse_float=decimal.Decimal) for line in text.splitlines()]
 
-    printed = lines(run(test, "market", *rings))
+    printed = lines(run(test, "market", *rings, mixed))
     states = lines(run(stopbit, "states", rings[0], "--format", "jsonl"))
     events = lines(run(stopbit, "tail", rings[0]))
     key_of = {state["row"]: state["instrument"] for state in states}

@@ -181,6 +181,11 @@ class Line {
   void refresh(const std::string& entries, std::uint32_t sequence = 1) {
     read(R"({"template":"Refresh","fields":{"Entries":[)" + entries + "]}}", sequence);
   }
+  /// The same with the time at which the exchange has sent it.
+  void refresh_at(std::uint64_t time, const std::string& entries) {
+    read(R"({"template":"Refresh","fields":{"SendingTime":)" + std::to_string(time) + R"(,"Entries":[)" + entries +
+         "]}}");
+  }
   /// The same with a number of the message.
   void message(int number, const std::string& entries) {
     read(R"({"template":"Refresh","fields":{"MsgSeqNum":)" + std::to_string(number) + R"(,"Entries":[)" + entries +
@@ -730,6 +735,61 @@ TEST(Translator, begins_anew_at_number_one_if_the_map_says_so) {
   EXPECT_THAT(line.take(),
               ElementsAre("new A bid @1 10 x5 .", "clear A reset", "new A bid @1 11 x5", "new A bid @2 10.5 x5 ."));
   EXPECT_EQ(line.bids(), "11*5 10.5*5 whole");
+}
+
+// The exchange begins the numbers again, and the packet with number 1 is lost.
+
+const Edits kRestarts = {{"entry = \"RptSeq\"\n", "entry = \"RptSeq\"\nrestarts_at_one = true\n"}};
+
+TEST(Translator, begins_anew_at_a_lower_number_after_a_loss) {
+  Line line(kRestarts);
+  line.refresh_at(Line::kNow - 9, bid("A", 500, 1, "10"));
+  (void)line.take();
+  line.gap();
+  line.refresh_at(Line::kNow - 5, bid("A", 7, 1, "11") + "," + bid("A", 8, 2, "10.5"));
+  EXPECT_THAT(line.take(), ElementsAre("suspect gap .", "clear A reset", "stale A gap", "new A bid @1 11 x5",
+                                       "new A bid @2 10.5 x5 ."));
+  EXPECT_EQ(line.counts().gaps, 1U);
+  EXPECT_EQ(line.counts().repeats, 0U);
+  EXPECT_EQ(line.books().standing(1), Standing::Stale);
+  // What was sent before has the old numbers, in snapshots, too.
+  line.read(snapshot("A", 510, row(1, "9"), sent_at(Line::kNow - 6)), 2);
+  EXPECT_EQ(line.bids(), "11*5 10.5*5 part");
+  line.read(snapshot("A", 8, row(1, "12"), sent_at(Line::kNow - 3)), 3);
+  EXPECT_EQ(line.bids(), "12*1 whole");
+  line.refresh_at(Line::kNow - 2, bid("A", 9, 1, "12", 1));
+  EXPECT_EQ(line.bids(), "12*5 whole");
+}
+
+TEST(Translator, begins_anew_below_the_number_of_a_snapshot_after_a_loss) {
+  Line line(kRestarts);
+  line.read(snapshot("A", 500, row(1, "10"), sent_at(Line::kNow - 9)));
+  line.gap();
+  // What the snapshot has was sent before it.
+  line.refresh_at(Line::kNow - 10, bid("A", 499, 1, "9"));
+  EXPECT_EQ(line.counts().repeats, 1U);
+  EXPECT_EQ(line.bids(), "10*1 whole");
+  line.refresh_at(Line::kNow - 8, bid("A", 3, 1, "11"));
+  EXPECT_EQ(line.counts().repeats, 1U);
+  EXPECT_EQ(line.bids(), "11*5 part");
+}
+
+TEST(Translator, takes_lower_numbers_for_repeats_without_a_loss_or_a_later_time) {
+  Line line(kRestarts);
+  line.refresh_at(Line::kNow - 9, bid("A", 500, 1, "10"));
+  line.refresh_at(Line::kNow - 8, bid("A", 499, 1, "11"));  // sent again
+  line.gap();
+  line.refresh_at(Line::kNow - 9, bid("A", 499, 1, "11"));
+  line.refresh(bid("A", 499, 1, "11"));
+  line.refresh_at(Line::kNow - 7, bid("A", 501, 1, "10", 1));
+  line.refresh_at(Line::kNow - 6, bid("A", 499, 1, "11"));  // the loss was before 501, which had its own number
+  EXPECT_EQ(line.counts().repeats, 4U);
+  EXPECT_EQ(line.bids(), "10*5 part");
+  Line other;  // of an exchange whose numbers never begin again
+  other.refresh_at(Line::kNow - 9, bid("A", 500, 1, "10"));
+  other.gap();
+  other.refresh_at(Line::kNow - 5, bid("A", 7, 1, "11"));
+  EXPECT_EQ(other.counts().repeats, 1U);
 }
 
 TEST(Translator, makes_a_trade_and_what_it_leaves_of_one_entry) {

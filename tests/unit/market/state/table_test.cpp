@@ -305,6 +305,7 @@ TEST(Page, has_the_places_of_everything) {
   EXPECT_PLACE(epoch);
   EXPECT_PLACE(generation);
   EXPECT_PLACE(writer_pid);
+  EXPECT_PLACE(ring_epoch);
   EXPECT_PLACE(heartbeat_ns);
   EXPECT_PLACE(writer_state);
 #undef EXPECT_PLACE

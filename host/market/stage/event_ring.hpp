@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "host/market/stage/event_maker.hpp"
+#include "host/ring/writer.hpp"
+
+namespace stopbit::market {
+
+/// Market events of records: their ring, and the tables of instruments and states beside it. One thread.
+class EventRing {
+ public:
+  struct Options {
+    std::string name;          ///< Of the ring and of the tables.
+    ring::WriterOptions ring;  ///< But for `replaces`.
+    MarketRoom room = {};
+    /// A live output of this process with the same name, whose names take_names will take. Its readers keep it.
+    const EventRing* replaces = nullptr;
+  };
+  /// `map` is compiled for the program, which must outlive the result. Until take_names the ring and the tables of the
+  /// name are others, or none.
+  [[nodiscard]] static Result<std::unique_ptr<EventRing>> prepare(const Options& options, Map map,
+                                                                  const Program& program);
+
+  /// Whether take_names would succeed now.
+  [[nodiscard]] Status check_names() const;
+  /// Of the tables and then of the ring, so that the ring of a name is never without its tables. Another process of
+  /// this user can still take a name between check and end; nothing else makes it fail half-way. `replaces` must still
+  /// live.
+  [[nodiscard]] Status take_names();
+
+  [[nodiscard]] Translator& translator() noexcept { return maker_->translator(); }
+  [[nodiscard]] const EventMaker& maker() const noexcept { return *maker_; }
+  [[nodiscard]] ring::Writer& ring() noexcept { return ring_; }
+  void beat(std::uint64_t now_ns) noexcept {
+    ring_.beat(now_ns);
+    maker_->beat(now_ns);
+  }
+  /// No event follows.
+  void finish() noexcept {
+    maker_->finish();
+    ring_.finish();
+  }
+
+ private:
+  EventRing(Map map, ring::Writer ring) : map_(std::move(map)), ring_(std::move(ring)) {}
+
+  Map map_;
+  ring::Writer ring_;
+  std::unique_ptr<EventMaker> maker_;
+};
+
+}  // namespace stopbit::market
