@@ -143,9 +143,9 @@ std::string no_memory(const Descriptor& file, const std::string& path, std::size
   if (errno != ENOSPC || ::fstatfs(file.get(), &system) != 0) return system_error("reserve memory for", path);
   constexpr std::string_view kSharedFolder = "/dev/shm/";
   const std::size_t slash = path.rfind('/');
-  const std::string folder = path.starts_with(kSharedFolder)    ? "/dev/shm"
-                             : slash == std::string::npos ? "."
-                                                          : path.substr(0, slash);
+  const std::string folder = path.starts_with(kSharedFolder) ? "/dev/shm"
+                             : slash == std::string::npos    ? "."
+                                                             : path.substr(0, slash);
   return "cannot reserve memory for '" + path + "': not enough space in " + folder + ": needs " +
          std::to_string(bytes) + " bytes, " + std::to_string(free_bytes(system)) + " free";
 }
