@@ -181,6 +181,14 @@ class Synchroniser:
             inst.at, inst.book, inst.told, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)
         self.out.append(("restart", 0))
 
+    def distrust(self, row, cause):
+        """The book is not the exchange's: only a snapshot after what was applied helps."""
+        inst = self.rows[row]
+        if inst.at is not None:
+            inst.lost = max(inst.lost, inst.scope.reach(inst.at))
+        inst.at, inst.cause, inst.number, inst.refreshed = None, cause, 0, None
+        self.settle()
+
     def tick(self, now):
         self.now = now
         for ask in list(self.asks):
@@ -189,8 +197,10 @@ class Synchroniser:
             if not parts or now >= end:
                 self.asks.remove(ask)
             elif now >= due:
-                self.out += [("ask", 0, a, b) for a, b in parts]
-                ask[2] = now + self.repeat if self.repeat else EVER
+                self.out += [("ask", 0, a, b) for a, b in reversed(parts)]
+                ask[2] = now + self.repeat
+                if not self.repeat:
+                    self.asks.remove(ask)
 
     # ---------------------------------------------------------------- inside
     def lose(self, first, last):
@@ -253,39 +263,39 @@ class Synchroniser:
         self.out.append(("load", row, number))
         if self.style == "instrument":
             inst.scope.forget(number)
-        inst.queue = [q for q in inst.queue if q[0] > number]
-        if not inst.queue and row in self.waiting:
-            self.waiting.remove(row)
+        self.forget(inst, row, number)  # an entry with the snapshot's own number is in it
 
     def keep(self, inst, row, n, value):
         if inst.at is not None and n <= inst.at:
             return
         if not self.blocked(inst):
-            return self.insert(inst, row, n, value)
+            self.apply(inst, row, n)
+            inst.book = chain(inst.book, value)
+            self.out.append(("apply", row, value))
+            return
         if self.refresh and self.refreshes(inst):
             self.pass_on(inst, row, n, value)
         if n <= inst.lost and (inst.at is None or inst.lost > inst.at):
             return  # of no use to any snapshot that will do
+        if len(inst.queue) >= self.room and not self.make_room(row, row, n):
+            return
+        if sum(len(self.rows[r].queue) for r in self.waiting) >= self.pool and not self.make_room(self.waiting[0], row, n):
+            return
         self.insert(inst, row, n, value)
-        while len(inst.queue) > self.room:
-            self.drop(row)
-        while sum(len(i.queue) for i in self.rows.values()) > self.pool:
-            self.drop(self.waiting[0])
 
     def insert(self, inst, row, n, value):
         if not inst.queue:
             self.waiting.append(row)
         insort(inst.queue, (n, value), key=lambda q: q[0])
 
-    def drop(self, row):
-        """The oldest number of the queue goes: only a snapshot with it, or a later one, will do."""
-        inst = self.rows[row]
-        n = inst.queue[0][0]
-        inst.queue = [q for q in inst.queue if q[0] != n]
-        inst.lost = max(inst.lost, n)
-        if not inst.queue:
-            self.waiting.remove(row)
-        self.out.append(("lost", row, n))
+    def make_room(self, victim, row, n):
+        """The victim's oldest number goes: only a snapshot with it, or a later one, will do. False: it was the new one."""
+        inst = self.rows[victim]
+        gone = min(inst.queue[0][0], n) if victim == row else inst.queue[0][0]
+        self.forget(inst, victim, gone)
+        inst.lost = max(inst.lost, gone)
+        self.out.append(("lost", victim, gone))
+        return victim != row or gone != n
 
     def refreshes(self, inst):
         """Whether the book goes on from nothing: it is not only in doubt, and a replay had its time."""
@@ -306,15 +316,22 @@ class Synchroniser:
             self.out += [("apply", row, v) for m, v in inst.queue if m > missing]
         self.out.append(("apply", row, value))
 
-    def drain(self, inst, row):
-        if self.blocked(inst):
-            return
-        for _, value in inst.queue:
+    def apply(self, inst, row, last):
+        """What waits with numbers up to this one."""
+        for _, value in [q for q in inst.queue if q[0] <= last]:
             inst.book = chain(inst.book, value)
             self.out.append(("apply", row, value))
-        if inst.queue:
+        self.forget(inst, row, last)
+
+    def forget(self, inst, row, last):
+        inst.queue = [q for q in inst.queue if q[0] > last]
+        if not inst.queue and row in self.waiting:
             self.waiting.remove(row)
-        inst.queue, inst.at = [], max(inst.at, inst.scope.high or 0)
+
+    def drain(self, inst, row):
+        if not self.blocked(inst):
+            self.apply(inst, row, EVER)
+            inst.at = max(inst.at, inst.scope.high or 0)
 
     def settle(self):
         if self.channel.high is not None:

@@ -96,6 +96,7 @@ class Run:
         late, replay, torn = rng.choice([0, .3]), rng.choice([0, .5, 1]), rng.choice([0, .1, .4])
         parts, delay, anew = rng.choice([1, 2, 3]), rng.choice([0, 3, 12]), rng.choice([0, 0, .01])
         length, from_start = rng.choice([60, 200, 400]), rng.random() < .5
+        distrust = rng.choice([0, 0, 0, .01])
         tells, cycles = rng.random() < .8, rng.random() < .5
         dead, coming, pictures, cycle, place = 0, [], [], [], 0
         if from_start:
@@ -152,6 +153,8 @@ class Run:
                 else:
                     self.give("part", *picture)
             pictures = [p for p in pictures if p[0] > step]
+            if not calm and rng.random() < distrust:
+                self.give("distrust", rng.choice(ex.rows), "contradiction")
             if joined and self.seen:
                 self.check()
         for row, inst in self.sync.rows.items():
