@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/day/day.hpp"
-#include "tests/day/mutant.hpp"
+#include "tests/lib/mutant.hpp"
 
 int main(int argc, char** argv) {
   struct Mutant {

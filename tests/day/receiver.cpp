@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/day/mutant.hpp"
+#include "tests/lib/mutant.hpp"
 
 namespace stopbit::day {
+using cases::mutant;
 namespace {
 
 constexpr std::uint64_t kStallNs = 500'000;  ///< Longer than any turn of a poller that runs.

@@ -10,7 +10,7 @@ This machine looks at every instrument after every input, where the product's to
 from bisect import insort
 
 LATEST, SUSPECT, STALE = "latest", "suspect", "stale"
-JOIN, GAP, QUEUE, AUDIT = "join", "gap", "queue", "audit"
+JOIN, GAP, QUEUE = "join", "gap", "queue"
 NONE, SCOPE, CHANNEL = range(3)  # what a mark's number counts
 EVER = float("inf")
 MASK = (1 << 64) - 1
@@ -85,6 +85,7 @@ class Scope(Numbers):
 class Row:
     def __init__(self, scope):
         self.scope, self.at, self.book, self.queue, self.lost = scope, None, None, [], 0  # queue: (number, value)
+        self.last = 0  # number of the last entry in the book
         self.cause, self.number, self.refreshed = JOIN, 0, None
         self.told, self.mark, self.retell = (STALE, JOIN, NONE), (STALE, 0, JOIN), False
 
@@ -153,13 +154,15 @@ class Synchroniser:
         book, self.open = join(self.open[3]), None
         scope, is_stale = inst.scope, inst.told[0] == STALE
         reach = -1 if inst.at is None else scope.reach(inst.at)
-        if self.style == "instrument" and number >= reach and (inst.told[0] != LATEST or number == reach):
+        # Where instruments share numbers, a book is the same until the instrument's next entry.
+        last = reach if self.style == "instrument" else inst.last
+        is_equal = inst.at is not None and last <= number <= reach
+        if self.style == "instrument" and number >= reach and (inst.told[0] != LATEST or is_equal):
             self.prove(scope, message)
-        if not is_stale and number == reach:
+        if not is_stale and is_equal:
             self.out.append(("audit", row, int(book == inst.book)))
             if book != inst.book:
-                inst.at, inst.cause, inst.number, inst.lost = None, AUDIT, number, max(inst.lost, number)
-                self.load(inst, row, number, book)
+                self.load(inst, row, reach, book)
         elif inst.told[0] != LATEST and self.is_useful(inst, number):
             self.load(inst, row, number, book)
         self.settle()
@@ -259,7 +262,8 @@ class Synchroniser:
         return number > inst.scope.reach(inst.at)
 
     def load(self, inst, row, number, book):
-        inst.at, inst.book, inst.refreshed, inst.retell = number, book, None, True
+        inst.at = inst.last = number
+        inst.book, inst.refreshed, inst.retell = book, None, True
         self.out.append(("load", row, number))
         if self.style == "instrument":
             inst.scope.forget(number)
@@ -270,17 +274,27 @@ class Synchroniser:
             return
         if not self.blocked(inst):
             self.apply(inst, row, n)
-            inst.book = chain(inst.book, value)
+            inst.book, inst.last = chain(inst.book, value), n
             self.out.append(("apply", row, value))
             return
-        if self.refresh and self.refreshes(inst):
+        if self.refresh and (inst.at is None or max(inst.lost, self.missing(inst.scope)) > inst.at):
             self.pass_on(inst, row, n, value)
         if n <= inst.lost and (inst.at is None or inst.lost > inst.at):
             return  # of no use to any snapshot that will do
-        if len(inst.queue) >= self.room and not self.make_room(row, row, n):
-            return
-        if sum(len(self.rows[r].queue) for r in self.waiting) >= self.pool and not self.make_room(self.waiting[0], row, n):
-            return
+        if len(inst.queue) >= self.room:
+            gone = min(inst.queue[0][0], n)
+            self.abandon(inst, row, gone)
+            if gone == n:
+                return
+        if sum(len(self.rows[r].queue) for r in self.waiting) >= self.pool:
+            # The one that waits longest, but for those that get what waits at the end of the message.
+            victim = next((r for r in self.waiting if self.blocked(self.rows[r])), None)
+            gone = n if victim is None else self.rows[victim].queue[0][0]
+            if victim in (None, row):
+                gone = min(gone, n)
+            self.abandon(self.rows[victim or row], victim or row, gone)
+            if victim in (None, row) and gone == n:
+                return
         self.insert(inst, row, n, value)
 
     def insert(self, inst, row, n, value):
@@ -288,22 +302,18 @@ class Synchroniser:
             self.waiting.append(row)
         insort(inst.queue, (n, value), key=lambda q: q[0])
 
-    def make_room(self, victim, row, n):
-        """The victim's oldest number goes: only a snapshot with it, or a later one, will do. False: it was the new one."""
-        inst = self.rows[victim]
-        gone = min(inst.queue[0][0], n) if victim == row else inst.queue[0][0]
-        self.forget(inst, victim, gone)
-        inst.lost = max(inst.lost, gone)
-        self.out.append(("lost", victim, gone))
-        return victim != row or gone != n
-
-    def refreshes(self, inst):
-        """Whether the book goes on from nothing: it is not only in doubt, and a replay had its time."""
-        missing = self.missing(inst.scope)
-        return (inst.at is None or max(inst.lost, missing) > inst.at) and self.now - inst.scope.since >= self.patience
+    def abandon(self, inst, row, n):
+        """Kept entries up to a number go: only a snapshot that has them will do."""
+        self.forget(inst, row, n)
+        inst.lost = max(inst.lost, n)
+        self.out.append(("lost", row, n))
 
     def pass_on(self, inst, row, n, value):
+        """The book goes on from nothing, once a replay had its time."""
         missing = self.missing(inst.scope)
+        if self.now - inst.scope.since < self.patience:
+            inst.refreshed = None  # what it does not get now is missing
+            return
         if inst.at is not None:
             (_, inst.cause, _), inst.number = self.judge(inst)
             inst.lost, inst.at = max(inst.lost, inst.scope.reach(inst.at)), None
@@ -313,12 +323,12 @@ class Synchroniser:
         if inst.refreshed is None or inst.refreshed < missing:
             inst.refreshed = missing
             self.out.append(("refresh", row))
-            self.out += [("apply", row, v) for m, v in inst.queue if m > missing]
+            self.out += [("apply", row, v) for m, v in inst.queue if m > max(missing, inst.lost)]
         self.out.append(("apply", row, value))
 
     def apply(self, inst, row, last):
         """What waits with numbers up to this one."""
-        for _, value in [q for q in inst.queue if q[0] <= last]:
+        for inst.last, value in [q for q in inst.queue if q[0] <= last]:
             inst.book = chain(inst.book, value)
             self.out.append(("apply", row, value))
         self.forget(inst, row, last)

@@ -37,19 +37,28 @@ inline std::uint64_t join(const std::vector<PicturePart>& parts) {
   return book;
 }
 
-/// A reader of what the synchroniser says: builds books, keeps the marks of all rows by the rules of SyncSink, and writes
-/// lines.
+/// A reader of what the synchroniser says: builds books, keeps the marks of all rows by the rules of SyncSink, and
+/// writes lines.
 class View : public SyncSink {
  public:
-  View(ScopeOf scope, std::uint32_t rows) : scope_(scope), marks_(rows + 1), books_(rows + 1), products_(rows + 1) {}
+  View(ScopeOf scope, std::uint32_t rows)
+      : scope_(scope),
+        marks_(rows + 1),
+        before_(rows + 1),
+        books_(rows + 1),
+        products_(rows + 1),
+        passed_(rows + 1),
+        is_refreshed_(rows + 1) {}
 
   void apply(const Event& event) noexcept override {
     const auto value = static_cast<std::uint64_t>(event.price());
     books_[event.instrument()] = chain(books_[event.instrument()], value);
+    if (is_refreshed_[event.instrument()]) passed_[event.instrument()].push_back(value);
     add(event.instrument(), "apply " + std::to_string(event.instrument()) + " " + std::to_string(value));
   }
   void load(std::uint32_t row, std::uint64_t number) noexcept override {
     books_[row] = join(picture);
+    is_refreshed_[row] = false;
     add(row, "load " + std::to_string(row) + " " + std::to_string(number));
   }
   bool audit(std::uint32_t row, std::uint64_t /*number*/) noexcept override {
@@ -59,10 +68,13 @@ class View : public SyncSink {
   }
   void refresh(std::uint32_t row) noexcept override {
     books_[row] = 0;
+    is_refreshed_[row] = true;
+    passed_[row].clear();
     add(row, "refresh " + std::to_string(row));
   }
   void restarted() noexcept override {
     std::fill(books_.begin(), books_.end(), 0);
+    std::fill(is_refreshed_.begin(), is_refreshed_.end(), false);
     std::fill(marks_.begin(), marks_.end(), Mark{SyncState::Latest, Cause::None, Basis::None, 0});
     before_ = marks_;
     add(0, "restart 0");
@@ -72,8 +84,8 @@ class View : public SyncSink {
     spared_ = marks_;
     for (std::uint32_t row = 1; row < marks_.size(); ++row) {
       const Mark& now = marks_[row];
-      const bool is_worse = now.state == SyncState::Latest ||
-                            (now.basis == Basis::Channel && mark.basis == Basis::Scope);
+      const bool is_worse =
+          now.state == SyncState::Latest || (now.basis == Basis::Channel && mark.basis == Basis::Scope);
       if (is_worse && is_in(row, scope)) marks_[row] = mark;
     }
   }
@@ -101,21 +113,18 @@ class View : public SyncSink {
       const Mark& mark = marks_[row];
       if (!machine.mark(row).is_like(mark)) text += "! " + std::to_string(row) + " is in another state\n";
       const std::string line = text_of(mark);
-      if (line != text_of(before_.size() == marks_.size() ? before_[row] : Mark{})) {
-        text += "= state " + std::to_string(row) + " " + line + "\n";
-      }
+      if (line != text_of(before_[row])) text += "= state " + std::to_string(row) + " " + line + "\n";
     }
     before_ = marks_;
     return text;
   }
-  /// The same without text.
-  void clear() {
-    lines_.clear();
-    before_ = marks_;
-  }
-
   [[nodiscard]] const Mark& mark(std::uint32_t row) const { return marks_[row]; }
   [[nodiscard]] std::uint64_t book(std::uint32_t row) const { return books_[row]; }
+  /// A builder's error.
+  void spoil(std::uint32_t row) { books_[row] = chain(books_[row], 1); }
+  /// Whether the book went on from nothing, and the values that it got since.
+  [[nodiscard]] bool is_refreshed(std::uint32_t row) const { return is_refreshed_[row]; }
+  [[nodiscard]] const std::vector<std::uint64_t>& passed(std::uint32_t row) const { return passed_[row]; }
   void set_product(std::uint32_t row, std::uint32_t product) { products_[row] = product; }
 
   std::vector<PicturePart> picture;  ///< Parts so far of the picture that is built.
@@ -142,6 +151,8 @@ class View : public SyncSink {
   std::vector<Mark> spared_;
   std::vector<std::uint64_t> books_;
   std::vector<std::uint32_t> products_;
+  std::vector<std::vector<std::uint64_t>> passed_;
+  std::vector<bool> is_refreshed_;
   std::vector<std::pair<std::uint32_t, std::string>> lines_;
 };
 

@@ -15,7 +15,7 @@ struct Numbers {
   std::uint64_t floor = 0;    ///< Numbers up to this are not waited for: only a snapshot at or after it helps.
   std::uint32_t top = kNone;  ///< Highest hole.
   std::uint32_t holes = 0;
-  bool is_seen = false;       ///< `high` is one.
+  bool is_seen = false;  ///< `high` is one.
 };
 
 /// Ranges of missing numbers of all scopes, from one pool. One thread.

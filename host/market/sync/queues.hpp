@@ -51,18 +51,18 @@ class Queues {
     ++count_;
   }
 
-  /// Takes the events with numbers up to `last` out, in order.
+  /// Takes the events with numbers up to `last` out, in order: take(event, number).
   template <class Take>
   void take(std::uint32_t row, std::uint64_t last, const Take& take) noexcept {
     List& list = lists_[row];
     while (list.count != 0 && places_[list.first].number <= last) {
       const std::uint32_t at = list.first;
-      take(events_[at]);
+      take(events_[at], places_[at].number);
       pop(row);
     }
   }
   void drop(std::uint32_t row, std::uint64_t last) noexcept {
-    take(row, last, [](const Event&) {});
+    take(row, last, [](const Event&, std::uint64_t) {});
   }
   /// Calls see(event) for those with numbers after `first`.
   template <class See>

@@ -270,7 +270,10 @@ bool Synchroniser::shared_entry(std::uint32_t row, const Event& event) noexcept 
   }
   Row& known = rows_[row];
   if (!is_channel() && known.scope != product_) attach(row, product_);
-  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope_of(row))) return true;
+  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope_of(row))) {
+    known.last = number_;
+    return true;
+  }
   const Mark before = mark(row);
   keep(row, number_, event);
   tell_from(row, before, false);
@@ -283,42 +286,65 @@ void Synchroniser::keep(std::uint32_t row, std::uint64_t number, const Event& ev
   if (known.has_book && number <= known.at) return;
   const Scope& scope = scope_of(row);
   if (!is_blocked(known, scope)) {
-    queues_.take(row, number, [this](const Event& kept) { sink_.apply(kept); });
+    queues_.take(row, number, [this](const Event& kept, std::uint64_t) { sink_.apply(kept); });
     sink_.apply(event);
+    known.last = number;
     return;
   }
   const bool is_hit = !known.has_book || std::max(known.lost, missing(scope)) > known.at;
-  if (options_.refresh && is_hit && now_ns_ - scope.hole_ns >= options_.patience_ns) refresh(row, number, event);
+  if (options_.refresh && is_hit) refresh(row, number, event);
   // No snapshot that will do needs it.
   if (number <= known.lost && (!known.has_book || known.lost > known.at)) return;
   wait(row, number, event);
 }
 
 void Synchroniser::wait(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
-  if (queues_.count(row) >= options_.queued_each && !make_room(row, row, number)) return;
-  if (queues_.is_full() && !make_room(queues_.first_row(), row, number)) return;
+  if (queues_.count(row) >= options_.queued_each) {
+    const std::uint64_t gone = std::min(queues_.oldest(row), number);
+    give_up(row, gone);
+    if (gone == number) return;
+  }
+  if (queues_.is_full()) {
+    const std::uint32_t longest = longest_blocked();
+    const bool is_own = longest == 0 || longest == row;
+    const std::uint32_t victim = is_own ? row : longest;
+    std::uint64_t gone = longest == 0 ? number : queues_.oldest(victim);
+    if (is_own) gone = std::min(gone, number);
+    const Mark before = mark(victim);
+    give_up(victim, gone);
+    if (!is_own) {
+      tell_from(victim, before, false);
+    } else if (gone == number) {
+      return;
+    }
+  }
   queues_.push(row, number, event);
   ++counts_.queued;
 }
 
-/// The oldest number of `victim` goes. False: it is the new one of `row`.
-bool Synchroniser::make_room(std::uint32_t victim, std::uint32_t row, std::uint64_t number) noexcept {
-  const bool is_own = victim == row;
-  const Mark before = mark(victim);
-  const std::uint64_t oldest = queues_.oldest(victim);
-  const std::uint64_t gone = is_own ? std::min(oldest, number) : oldest;
-  queues_.drop(victim, gone);
-  rows_[victim].lost = std::max(rows_[victim].lost, gone);
+/// The row that waits longest, but for those that get what waits at the end of the message; 0: none.
+std::uint32_t Synchroniser::longest_blocked() const noexcept {
+  std::uint32_t row = queues_.first_row();
+  while (row != 0 && !is_blocked(rows_[row], scope_of(row))) row = queues_.row_after(row);
+  return row;
+}
+
+/// Kept entries up to a number go: only a snapshot that has them will do.
+void Synchroniser::give_up(std::uint32_t row, std::uint64_t number) noexcept {
+  queues_.drop(row, number);
+  rows_[row].lost = std::max(rows_[row].lost, number);
   ++counts_.lost;
-  sink_.lost(victim, gone);
-  if (!is_own) tell_from(victim, before, false);
-  return !is_own || gone != number;
+  sink_.lost(row, number);
 }
 
 /// The book goes on from nothing. The entries are kept, too: a snapshot needs them.
 void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
   Row& known = rows_[row];
   const Scope& scope = scope_of(row);
+  if (now_ns_ - scope.hole_ns < options_.patience_ns) {
+    known.is_refreshed = false;  // what it does not get now is missing
+    return;
+  }
   const std::uint64_t missing = this->missing(scope);
   if (known.has_book) {
     const Mark now = mark(row);
@@ -336,7 +362,7 @@ void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event&
     known.refreshed = missing;
     ++counts_.refreshes;
     sink_.refresh(row);
-    queues_.for_each_after(row, missing, [this](const Event& kept) { sink_.apply(kept); });
+    queues_.for_each_after(row, std::max(missing, known.lost), [this](const Event& kept) { sink_.apply(kept); });
   }
   sink_.apply(event);
 }
@@ -347,7 +373,10 @@ void Synchroniser::settle(std::uint32_t row) noexcept {
   Scope& scope = scope_of(row);
   const bool is_open = !is_blocked(known, scope);
   if (is_open) {
-    queues_.take(row, kEver, [this](const Event& kept) { sink_.apply(kept); });
+    queues_.take(row, kEver, [&](const Event& kept, std::uint64_t number) {
+      known.last = number;
+      sink_.apply(kept);
+    });
     known.at = std::max(known.at, scope.numbers.high);
   }
   if (options_.scope == ScopeOf::Instrument) scope.is_smooth = is_open;
@@ -381,7 +410,9 @@ void Synchroniser::part_end() noexcept {
   Scope& scope = scope_of(row);
   Mark before = mark(row);
   const std::uint64_t reach = holes_.reach(scope.numbers, known.at);
-  const bool is_equal = known.has_book && number == reach;
+  // Where instruments share numbers, a book is the same until the instrument's next entry.
+  const std::uint64_t last = options_.scope == ScopeOf::Instrument ? reach : known.last;
+  const bool is_equal = known.has_book && number >= last && number <= reach;
   const bool is_latest = before.state == SyncState::Latest;
   bool is_retold = false;
   if (options_.scope == ScopeOf::Instrument && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
@@ -394,7 +425,7 @@ void Synchroniser::part_end() noexcept {
       ++counts_.differences;
       distrust(row, Cause::Audit);
       before = mark(row);
-      load(row, number);
+      load(row, std::max(number, reach));
       is_retold = true;
     }
   } else if (!is_latest && is_useful(known, scope, number)) {
@@ -416,7 +447,7 @@ bool Synchroniser::is_useful(const Row& row, const Scope& scope, std::uint64_t n
 
 void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
   Row& known = rows_[row];
-  known.at = number;
+  known.at = known.last = number;
   known.has_book = true;
   known.is_refreshed = false;
   ++counts_.loads;

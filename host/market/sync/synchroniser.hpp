@@ -45,8 +45,8 @@ class Synchroniser {
   }
   /// Its number in the product. Before its entries; false: they are not new, and entry() refuses them.
   bool product(std::uint32_t product, std::uint64_t number) noexcept;
-  /// `number`: the instrument's, where that is the scope. True: the caller applies the event now. False: it waits, is not
-  /// new, or the sink has got it.
+  /// `number`: the instrument's, where that is the scope. True: the caller applies the event now. False: it waits, is
+  /// not new, or the sink has got it.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
     if (options_.scope == ScopeOf::Instrument) {
       if (row - 1 < options_.instruments) {
@@ -110,6 +110,7 @@ class Synchroniser {
   /// `at` is where the book was put last. While nothing is missing after it, the book follows its scope.
   struct Row {
     std::uint64_t at = 0;
+    std::uint64_t last = 0;       ///< Of the last entry that was applied, or `at`: where instruments share numbers.
     std::uint64_t lost = 0;       ///< Only a snapshot with this number, or a later one, will do.
     std::uint64_t refreshed = 0;  ///< The missing number after which the refreshed book began.
     std::uint64_t since = 0;      ///< Of a row without a book.
@@ -117,7 +118,7 @@ class Synchroniser {
     std::uint32_t next_ahead = 0;
     Cause cause = Cause::Join;  ///< Of a row without a book.
     bool has_book = false;
-    bool is_ahead = false;      ///< Listed in `ahead_`.
+    bool is_ahead = false;  ///< Listed in `ahead_`.
     bool is_refreshed = false;
   };
   struct Picture {
@@ -128,7 +129,9 @@ class Synchroniser {
 
   [[nodiscard]] bool is_channel() const noexcept { return options_.scope == ScopeOf::Channel; }
   [[nodiscard]] bool is_known(std::uint32_t row) const noexcept { return row - 1 < options_.instruments; }
-  [[nodiscard]] Scope& scope_of(std::uint32_t row) noexcept { return is_channel() ? channel_ : scopes_[rows_[row].scope]; }
+  [[nodiscard]] Scope& scope_of(std::uint32_t row) noexcept {
+    return is_channel() ? channel_ : scopes_[rows_[row].scope];
+  }
   [[nodiscard]] const Scope& scope_of(std::uint32_t row) const noexcept {
     return is_channel() ? channel_ : scopes_[rows_[row].scope];
   }
@@ -160,7 +163,8 @@ class Synchroniser {
   [[nodiscard]] bool shared_entry(std::uint32_t row, const Event& event) noexcept;
   void keep(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
   void wait(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
-  [[nodiscard]] bool make_room(std::uint32_t victim, std::uint32_t row, std::uint64_t number) noexcept;
+  [[nodiscard]] std::uint32_t longest_blocked() const noexcept;
+  void give_up(std::uint32_t row, std::uint64_t number) noexcept;
   void refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
   void settle(std::uint32_t row) noexcept;
   void tell_from(std::uint32_t row, const Mark& before, bool is_retold) noexcept;
@@ -193,9 +197,9 @@ class Synchroniser {
   std::uint32_t product_ = 0;  ///< 0: none was given.
   bool is_new_ = false;
   bool may_heal_ = false;
-  std::uint64_t missing_before_ = 0;          ///< Of the scope.
+  std::uint64_t missing_before_ = 0;  ///< Of the scope.
   std::uint64_t channel_missing_before_ = 0;
-  bool was_doubtful_ = false;                 ///< The scope.
+  bool was_doubtful_ = false;  ///< The scope.
 };
 
 }  // namespace stopbit::market
