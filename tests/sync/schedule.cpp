@@ -120,11 +120,12 @@ class Schedule {
         ++happened_.resets;
       }
       exchange_.send();
-      if (is_joined_) deliver();
+      if (is_joined_ && exchange_.number() > lag_) deliver();
       take_pictures();
       disturb();
     }
     for (std::uint32_t row = 1; row <= options_.instruments && problem_.empty(); ++row) {
+      while (seen_ < exchange_.number()) give(++seen_);
       photograph(row, 0);
       show_pictures();
       if (view_.mark(row).state != SyncState::Latest) {
@@ -190,7 +191,7 @@ class Schedule {
       --dead_;
       ++happened_.messages_lost;
     } else {
-      const std::uint64_t number = exchange_.number();
+      const std::uint64_t number = exchange_.number() - lag_;
       if ((seen_ != 0 || has_reset_) && seen_ + 1 < number) lose(seen_ + 1, number - 1);
       seen_ = number;
       give(number);
@@ -261,7 +262,7 @@ class Schedule {
     for (const Picture& picture : pictures_) {
       if (picture.step > step_) {
         later.push_back(picture);
-      } else if (!is_joined_ || (!is_calm_ && random_.below(100) < torn_)) {
+      } else if (!(is_joined_ || step_ >= early_) || (!is_calm_ && random_.below(100) < torn_)) {
         ++happened_.parts_lost;
       } else {
         show(picture);
@@ -359,6 +360,8 @@ class Schedule {
   std::uint64_t parts_ = pick({1, 2, 3});
   std::uint64_t delay_ = pick({0, 3, 12});
   std::uint64_t anew_ = pick({0, 0, 10});
+  std::uint64_t lag_ = pick({0, 0, 0, 5});  ///< Messages that the increments are behind the snapshots.
+  std::uint64_t early_ = pick({10, 20});  ///< Snapshots may be seen before the first message.
   bool from_start_ = random_.chance(50);
   bool tells_ = random_.chance(80);
   bool marks_cycles_ = random_.chance(50);

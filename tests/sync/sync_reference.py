@@ -178,7 +178,7 @@ class Synchroniser:
         self.channel.high = self.joined = number
         for scope in self.scopes.values():
             scope.__init__(self.limit)
-            scope.high = 0
+            scope.high, scope.proof = 0, number
         for inst in self.rows.values():
             inst.__init__(inst.scope)
             inst.at, inst.book, inst.told, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)

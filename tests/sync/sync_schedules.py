@@ -97,6 +97,7 @@ class Run:
         parts, delay, anew = rng.choice([1, 2, 3]), rng.choice([0, 3, 12]), rng.choice([0, 0, .01])
         length, from_start = rng.choice([60, 200, 400]), rng.random() < .5
         distrust = rng.choice([0, 0, 0, .01])
+        early = rng.choice([10, 20])  # snapshots may be seen before the first message
         tells, cycles = rng.random() < .8, rng.random() < .5
         dead, coming, pictures, cycle, place = 0, [], [], [], 0
         if from_start:
@@ -148,7 +149,7 @@ class Run:
             for when, picture in pictures:
                 if when > step:
                     continue
-                if not joined or (not calm and rng.random() < torn):
+                if not (joined or step >= early) or (not calm and rng.random() < torn):
                     self.stats["parts lost"] += 1
                 else:
                     self.give("part", *picture)

@@ -88,7 +88,7 @@ void Synchroniser::tell_from(std::uint32_t row, const Mark& before, bool is_reto
 
 void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   channel_missing_before_ = channel_missing_;
-  if (number == kEver) {
+  if (number > kMost) {
     ++counts_.refused;
     message_ = 0;
     is_new_ = false;
@@ -109,7 +109,7 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
 
 bool Synchroniser::product(std::uint32_t product, std::uint64_t number) noexcept {
   if (may_heal_) heal_product();
-  if (options_.scope != ScopeOf::Product || product - 1 >= options_.products || number == kEver) {
+  if (options_.scope != ScopeOf::Product || product - 1 >= options_.products || number > kMost) {
     ++counts_.refused;
     product_ = 0;
     return is_new_ = false;
@@ -155,7 +155,7 @@ void Synchroniser::loss(std::uint64_t first, std::uint64_t last, std::uint64_t n
   now_ns_ = now_ns;
   channel_missing_before_ = channel_missing_;
   product_ = 0;
-  lose(first, std::min(last, kEver - 1));
+  lose(first, std::min(last, kMost));
   if (channel_missing_ < channel_missing_before_) heal();
 }
 
@@ -164,6 +164,7 @@ void Synchroniser::lose(std::uint64_t first, std::uint64_t last) noexcept {
   if (!is_joined_) {
     is_joined_ = true;
     joined_ = last;
+    first = std::min(first, last);
     numbers.is_seen = true;
     numbers.high = numbers.floor = numbers.missing = last;
     channel_missing_ = channel_.numbers.missing;
@@ -243,7 +244,7 @@ void Synchroniser::drain_waiting() noexcept {
 // Entries.
 
 bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
-  if (!is_known(row) || number == kEver) {
+  if (!is_known(row) || number > kMost) {
     ++counts_.refused;
     return false;
   }
@@ -389,7 +390,7 @@ bool Synchroniser::part(const Part& part) noexcept {
     ++counts_.outdated;
     return false;
   }
-  if (!is_known(part.row) || part.number == kEver) {
+  if (!is_known(part.row) || part.number > kMost) {
     ++counts_.refused;
     return false;
   }
@@ -472,7 +473,7 @@ void Synchroniser::cycle(std::uint64_t now_ns) noexcept {
 // The exchange, the books, the time.
 
 void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
-  number = std::min(number, kEver - 1);
+  number = std::min(number, kMost);
   reset_ns_ = sent_ns;
   holes_.clear();
   queues_.clear();
@@ -485,7 +486,7 @@ void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
   channel_missing_ = channel_.numbers.missing;
   const bool is_each = options_.scope == ScopeOf::Instrument;
   for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) {
-    scopes_[i] = {.numbers = {.is_seen = true}, .is_smooth = is_each};
+    scopes_[i] = {.numbers = {.is_seen = true}, .proof = number, .is_smooth = is_each};
   }
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
     rows_[row] = {.at = is_channel() ? number : 0, .scope = rows_[row].scope, .has_book = true};

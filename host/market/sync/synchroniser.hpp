@@ -126,6 +126,7 @@ class Synchroniser {
     bool is_open = false;
   };
   static constexpr std::uint64_t kEver = ~std::uint64_t{0};
+  static constexpr std::uint64_t kMost = kEver / 2;  ///< Higher numbers are refused: the next one has to exist.
 
   [[nodiscard]] bool is_channel() const noexcept { return options_.scope == ScopeOf::Channel; }
   [[nodiscard]] bool is_known(std::uint32_t row) const noexcept { return row - 1 < options_.instruments; }
