@@ -361,7 +361,7 @@ class Schedule {
   std::uint64_t delay_ = pick({0, 3, 12});
   std::uint64_t anew_ = pick({0, 0, 10});
   std::uint64_t lag_ = pick({0, 0, 0, 5});  ///< Messages that the increments are behind the snapshots.
-  std::uint64_t early_ = pick({10, 20});  ///< Snapshots may be seen before the first message.
+  std::uint64_t early_ = pick({10, 20});    ///< Snapshots may be seen before the first message.
   bool from_start_ = random_.chance(50);
   bool tells_ = random_.chance(80);
   bool marks_cycles_ = random_.chance(50);

@@ -8,7 +8,7 @@
 
 namespace stopbit::market {
 
-/// Losses that are to be asked for, or asked for again. The oldest makes room for a new one.
+/// Losses that wait for a first ask or another one. The oldest makes room for a new one.
 class Asks {
  public:
   static constexpr std::size_t kRoom = 16;
@@ -16,7 +16,7 @@ class Asks {
   Asks(std::uint64_t wait_ns, std::uint64_t repeat_ns, std::uint64_t give_up_ns)
       : wait_ns_(wait_ns), repeat_ns_(repeat_ns), give_up_ns_(give_up_ns) {}
 
-  /// Whether the loss is to be asked for at once.
+  /// Whether to ask at once.
   [[nodiscard]] bool add(std::uint64_t first, std::uint64_t last, std::uint64_t now_ns) noexcept {
     const bool is_now = wait_ns_ == 0;
     if (is_now && repeat_ns_ == 0) return true;

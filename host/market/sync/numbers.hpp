@@ -27,11 +27,11 @@ class Holes {
   static constexpr std::uint32_t kNone = Numbers::kNone;
 
   Holes(std::uint32_t room, std::uint32_t each)
-      : holes_(std::make_unique<Hole[]>(room)), room_(room), each_(std::max(each, 1U)) {
+      : holes_(std::make_unique<Hole[]>(room)), room_(room), each_(std::clamp(each, 1U, 0xFFFFU)) {
     clear();
   }
 
-  /// Whether n is new. What was before the first number is not waited for.
+  /// Whether n is new. No number before the first one is waited for.
   [[nodiscard]] bool take(Numbers& numbers, std::uint64_t n) noexcept {
     if (!numbers.is_seen) {
       numbers.is_seen = true;
@@ -103,7 +103,6 @@ class Holes {
     for (std::uint32_t i = room_; i-- > 0;) give(i);
   }
   [[nodiscard]] std::uint64_t forgotten() const noexcept { return forgotten_; }
-  [[nodiscard]] std::uint32_t each() const noexcept { return each_; }
 
  private:
   struct Hole {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace stopbit::market {
@@ -28,8 +27,8 @@ struct SyncOptions {
   std::uint32_t queued = 65'536;       ///< Events kept for stale instruments, all together.
   std::uint32_t queued_each = 16'384;  ///< The same of one instrument.
   std::uint32_t holes = 65'536;        ///< Ranges of missing numbers, all together.
-  std::uint32_t holes_each = 64;       ///< The same of one scope.
-  std::uint64_t wait_ns = 0;           ///< A loss is asked for after this time: late messages may fill it.
+  std::uint32_t holes_each = 64;       ///< The same of one scope; at most 65,535.
+  std::uint64_t wait_ns = 0;           ///< From a loss to the first ask: late messages may fill it.
   std::uint64_t repeat_ns = 0;         ///< Asked again after this time; 0: never.
   std::uint64_t give_up_ns = 0;        ///< Not asked for any more after this time.
   std::uint64_t patience_ns = 0;       ///< A refresh waits this long after a hole opened: a replay may close it.

@@ -33,7 +33,7 @@ void Synchroniser::attach(std::uint32_t row, std::uint32_t product) noexcept {
   tell_from(row, before, false);
 }
 
-// What is known of an instrument.
+// The state of an instrument.
 
 std::uint64_t Synchroniser::proof(const Scope& scope) const noexcept {
   // A snapshot from before the first message proves nothing of later losses.

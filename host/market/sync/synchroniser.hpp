@@ -100,7 +100,7 @@ class Synchroniser {
   [[nodiscard]] SyncCounts counts() const noexcept;
 
  private:
-  struct Scope {
+  struct alignas(64) Scope {
     Numbers numbers;
     std::uint64_t proof = 0;     ///< Up to this message of the channel, what the scope lost is known.
     std::uint64_t pictured = 0;  ///< The same by snapshots from before the first message.
