@@ -108,7 +108,11 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
 }
 
 bool Synchroniser::product(std::uint32_t product, std::uint64_t number) noexcept {
-  if (may_heal_) heal_product();
+  if (may_heal_) {
+    // Another product of the same message.
+    drain_waiting();
+    heal_product();
+  }
   if (options_.scope != ScopeOf::Product || product - 1 >= options_.products || number > kMost) {
     ++counts_.refused;
     product_ = 0;
@@ -250,6 +254,7 @@ bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, const E
   }
   Scope& scope = scopes_[row];
   const Mark before = mark(row);
+  if (is_joined_) scope.proof = proof(scope);  // entry() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
   const bool is_new = take(scope, number);

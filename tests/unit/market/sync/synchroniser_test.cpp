@@ -231,7 +231,12 @@ TEST(Synchroniser, an_early_snapshot_proves_nothing_of_losses_after_joining) {
   Feed feed(options_of(ScopeOf::Instrument));
   (void)feed.picture(1, 5, 120);
   EXPECT_EQ(feed.message(100, {}), "= state 1 latest 0\n");
-  EXPECT_EQ(feed.loss(101, 102), "= ask 0 101 102\n= state 1 suspect 101 gap\n");
+  feed.machine().begin(101);
+  (void)feed.machine().entry(1, 6, Event::of({.instrument = 1}));
+  EXPECT_TRUE(feed.machine().entry(1, 7, Event::of({.instrument = 1}))) << "without a further look";
+  feed.machine().end();
+  (void)feed.said();
+  EXPECT_EQ(feed.loss(102, 103), "= ask 0 102 103\n= state 1 suspect 102 gap\n");
 }
 
 TEST(Synchroniser, after_a_reset_books_are_known_to_be_empty) {
@@ -349,6 +354,24 @@ TEST(Synchroniser, a_loss_in_a_product_concerns_its_instruments_only) {
   EXPECT_EQ(feed->message(2, {{1, 0}}, 3), "= state 1 stale 2 gap\n= state 3 stale 2 gap\n");
   EXPECT_EQ(feed->state(2), "latest");
   EXPECT_EQ(feed->message(3, {{3, 0}}, 2), "= apply 1 2\n= apply 3 3\n= state 1 latest 0\n= state 3 latest 0\n");
+}
+
+TEST(Synchroniser, a_message_may_be_of_several_products) {
+  const auto feed = started(ScopeOf::Product);
+  (void)feed->message(1, {{1, 0}}, 2);
+  Synchroniser& machine = feed->machine();
+  const auto event = [](std::uint32_t row, std::int64_t price) {
+    return Event::of({.instrument = row, .kind = Kind::New, .price = price});
+  };
+  machine.begin(2);
+  EXPECT_TRUE(machine.product(2, 1));
+  EXPECT_TRUE(machine.entry(3, 0, event(3, 7))) << "nothing of it waits";
+  EXPECT_TRUE(machine.product(1, 1));
+  EXPECT_EQ(feed->said(), "= apply 1 1\n= state 1 latest 0\n= state 3 latest 0\n") << "the first product has healed";
+  EXPECT_TRUE(machine.entry(2, 0, event(2, 8)));
+  machine.end();
+  EXPECT_EQ(feed->said(), "");
+  EXPECT_FALSE(machine.product(3, 1)) << "there is no such product";
 }
 
 TEST(Synchroniser, a_snapshot_ahead_of_its_scope_outlives_a_hole_below_it) {
