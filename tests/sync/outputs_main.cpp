@@ -28,6 +28,7 @@ class Program {
     if (name == "reset") reset(in);
     if (name == "cycle") machine_->cycle(number(in));
     if (name == "tick") machine_->tick(number(in));
+    if (name == "spoil") view_->spoil(row(in));
     if (name == "distrust") machine_->distrust(row(in), Cause::Contradiction);
   }
   std::string outputs() { return machine_ == nullptr ? std::string() : view_->lines(*machine_); }

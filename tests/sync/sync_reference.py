@@ -184,6 +184,10 @@ class Synchroniser:
             inst.at, inst.book, inst.told, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)
         self.out.append(("restart", 0))
 
+    def spoil(self, row):
+        """Not an input: the builder errs, which only an audit finds."""
+        self.rows[row].book = chain(self.rows[row].book, 1)
+
     def distrust(self, row, cause):
         """The book is not the exchange's: only a snapshot after what was applied helps."""
         inst = self.rows[row]
