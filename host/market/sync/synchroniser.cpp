@@ -107,7 +107,7 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   may_heal_ = channel_missing_ < channel_missing_before_;
 }
 
-bool Synchroniser::product(std::uint32_t product, std::uint64_t number) noexcept {
+bool Synchroniser::product_slowly(std::uint32_t product, std::uint64_t number) noexcept {
   if (may_heal_) {
     // Another product of the same message.
     drain_waiting();

@@ -44,7 +44,19 @@ class Synchroniser {
     begin_slowly(number);
   }
   /// Its number in the product. Before its entries; false: they are not new, and entry() refuses them.
-  bool product(std::uint32_t product, std::uint64_t number) noexcept;
+  bool product(std::uint32_t product, std::uint64_t number) noexcept {
+    if (options_.scope == ScopeOf::Product && product - 1 < options_.products && !may_heal_) {
+      Scope& scope = scopes_[product];
+      if (number == scope.numbers.high + 1 && scope.numbers.is_seen && scope.proof >= channel_missing_) {
+        scope.numbers.high = number_ = number;
+        missing_before_ = scope.numbers.missing;
+        product_ = product;
+        was_doubtful_ = false;
+        return is_new_ = true;
+      }
+    }
+    return product_slowly(product, number);
+  }
   /// `number`: the instrument's, where that is the scope. True: the caller applies the event now. False: it waits, is
   /// not new, or the sink has got it.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
@@ -149,6 +161,7 @@ class Synchroniser {
 
   // Numbers.
   void begin_slowly(std::uint64_t number) noexcept;
+  [[nodiscard]] bool product_slowly(std::uint32_t product, std::uint64_t number) noexcept;
   void lose(std::uint64_t first, std::uint64_t last) noexcept;
   [[nodiscard]] bool take(Scope& scope, std::uint64_t n) noexcept;
   [[nodiscard]] bool step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept;
