@@ -1,5 +1,6 @@
-/// Books: what an entry costs, by kind and number of books and orders, alone and with event and state row; what memory
-/// the books of many instruments take; how soon a late reader knows the state of all of them.
+/// Books: what an entry costs, by kind and number of books and orders, alone and with event and state row; what the
+/// synchroniser adds, and how long it takes to load a cycle of snapshots; what memory the books of many instruments
+/// take; how soon a late reader knows the state of all of them.
 
 #include <benchmark/benchmark.h>
 
@@ -19,6 +20,7 @@
 #include "host/market/state/publisher.hpp"
 #include "host/market/state/reader.hpp"
 #include "host/market/state/table.hpp"
+#include "host/market/sync/synchroniser.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -216,6 +218,10 @@ void check(const BookSet& books, const Stream& stream) {
   if (checksums_of(books) != stream.expected) fail("a book is not the one that the stream was made with");
 }
 
+void prepare(BookSet& books, const Stream& stream) {
+  for (const Event& event : stream.before) (void)books.apply(event);
+}
+
 /// Events between two looks at the clock: some tens of microseconds, which the system seldom interrupts.
 constexpr std::size_t kBlock = 2'048;
 
@@ -229,7 +235,7 @@ void measure(benchmark::State& state, const Stream& stream, const Make& make, co
   bool is_checked = false;
   for (auto _ : state) {
     auto books = make();
-    for (const Event& event : stream.before) (void)books->apply(event);
+    prepare(*books, stream);
     auto take = start(*books);
     const std::size_t first = blocks.size();
     for (std::size_t at = 0; at < events.size(); at += kBlock) {
@@ -327,6 +333,130 @@ void orders(benchmark::State& state) {
       [](BookSet& books) { return apply_to<kPrefetches>(books); });
 }
 
+/// Counts what the synchroniser gives it.
+struct Receiver final : SyncSink {
+  void apply(const Event&) noexcept override { ++applied; }
+  void load(std::uint32_t, std::uint64_t) noexcept override { ++loaded; }
+  bool audit(std::uint32_t, std::uint64_t) noexcept override { return true; }
+  void refresh(std::uint32_t) noexcept override {}
+  void restarted() noexcept override {}
+  void state(std::uint32_t, const Mark&) noexcept override { ++states; }
+  void state_of(std::uint32_t, const Mark&) noexcept override {}
+  void healed(std::uint32_t, Basis, std::uint64_t, const Mark&) noexcept override {}
+  void ask(std::uint64_t, std::uint64_t) noexcept override {}
+  void lost(std::uint32_t, std::uint64_t) noexcept override { ++dropped; }
+  void overdue(std::uint64_t) noexcept override {}
+
+  std::uint64_t applied = 0, loaded = 0, states = 0, dropped = 0;
+};
+
+/// A synchroniser without books, and the numbers of the entries that it gets.
+struct Line {
+  Line(ScopeOf scope, std::uint32_t count, const Stream& stream)
+      : machine({.scope = scope, .instruments = count, .products = 1}, receiver), last(count + 1) {
+    machine.reset(0);
+    for (std::uint32_t row = 1; scope == ScopeOf::Product && row <= count; ++row) machine.attach(row, 1);
+    for (const Event& event : stream.events) numbers.push_back(++last[event.instrument()]);
+  }
+  Receiver receiver;
+  Synchroniser machine;
+  std::vector<std::uint64_t> last;
+  std::vector<std::uint64_t> numbers;
+  std::uint64_t passed = 0;
+  std::uint64_t message = 0;
+};
+
+void prepare(Line& /*line*/, const Stream& /*stream*/) {}
+void check(const Line& line, const Stream& stream) {
+  if (line.passed != stream.events.size() || line.receiver.applied != 0) fail("the synchroniser keeps entries back");
+  for (std::uint32_t row = 1; row < line.last.size(); ++row) {
+    if (line.machine.mark(row).state != SyncState::Latest) fail("an instrument is not latest");
+  }
+}
+
+/// What an entry that is in order costs the synchroniser, a message for each.
+template <ScopeOf kScope>
+void in_step(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  const Stream stream = make_levels(count);
+  measure(
+      state, stream, [&] { return std::make_unique<Line>(kScope, count, stream); },
+      [](Line& line) {
+        return [&line](std::span<const Event> events) {
+          for (const Event& event : events) {
+            line.machine.begin(++line.message);
+            if constexpr (kScope == ScopeOf::Product) (void)line.machine.product(1, line.message);
+            if (line.machine.entry(event.instrument(), line.numbers[line.message - 1], event)) ++line.passed;
+            line.machine.end();
+          }
+        };
+      });
+}
+
+/// All instruments have joined late, entries of each wait, and one cycle of snapshots makes all of them latest.
+void recovery(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  constexpr std::uint64_t kJoined = 100;
+  constexpr std::uint64_t kWaiting = 4;  ///< Entries of each instrument, the first two of which the snapshot has.
+  std::vector<double> times;
+  for (auto _ : state) {
+    Receiver receiver;
+    Synchroniser machine({.instruments = count}, receiver);
+    std::uint64_t message = kJoined;
+    for (std::uint64_t n = 1; n <= kWaiting; ++n) {
+      for (std::uint32_t row = 1; row <= count; ++row) {
+        machine.begin(++message);
+        if (machine.entry(row, kJoined + n, Event::of({.instrument = row, .kind = Kind::New, .price = kTick}))) {
+          fail("a stale book got an entry");
+        }
+        machine.end();
+      }
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::uint32_t row = 1; row <= count; ++row) {
+      if (!machine.part({.row = row,
+                         .place = row,
+                         .number = kJoined + 2,
+                         .message = message,
+                         .sent_ns = 1,
+                         .is_first = true,
+                         .is_last = true})) {
+        fail("a snapshot is refused");
+      }
+      machine.part_end();
+    }
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    if (receiver.loaded != count || receiver.applied != count * (kWaiting - 2) || receiver.states != count ||
+        receiver.dropped != 0 || machine.waiting() != 0) {
+      fail("not everything has recovered");
+    }
+    times.push_back(time.count());
+    state.SetIterationTime(time.count() * 1e-3);
+  }
+  std::sort(times.begin(), times.end());
+  state.counters["ms"] = times[times.size() / 2];
+  state.counters["ns_each"] = times[times.size() / 2] * 1e6 / count;
+  state.counters["best_ms"] = times.front();
+}
+
+/// A loss of messages, which puts all instruments in doubt.
+void loss(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  Receiver receiver;
+  Synchroniser machine({.instruments = count, .holes_each = 1}, receiver);
+  machine.reset(0);
+  std::uint64_t message = 1;
+  for (auto _ : state) {
+    machine.loss(message, message, 0);
+    machine.begin(message + 1);
+    machine.end();
+    message += 2;
+  }
+  if (machine.mark(1).state != SyncState::Suspect || machine.mark(count).state != SyncState::Suspect) {
+    fail("an instrument is not in doubt after a loss");
+  }
+}
+
 /// Books of many instruments, each with ten rows a side.
 void memory(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
@@ -391,6 +521,17 @@ BENCHMARK(orders<true>)
     ->Arg(1'000'000)
     ->UseManualTime()
     ->Iterations(kRuns);
+BENCHMARK(in_step<ScopeOf::Instrument>)
+    ->Name("sync/instrument")
+    ->Arg(4)
+    ->Arg(1'024)
+    ->Arg(65'536)
+    ->UseManualTime()
+    ->Iterations(kRuns);
+BENCHMARK(in_step<ScopeOf::Product>)->Name("sync/product")->Arg(4)->Arg(1'024)->UseManualTime()->Iterations(kRuns);
+BENCHMARK(in_step<ScopeOf::Channel>)->Name("sync/channel")->Arg(4)->Arg(1'024)->UseManualTime()->Iterations(kRuns);
+BENCHMARK(recovery)->Name("sync/recovery")->Arg(10'000)->UseManualTime()->Iterations(40);
+BENCHMARK(loss)->Name("sync/loss")->Arg(100'000);
 BENCHMARK(memory)->Name("memory")->Arg(100'000)->Iterations(1);
 BENCHMARK(late_join)->Name("late_join")->Arg(1'000)->Arg(100'000)->UseManualTime()->Iterations(40);
 

@@ -2,11 +2,12 @@
 """Writes copies of the arbiter's files with faults that a switch puts in, for the program of mutants.
 
 Usage: mutants.py TO_LIST TO_FOLDER SOURCE...
-Each fault replaces one expression or statement of one of them; one that no longer fits is listed as such, and the test
-fails. Copies are in the folder under the path that others include them by.
 """
 import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import mutants_writer
 
 MUTANTS = [
     (1, "the silence of the present run is ignored", "std::max(silent_enough_at(stranger), shown_ns)", "shown_ns"),
@@ -54,44 +55,5 @@ RECEIVER = [
 ]
 
 
-def switched(number: int, before: str, after: str) -> str:
-    """The text with the fault beside it. One that needs another form has the switch, ON, in its own text."""
-    switch = f"(::stopbit::day::mutant == {number})"
-    if "ON" in after:
-        return after.replace("ON", switch)
-    if before.rstrip().endswith(";"):
-        return f"{{ if {switch} {{ {after} }} else {{ {before} }} }}"
-    return f"({switch} ? ({after}) : ({before}))"
-
-
-def main() -> int:
-    texts = {source: open(source, encoding="utf-8").read() for source in sys.argv[3:]}
-    rows = [(number, name, True) for number, name in RECEIVER]
-    edits = {}  # (source, place): those who share a place are chained
-    for number, name, before, after in MUTANTS:
-        found = [source for source, text in texts.items() if before in text]
-        fits = len(found) == 1 and texts[found[0]].count(before) == 1
-        rows.append((number, name, fits))
-        if fits:
-            edits.setdefault((found[0], texts[found[0]].find(before)), []).append((number, before, after))
-    for (source, at), here in sorted(edits.items(), reverse=True):
-        before = max((old for _, old, _ in here), key=len)
-        new = before
-        for number, _, after in here:
-            new = switched(number, new, after)
-        text = texts[source]
-        texts[source] = text[:at] + new + text[at + len(before):]
-    for source, text in texts.items():
-        path = pathlib.Path(source)
-        to = pathlib.Path(sys.argv[2], *path.parts[-4:])  # host/feed/arbitrate/NAME
-        to.parent.mkdir(parents=True, exist_ok=True)
-        start = text.find("#include")
-        to.write_text(text[:start] + '#include "tests/day/mutant.hpp"\n' + text[start:], encoding="utf-8")
-    with open(sys.argv[1], "w", encoding="utf-8") as out:
-        out.write("".join(f'{{{number}, "{name}", {str(fits).lower()}, {RARE.get(number, 1)}}},\n'
-                          for number, name, fits in sorted(rows)))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    mutants_writer.write(sys.argv[1], sys.argv[2], sys.argv[3:], MUTANTS, [(*row, True) for row in RECEIVER], RARE)

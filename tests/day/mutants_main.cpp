@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/day/day.hpp"
-#include "tests/day/mutant.hpp"
+#include "tests/lib/mutant.hpp"
 
 int main(int argc, char** argv) {
   struct Mutant {
@@ -25,16 +25,17 @@ int main(int argc, char** argv) {
   app.add_option("--schedules", schedules, "At most how many for each");
   CLI11_PARSE(app, argc, argv);
 
+  using namespace stopbit;
   using namespace stopbit::day;
   // Schedules that differ without a fault put in show nothing.
   std::map<std::uint64_t, bool> differs_anyway;
   const auto shows_nothing = [&](std::uint64_t seed) {
     const auto [known, is_new] = differs_anyway.try_emplace(seed, false);
     if (is_new) {
-      const int here = std::exchange(mutant, 0);
+      const int here = std::exchange(cases::mutant, 0);
       Counts counts{};
       known->second = !run_day(seed, counts).fault.empty();
-      mutant = here;
+      cases::mutant = here;
     }
     return known->second;
   };
@@ -45,7 +46,7 @@ int main(int argc, char** argv) {
       ++missed;
       continue;
     }
-    mutant = what.number;
+    cases::mutant = what.number;
     std::string fault;
     std::uint64_t seed = what.first_seed;
     for (; seed < what.first_seed + schedules && fault.empty(); ++seed) {

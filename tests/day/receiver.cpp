@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tests/day/mutant.hpp"
+#include "tests/lib/mutant.hpp"
 
 namespace stopbit::day {
 namespace {
@@ -108,7 +108,7 @@ ArbiterReceiver::ArbiterReceiver(const Day& day, const std::vector<std::unique_p
       worked_ns_(clock.now_ns) {
   for (std::size_t i = 0; i < day.channels.size(); ++i) {
     lines_.push_back(std::make_unique<Line>(*this, i, day.channels[i], listener));
-    if (kept[i] && day.channels[i].mode != Mode::Carousel && mutant != 101) {
+    if (kept[i] && day.channels[i].mode != Mode::Carousel && cases::mutant != 101) {
       lines_[i]->arbiter.resume_after(kept[i]->sender, kept[i]->last);
     }
     for (std::uint8_t line = 0; line < day.channels[i].lines; ++line) {
@@ -144,25 +144,25 @@ std::size_t ArbiterReceiver::do_work() {
           .arrival_ns = arrival.arrival_ns,
           .t_ns = arrival.t_ns,
           .number = ++packets_,
-          .source = mutant == 108 ? 0 : arrival.source.address};
-      if (mutant == 102) packet.t_ns = clock_.now_ns;                               // windows from the time of the poll
-      if (mutant == 103) packet.t_ns = kBegin + (arrival.arrival_ns - kWallBegin);  // windows by the wall clock
+          .source = cases::mutant == 108 ? 0 : arrival.source.address};
+      if (cases::mutant == 102) packet.t_ns = clock_.now_ns;                               // from the time of the poll
+      if (cases::mutant == 103) packet.t_ns = kBegin + (arrival.arrival_ns - kWallBegin);  // windows by the wall clock
       line.arbiter.offer(packet, line);
       line.pass_announcement();
-      if (mutant == 104) line.arbiter.tick(arrival.t_ns, line);  // before the other ports were read
+      if (cases::mutant == 104) line.arbiter.tick(arrival.t_ns, line);  // before the other ports were read
     }
     count += from_port;
   }
   std::uint64_t until = kNever;
   for (const auto& port : ports_) until = std::min(until, port->complete_until());
-  if (mutant == 105) until = ports_.front()->complete_until();  // only one port is asked
-  if (mutant == 106) until = clock_.now_ns;                     // the time of the poll, whatever is still unread
+  if (cases::mutant == 105) until = ports_.front()->complete_until();  // only one port is asked
+  if (cases::mutant == 106) until = clock_.now_ns;                     // the time of the poll, whatever is still unread
   until_ns_ = std::max(until_ns_, until);
   std::uint64_t horizon = kNever;
   for (const auto& port : ports_) horizon = std::min(horizon, port->complete_until());
   listener_.horizon(horizon);
   for (const auto& line : lines_) {
-    if (mutant == 107 && count == 0) break;  // only packets close windows
+    if (cases::mutant == 107 && count == 0) break;  // only packets close windows
     line->arbiter.tick(until_ns_, *line);
     line->pass_announcement();
   }

@@ -1,0 +1,527 @@
+#include "host/market/sync/synchroniser.hpp"
+
+namespace stopbit::market {
+
+Synchroniser::Synchroniser(const SyncOptions& options, SyncSink& sink)
+    : options_(options),
+      sink_(sink),
+      holes_(options.holes, options.holes_each),
+      queues_(options.instruments, std::max(options.queued, 1U)),
+      asks_(options.wait_ns, options.repeat_ns, options.give_up_ns),
+      rows_(std::make_unique<Row[]>(std::size_t{options.instruments} + 1)) {
+  options_.queued_each = std::max(options.queued_each, 1U);
+  const bool is_each = options.scope == ScopeOf::Instrument;
+  scopes_ = std::make_unique<Scope[]>(std::size_t{is_each ? options.instruments : options.products} + 1);
+  for (std::uint32_t row = 1; is_each && row <= options.instruments; ++row) rows_[row].scope = row;
+}
+
+void Synchroniser::attach(std::uint32_t row, std::uint32_t product) noexcept {
+  if (options_.scope != ScopeOf::Product) return;
+  if (!is_known(row) || product - 1 >= options_.products) {
+    ++counts_.refused;
+    return;
+  }
+  Row& known = rows_[row];
+  if (known.scope == product) return;
+  if (known.scope == 0) {
+    known.scope = product;
+    return;
+  }
+  const Mark before = mark(row);
+  queues_.drop(row, kEver);
+  known = {.scope = product, .next_ahead = known.next_ahead, .is_ahead = known.is_ahead};
+  tell_from(row, before, false);
+}
+
+// The state of an instrument.
+
+std::uint64_t Synchroniser::proof(const Scope& scope) const noexcept {
+  // A snapshot from before the first message proves nothing of later losses.
+  return std::max(scope.proof, std::min(scope.pictured, joined_));
+}
+
+bool Synchroniser::is_blocked(const Row& row, const Scope& scope) const noexcept {
+  return !row.has_book || std::max(row.lost, missing(scope)) > row.at ||
+         (options_.policy == Policy::Pessimistic && is_doubtful(scope));
+}
+
+std::uint64_t Synchroniser::first_missing(const Numbers& numbers, std::uint64_t n) const noexcept {
+  if (!is_joined_) return n + 1;
+  return n < numbers.floor ? 1 : holes_.first_above(numbers, n);
+}
+
+Mark Synchroniser::doubt(const Scope& scope) const noexcept {
+  if (!is_doubtful(scope)) return {SyncState::Latest, Cause::None, Basis::None, 0};
+  const std::uint64_t known = proof(scope);
+  return {options_.policy == Policy::Pessimistic ? SyncState::Stale : SyncState::Suspect,
+          known < joined_ ? Cause::Join : Cause::Gap, Basis::Channel, first_missing(channel_.numbers, known)};
+}
+
+Mark Synchroniser::mark(std::uint32_t row) const noexcept {
+  if (!is_known(row)) return {};
+  const Row& known = rows_[row];
+  const Scope& scope = scope_of(row);
+  if (!known.has_book) return {SyncState::Stale, known.cause, Basis::None, known.since};
+  if (known.lost > known.at) return {SyncState::Stale, Cause::Queue, Basis::None, known.lost};
+  if (missing(scope) <= known.at) return doubt(scope);
+  const bool is_before = is_channel() && known.at < joined_;
+  return {SyncState::Stale, is_before ? Cause::Join : Cause::Gap, is_channel() ? Basis::Channel : Basis::Scope,
+          first_missing(scope.numbers, known.at)};
+}
+
+std::uint64_t Synchroniser::reached(std::uint32_t row) const noexcept {
+  return is_known(row) ? holes_.reach(scope_of(row).numbers, rows_[row].at) : 0;
+}
+
+SyncCounts Synchroniser::counts() const noexcept {
+  SyncCounts counts = counts_;
+  counts.forgotten = holes_.forgotten();
+  return counts;
+}
+
+void Synchroniser::tell_from(std::uint32_t row, const Mark& before, bool is_retold) noexcept {
+  const Mark now = mark(row);
+  if (!now.is_like(before) || (is_retold && now.state != SyncState::Latest)) sink_.state(row, now);
+}
+
+// Numbers.
+
+void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
+  channel_missing_before_ = channel_missing_;
+  if (number > kMost) {
+    ++counts_.refused;
+    message_ = 0;
+    is_new_ = false;
+    return;
+  }
+  if (!is_joined_) {
+    joined_ = number == 0 ? 0 : number - 1;
+    is_joined_ = true;
+  } else if (number > channel_.numbers.high + 1) {
+    lose(channel_.numbers.high + 1, number - 1);  // the arbiter did not say so
+  }
+  const bool is_new = take(channel_, number);
+  channel_missing_ = channel_.numbers.missing;
+  if (is_channel()) is_new_ = is_new;
+  if (!is_new) ++counts_.repeats;
+  may_heal_ = channel_missing_ < channel_missing_before_;
+}
+
+bool Synchroniser::product_slowly(std::uint32_t product, std::uint64_t number) noexcept {
+  if (may_heal_) {
+    // Another product of the same message.
+    drain_waiting();
+    heal_product();
+  }
+  if (options_.scope != ScopeOf::Product || product - 1 >= options_.products || number > kMost) {
+    ++counts_.refused;
+    product_ = 0;
+    return is_new_ = false;
+  }
+  Scope& scope = scopes_[product];
+  product_ = product;
+  number_ = number;
+  missing_before_ = scope.numbers.missing;
+  was_doubtful_ = is_doubtful(scope);
+  const std::uint64_t known = scope.numbers.high;
+  const bool was_seen = scope.numbers.is_seen;
+  is_new_ = take(scope, number);
+  if (scope.numbers.missing > missing_before_) hit(product, was_seen ? known + 1 : 1);
+  const bool is_proved = step(scope, known, was_seen, number);
+  may_heal_ = may_heal_ || is_proved || scope.numbers.missing < missing_before_;
+  if (!is_new_) ++counts_.repeats;
+  return is_new_;
+}
+
+bool Synchroniser::take(Scope& scope, std::uint64_t n) noexcept {
+  const std::uint64_t before = scope.numbers.missing;
+  const bool is_new = holes_.take(scope.numbers, n);
+  if (scope.numbers.missing > before) scope.hole_ns = now_ns_;
+  return is_new;
+}
+
+/// A step of one proves what was lost before the message that makes it: a late message's proves nothing.
+bool Synchroniser::step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept {
+  if (!is_doubtful(scope) || (was_seen && n != known + 1) || message_ <= channel_missing_) return false;
+  prove(scope, message_);
+  return true;
+}
+
+void Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
+  if (!is_joined_) {
+    scope.pictured = std::max(scope.pictured, message);
+  } else {
+    scope.proof = std::max(proof(scope), std::min(message, channel_.numbers.high));
+  }
+}
+
+void Synchroniser::loss(std::uint64_t first, std::uint64_t last, std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  channel_missing_before_ = channel_missing_;
+  product_ = 0;
+  lose(first, std::min(last, kMost));
+  if (channel_missing_ < channel_missing_before_) heal();
+}
+
+void Synchroniser::lose(std::uint64_t first, std::uint64_t last) noexcept {
+  Numbers& numbers = channel_.numbers;
+  if (!is_joined_) {
+    is_joined_ = true;
+    joined_ = last;
+    first = std::min(first, last);
+    numbers.is_seen = true;
+    numbers.high = numbers.floor = numbers.missing = last;
+    channel_missing_ = channel_.numbers.missing;
+  } else if (last <= numbers.high) {
+    return;
+  } else {
+    first = numbers.high + 1;
+    holes_.miss(numbers, first, last);
+    numbers.high = last;
+    channel_missing_ = channel_.numbers.missing;
+    if (is_channel()) {
+      hit(0, first);
+    } else {
+      const bool is_stale = options_.policy == Policy::Pessimistic;
+      sink_.state_of(0, {is_stale ? SyncState::Stale : SyncState::Suspect, Cause::Gap, Basis::Channel, first});
+    }
+  }
+  channel_.hole_ns = now_ns_;
+  ++counts_.losses;
+  if (asks_.add(first, last, now_ns_)) {
+    ++counts_.asks;
+    sink_.ask(first, last);
+  }
+}
+
+/// Numbers of a scope that several instruments share are missing.
+void Synchroniser::hit(std::uint32_t scope, std::uint64_t first) noexcept {
+  sink_.state_of(scope, {SyncState::Stale, Cause::Gap, scope == 0 ? Basis::Channel : Basis::Scope, first});
+  correct_ahead(scope, first);
+}
+
+/// A snapshot may have been ahead of the increments: some of what is missing now is in it, or all.
+void Synchroniser::correct_ahead(std::uint32_t scope, std::uint64_t first) noexcept {
+  std::uint32_t* link = &ahead_;
+  while (*link != 0) {
+    const std::uint32_t row = *link;
+    Row& known = rows_[row];
+    const Scope& its = scope_of(row);
+    const bool is_concerned = scope == 0 || known.scope == scope;
+    if (is_concerned && known.has_book && known.lost <= known.at && known.at >= first) {
+      missing(its) <= known.at ? sink_.spared(row, mark(row)) : sink_.state(row, mark(row));
+    }
+    if (known.at <= its.numbers.high) {
+      known.is_ahead = false;
+      *link = known.next_ahead;
+    } else {
+      link = &known.next_ahead;
+    }
+  }
+}
+
+/// Something that was missing has come, or does not matter any more.
+void Synchroniser::heal() noexcept {
+  if (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic) drain_waiting();
+  heal_product();
+  if (channel_missing_ < channel_missing_before_) {
+    sink_.healed(0, Basis::Channel, channel_missing_, {SyncState::Latest, Cause::None, Basis::None, 0});
+  }
+}
+
+void Synchroniser::heal_product() noexcept {
+  if (product_ == 0) return;
+  const Scope& scope = scopes_[product_];
+  if (scope.numbers.missing < missing_before_) {
+    sink_.healed(product_, Basis::Scope, scope.numbers.missing, doubt(scope));
+  }
+  if (was_doubtful_ && !is_doubtful(scope)) sink_.healed(product_, Basis::Channel, 0, doubt(scope));
+}
+
+void Synchroniser::drain_waiting() noexcept {
+  for (std::uint32_t row = queues_.first_row(), next = 0; row != 0; row = next) {
+    next = queues_.row_after(row);
+    settle(row);
+  }
+}
+
+// Entries.
+
+bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+  if (!is_known(row) || number > kMost) {
+    ++counts_.refused;
+    return false;
+  }
+  Scope& scope = scopes_[row];
+  const Mark before = mark(row);
+  if (is_joined_) scope.proof = proof(scope);  // entry() looks at nothing else
+  const std::uint64_t known = scope.numbers.high;
+  const bool was_seen = scope.numbers.is_seen;
+  const bool is_new = take(scope, number);
+  const bool is_proved = step(scope, known, was_seen, number);
+  if (is_new) {
+    keep(row, number, event);
+  } else {
+    ++counts_.repeats;
+  }
+  settle(row);
+  tell_from(row, before, is_proved && before.basis == Basis::Channel);
+  return false;
+}
+
+bool Synchroniser::shared_entry(std::uint32_t row, const Event& event) noexcept {
+  if (!is_known(row) || (!is_channel() && product_ == 0)) {
+    ++counts_.refused;
+    return false;
+  }
+  Row& known = rows_[row];
+  if (!is_channel() && known.scope != product_) attach(row, product_);
+  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope_of(row))) {
+    known.last = number_;
+    return true;
+  }
+  const Mark before = mark(row);
+  keep(row, number_, event);
+  tell_from(row, before, false);
+  return false;
+}
+
+/// An entry that is new in its scope: applied, or kept, or of no use.
+void Synchroniser::keep(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+  Row& known = rows_[row];
+  if (known.has_book && number <= known.at) return;
+  const Scope& scope = scope_of(row);
+  if (!is_blocked(known, scope)) {
+    queues_.take(row, number, [this](const Event& kept, std::uint64_t) { sink_.apply(kept); });
+    sink_.apply(event);
+    known.last = number;
+    return;
+  }
+  const bool is_hit = !known.has_book || std::max(known.lost, missing(scope)) > known.at;
+  if (options_.refresh && is_hit) refresh(row, number, event);
+  // No snapshot that will do needs it.
+  if (number <= known.lost && (!known.has_book || known.lost > known.at)) return;
+  wait(row, number, event);
+}
+
+void Synchroniser::wait(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+  if (queues_.count(row) >= options_.queued_each) {
+    const std::uint64_t gone = std::min(queues_.oldest(row), number);
+    give_up(row, gone);
+    if (gone == number) return;
+  }
+  if (queues_.is_full()) {
+    const std::uint32_t longest = longest_blocked();
+    const bool is_own = longest == 0 || longest == row;
+    const std::uint32_t victim = is_own ? row : longest;
+    std::uint64_t gone = longest == 0 ? number : queues_.oldest(victim);
+    if (is_own) gone = std::min(gone, number);
+    const Mark before = mark(victim);
+    give_up(victim, gone);
+    if (!is_own) {
+      tell_from(victim, before, false);
+    } else if (gone == number) {
+      return;
+    }
+  }
+  queues_.push(row, number, event);
+  ++counts_.queued;
+}
+
+/// The row that waits longest, but for those that get what waits at the end of the message; 0: none.
+std::uint32_t Synchroniser::longest_blocked() const noexcept {
+  std::uint32_t row = queues_.first_row();
+  while (row != 0 && !is_blocked(rows_[row], scope_of(row))) row = queues_.row_after(row);
+  return row;
+}
+
+/// Kept entries up to a number go: only a snapshot that has them will do.
+void Synchroniser::give_up(std::uint32_t row, std::uint64_t number) noexcept {
+  queues_.drop(row, number);
+  rows_[row].lost = std::max(rows_[row].lost, number);
+  ++counts_.lost;
+  sink_.lost(row, number);
+}
+
+/// The book goes on from nothing. The entries are kept, too: a snapshot needs them.
+void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+  Row& known = rows_[row];
+  const Scope& scope = scope_of(row);
+  if (now_ns_ - scope.hole_ns < options_.patience_ns) {
+    known.is_refreshed = false;  // what it does not get now is missing
+    return;
+  }
+  const std::uint64_t missing = this->missing(scope);
+  if (known.has_book) {
+    const Mark now = mark(row);
+    known.cause = now.cause;
+    known.since = now.since;
+    known.lost = std::max(known.lost, holes_.reach(scope.numbers, known.at));
+    known.has_book = false;
+  }
+  if (number < scope.numbers.high) {
+    known.is_refreshed = false;  // out of order: the rows begin anew with the next one
+    return;
+  }
+  if (!known.is_refreshed || known.refreshed < missing) {
+    known.is_refreshed = true;
+    known.refreshed = missing;
+    ++counts_.refreshes;
+    sink_.refresh(row);
+    queues_.for_each_after(row, std::max(missing, known.lost), [this](const Event& kept) { sink_.apply(kept); });
+  }
+  sink_.apply(event);
+}
+
+/// Applies what waits, if nothing is missing before it.
+void Synchroniser::settle(std::uint32_t row) noexcept {
+  Row& known = rows_[row];
+  Scope& scope = scope_of(row);
+  const bool is_open = !is_blocked(known, scope);
+  if (is_open) {
+    queues_.take(row, kEver, [&](const Event& kept, std::uint64_t number) {
+      known.last = number;
+      sink_.apply(kept);
+    });
+    known.at = std::max(known.at, scope.numbers.high);
+  }
+  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = is_open;
+}
+
+// Snapshots.
+
+bool Synchroniser::part(const Part& part) noexcept {
+  if (part.sent_ns < reset_ns_) {
+    ++counts_.outdated;
+    return false;
+  }
+  if (!is_known(part.row) || part.number > kMost) {
+    ++counts_.refused;
+    return false;
+  }
+  const Part& last = picture_.part;
+  const bool follows = picture_.is_open && part.row == last.row && part.place == last.place + 1 &&
+                       part.number == last.number && part.message == last.message;
+  if (picture_.is_open && (part.is_first || !follows)) ++counts_.torn;
+  // Consecutive places are not enough: the next one of another cycle is consecutive, too.
+  picture_ = {part, part.is_first || follows};
+  return picture_.is_open;
+}
+
+void Synchroniser::part_end() noexcept {
+  if (!picture_.is_open || !picture_.part.is_last) return;
+  picture_.is_open = false;
+  const auto [row, place, number, message, sent_ns, is_first, is_last] = picture_.part;
+  Row& known = rows_[row];
+  Scope& scope = scope_of(row);
+  Mark before = mark(row);
+  const std::uint64_t reach = holes_.reach(scope.numbers, known.at);
+  // Where instruments share numbers, a book is the same until the instrument's next entry.
+  const std::uint64_t last = options_.scope == ScopeOf::Instrument ? reach : known.last;
+  const bool is_equal = known.has_book && number >= last && number <= reach;
+  const bool is_latest = before.state == SyncState::Latest;
+  bool is_retold = false;
+  if (options_.scope == ScopeOf::Instrument && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
+    prove(scope, message);
+    is_retold = before.basis == Basis::Channel;
+  }
+  if (is_equal && before.state != SyncState::Stale) {
+    ++counts_.audits;
+    if (!sink_.audit(row, number)) {
+      ++counts_.differences;
+      distrust(row, Cause::Audit);
+      before = mark(row);
+      load(row, std::max(number, reach));
+      is_retold = true;
+    }
+  } else if (!is_latest && is_useful(known, scope, number)) {
+    load(row, number);
+    is_retold = true;
+  } else {
+    ++counts_.useless;
+  }
+  settle(row);
+  tell_from(row, before, is_retold);
+}
+
+/// Whether the snapshot says more than the book and what waits for it.
+bool Synchroniser::is_useful(const Row& row, const Scope& scope, std::uint64_t number) const noexcept {
+  const std::uint64_t need = std::max(row.lost, scope.numbers.floor);
+  if (!row.has_book || need > row.at) return number >= need;
+  return number > holes_.reach(scope.numbers, row.at);
+}
+
+void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
+  Row& known = rows_[row];
+  known.at = known.last = number;
+  known.has_book = true;
+  known.is_refreshed = false;
+  ++counts_.loads;
+  sink_.load(row, number);
+  Numbers& numbers = scope_of(row).numbers;
+  if (options_.scope == ScopeOf::Instrument) {
+    holes_.forget(numbers, number);
+  } else if ((number > numbers.high || !numbers.is_seen) && !known.is_ahead) {
+    known.is_ahead = true;
+    known.next_ahead = ahead_;
+    ahead_ = row;
+  }
+  queues_.drop(row, number);  // an entry with the snapshot's own number is in it
+}
+
+void Synchroniser::cycle(std::uint64_t now_ns) noexcept {
+  now_ns_ = cycle_ns_ = now_ns;
+  if (picture_.is_open) ++counts_.torn;
+  picture_.is_open = false;
+}
+
+// The exchange, the books, the time.
+
+void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
+  number = std::min(number, kMost);
+  reset_ns_ = sent_ns;
+  holes_.clear();
+  queues_.clear();
+  asks_.clear();
+  ahead_ = 0;
+  picture_.is_open = may_heal_ = false;
+  is_joined_ = true;
+  joined_ = number;
+  channel_ = {.numbers = {.high = number, .is_seen = true}};
+  channel_missing_ = channel_.numbers.missing;
+  const bool is_each = options_.scope == ScopeOf::Instrument;
+  for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) {
+    scopes_[i] = {.numbers = {.is_seen = true}, .proof = number, .is_smooth = is_each};
+  }
+  for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
+    rows_[row] = {.at = is_channel() ? number : 0, .scope = rows_[row].scope, .has_book = true};
+  }
+  sink_.restarted();
+}
+
+void Synchroniser::distrust(std::uint32_t row, Cause cause) noexcept {
+  if (!is_known(row)) return;
+  Row& known = rows_[row];
+  Scope& scope = scope_of(row);
+  const Mark before = mark(row);
+  if (known.has_book) known.lost = std::max(known.lost, holes_.reach(scope.numbers, known.at));
+  known.has_book = known.is_refreshed = false;
+  known.cause = cause;
+  known.since = 0;
+  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = false;
+  tell_from(row, before, false);
+}
+
+void Synchroniser::tick(std::uint64_t now_ns) noexcept {
+  now_ns_ = now_ns;
+  asks_.tick(holes_, channel_.numbers, now_ns, [this](std::uint64_t first, std::uint64_t last) {
+    ++counts_.asks;
+    sink_.ask(first, last);
+  });
+  if (options_.cycle_ns == 0 || cycle_ns_ == 0 || now_ns - cycle_ns_ <= options_.cycle_ns / 2 * 3) return;
+  ++counts_.overdue_cycles;
+  sink_.overdue(now_ns - cycle_ns_);
+  cycle_ns_ = 0;
+}
+
+}  // namespace stopbit::market

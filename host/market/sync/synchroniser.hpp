@@ -1,0 +1,219 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "host/market/event/event.hpp"
+#include "host/market/sync/asks.hpp"
+#include "host/market/sync/numbers.hpp"
+#include "host/market/sync/options.hpp"
+#include "host/market/sync/queues.hpp"
+#include "host/market/sync/sink.hpp"
+
+namespace stopbit::market {
+
+/// Decides which entries a book gets and when, which snapshots are loaded, and what can be said of a book: it is the
+/// exchange's, it may not be, it is not. README.md has the rules. One for each channel of increments.
+///
+/// Inputs of a message: begin(); product(), where the scope is the product; entry() for each entry; end(). Those of a
+/// part of a snapshot: part(); if that says so, the caller adds the part's entries to a picture beside the books;
+/// part_end(), which may load the picture. Numbers are of 64 bits: the caller continues those that wrap.
+///
+/// One thread. Allocates when it is made only, reads no clock. No input looks at all instruments, but for reset(). The
+/// sink must outlive it and calls none of its inputs.
+class Synchroniser {
+ public:
+  Synchroniser(const SyncOptions& options, SyncSink& sink);
+
+  /// The product of an instrument, where that is the scope. An instrument that moves loses its book.
+  void attach(std::uint32_t row, std::uint32_t product) noexcept;
+
+  /// A message of the increments: in order, late, replayed, or a copy.
+  void begin(std::uint64_t number) noexcept {
+    message_ = number_ = number;
+    product_ = 0;
+    is_new_ = true;
+    may_heal_ = false;
+    if (number == channel_.numbers.high + 1 && is_joined_) {
+      channel_.numbers.high = number;
+      channel_missing_before_ = channel_missing_;
+      return;
+    }
+    begin_slowly(number);
+  }
+  /// Its number in the product. Before its entries; false: they are not new, and entry() refuses them.
+  bool product(std::uint32_t product, std::uint64_t number) noexcept {
+    if (options_.scope == ScopeOf::Product && product - 1 < options_.products && !may_heal_) {
+      Scope& scope = scopes_[product];
+      if (number == scope.numbers.high + 1 && scope.numbers.is_seen && scope.proof >= channel_missing_) {
+        scope.numbers.high = number_ = number;
+        missing_before_ = scope.numbers.missing;
+        product_ = product;
+        was_doubtful_ = false;
+        return is_new_ = true;
+      }
+    }
+    return product_slowly(product, number);
+  }
+  /// `number`: the instrument's, where that is the scope. True: the caller applies the event now. False: it waits, is
+  /// not new, or the sink has got it.
+  [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+    if (options_.scope == ScopeOf::Instrument) {
+      if (row - 1 < options_.instruments) {
+        Scope& scope = scopes_[row];
+        if (number == scope.numbers.high + 1 && scope.is_smooth && scope.proof >= channel_missing_) {
+          scope.numbers.high = number;
+          return true;
+        }
+      }
+      return entry_slowly(row, number, event);
+    }
+    return is_new_ && shared_entry(row, event);
+  }
+  void end() noexcept {
+    if (may_heal_) heal();
+  }
+
+  /// The arbiter gives up messages of the channel. They may still come.
+  void loss(std::uint64_t first, std::uint64_t last, std::uint64_t now_ns) noexcept;
+
+  /// A part of a snapshot.
+  struct Part {
+    std::uint32_t row = 0;
+    std::uint64_t place = 0;    ///< In the cycle: parts of one picture follow each other.
+    std::uint64_t number = 0;   ///< In the instrument's scope, of the newest entry that the picture has.
+    std::uint64_t message = 0;  ///< Of the channel (LastMsgSeqNumProcessed); 0: not known.
+    std::int64_t sent_ns = 0;   ///< By the exchange's clock.
+    bool is_first = false;
+    bool is_last = false;
+  };
+  /// Whether the part belongs to the picture, which the first part begins.
+  [[nodiscard]] bool part(const Part& part) noexcept;
+  /// After the entries of a part that belongs to it.
+  void part_end() noexcept;
+  /// A cycle of snapshots begins.
+  void cycle(std::uint64_t now_ns) noexcept;
+
+  /// The exchange begins anew: books are empty. `sent_ns`: by its clock; older snapshots are of no use. `number`: the
+  /// channel's next message has the one after it.
+  void reset(std::int64_t sent_ns, std::uint64_t number = 0) noexcept;
+  /// The book is not the exchange's: an entry contradicts it, or it had no room.
+  void distrust(std::uint32_t row, Cause cause) noexcept;
+  /// Time passes: asks that are due, cycles that did not come.
+  void tick(std::uint64_t now_ns) noexcept;
+
+  [[nodiscard]] Mark mark(std::uint32_t row) const noexcept;
+  /// Number in its scope that the book of an instrument, if it is not stale, has reached.
+  [[nodiscard]] std::uint64_t reached(std::uint32_t row) const noexcept;
+  [[nodiscard]] std::uint32_t waiting(std::uint32_t row) const noexcept { return queues_.count(row); }
+  [[nodiscard]] std::uint32_t waiting() const noexcept { return queues_.count(); }
+  [[nodiscard]] SyncCounts counts() const noexcept;
+
+ private:
+  struct alignas(64) Scope {
+    Numbers numbers;
+    std::uint64_t proof = 0;     ///< Up to this message of the channel, what the scope lost is known.
+    std::uint64_t pictured = 0;  ///< The same by snapshots from before the first message.
+    std::uint64_t hole_ns = 0;   ///< When the newest hole opened.
+    bool is_smooth = false;      ///< Scope of one instrument: the next number is applied without a further look.
+  };
+  /// `at` is where the book was put last. While nothing is missing after it, the book follows its scope.
+  struct Row {
+    std::uint64_t at = 0;
+    std::uint64_t last = 0;       ///< Of the last entry that was applied, or `at`: where instruments share numbers.
+    std::uint64_t lost = 0;       ///< Only a snapshot with this number, or a later one, will do.
+    std::uint64_t refreshed = 0;  ///< The missing number after which the refreshed book began.
+    std::uint64_t since = 0;      ///< Of a row without a book.
+    std::uint32_t scope = 0;
+    std::uint32_t next_ahead = 0;
+    Cause cause = Cause::Join;  ///< Of a row without a book.
+    bool has_book = false;
+    bool is_ahead = false;  ///< Listed in `ahead_`.
+    bool is_refreshed = false;
+  };
+  struct Picture {
+    Part part;  ///< The newest one.
+    bool is_open = false;
+  };
+  static constexpr std::uint64_t kEver = ~std::uint64_t{0};
+  static constexpr std::uint64_t kMost = kEver / 2;  ///< Higher numbers are refused: the next one has to exist.
+
+  [[nodiscard]] bool is_channel() const noexcept { return options_.scope == ScopeOf::Channel; }
+  [[nodiscard]] bool is_known(std::uint32_t row) const noexcept { return row - 1 < options_.instruments; }
+  [[nodiscard]] Scope& scope_of(std::uint32_t row) noexcept {
+    return is_channel() ? channel_ : scopes_[rows_[row].scope];
+  }
+  [[nodiscard]] const Scope& scope_of(std::uint32_t row) const noexcept {
+    return is_channel() ? channel_ : scopes_[rows_[row].scope];
+  }
+  [[nodiscard]] std::uint64_t missing(const Scope& scope) const noexcept {
+    return &scope == &channel_ ? channel_missing_ : scope.numbers.missing;
+  }
+  [[nodiscard]] std::uint64_t proof(const Scope& scope) const noexcept;
+  [[nodiscard]] bool is_doubtful(const Scope& scope) const noexcept {
+    return !is_channel() && proof(scope) < channel_missing_;
+  }
+  [[nodiscard]] bool is_blocked(const Row& row, const Scope& scope) const noexcept;
+  [[nodiscard]] Mark doubt(const Scope& scope) const noexcept;
+  [[nodiscard]] std::uint64_t first_missing(const Numbers& numbers, std::uint64_t n) const noexcept;
+
+  // Numbers.
+  void begin_slowly(std::uint64_t number) noexcept;
+  [[nodiscard]] bool product_slowly(std::uint32_t product, std::uint64_t number) noexcept;
+  void lose(std::uint64_t first, std::uint64_t last) noexcept;
+  [[nodiscard]] bool take(Scope& scope, std::uint64_t n) noexcept;
+  [[nodiscard]] bool step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept;
+  void prove(Scope& scope, std::uint64_t message) noexcept;
+  void hit(std::uint32_t scope, std::uint64_t first) noexcept;
+  void correct_ahead(std::uint32_t scope, std::uint64_t first) noexcept;
+  void heal() noexcept;
+  void heal_product() noexcept;
+  void drain_waiting() noexcept;
+
+  // Entries.
+  [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  [[nodiscard]] bool shared_entry(std::uint32_t row, const Event& event) noexcept;
+  void keep(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  void wait(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  [[nodiscard]] std::uint32_t longest_blocked() const noexcept;
+  void give_up(std::uint32_t row, std::uint64_t number) noexcept;
+  void refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  void settle(std::uint32_t row) noexcept;
+  void tell_from(std::uint32_t row, const Mark& before, bool is_retold) noexcept;
+
+  // Snapshots.
+  [[nodiscard]] bool is_useful(const Row& row, const Scope& scope, std::uint64_t number) const noexcept;
+  void load(std::uint32_t row, std::uint64_t number) noexcept;
+
+  SyncOptions options_;
+  SyncSink& sink_;
+  Holes holes_;
+  Queues queues_;
+  Asks asks_;
+  std::unique_ptr<Scope[]> scopes_;  ///< By instrument or product.
+  std::unique_ptr<Row[]> rows_;
+  Scope channel_;
+  std::uint64_t channel_missing_ = kEver;  ///< Its highest missing message; before the first one kEver.
+  std::uint64_t joined_ = kEver;           ///< Messages up to this were before the first one.
+  bool is_joined_ = false;
+  std::uint32_t ahead_ = 0;  ///< Rows whose snapshot was ahead of their scope, in a list.
+  Picture picture_;
+  std::int64_t reset_ns_ = INT64_MIN;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t cycle_ns_ = 0;  ///< When the newest cycle began; 0: none has.
+  SyncCounts counts_;
+
+  // Of the message that is read.
+  std::uint64_t message_ = 0;
+  std::uint64_t number_ = 0;   ///< In its scope, where instruments share one.
+  std::uint32_t product_ = 0;  ///< 0: none was given.
+  bool is_new_ = false;
+  bool may_heal_ = false;
+  std::uint64_t missing_before_ = 0;  ///< Of the scope.
+  std::uint64_t channel_missing_before_ = 0;
+  bool was_doubtful_ = false;  ///< The scope.
+};
+
+}  // namespace stopbit::market
