@@ -413,7 +413,7 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     take_by_wire(index, sequence);
     return true;
   }
-  take_of_joined(index, sequence);
+  (void)take_of_joined(index, sequence);
   count(Count::Delivered);
   Number* const number = find(index, run, identity.number);
   if (number == nullptr || (sequence & channel.mask) != (identity.number & channel.mask)) {
@@ -428,7 +428,8 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   const bool was_corrected =
       number->told == Number::Told::Lost &&
       (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
-       (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign);
+       (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign ||
+       (channel.reason == arbitrate::NewRun::Reason::Back && number->lost_in != channel.switches));
   if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
     fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
   }
@@ -503,8 +504,8 @@ void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, const Blame& blam
   }
   channel.last_gap = Gap{gap, blame};
   settle(index, {gap, blame}, channel.number);
-  const std::uint64_t near = std::min(gap.count, static_cast<std::uint64_t>(believed(day_.channels[index])));
-  for (std::uint64_t i = 0; i < near; ++i) take_of_joined(index, gap.first + i);
+  for (std::uint64_t i = 0; i < gap.count && take_of_joined(index, gap.first + i); ++i) {
+  }
   channel.number += gap.count;
   if (channel.run != kStranger) channel.true_next = channel.number;
 }
@@ -523,12 +524,15 @@ void Oracle::take_by_wire(std::size_t index, std::uint64_t sequence) {
   take(index, *channel.true_run, first + ((sequence - first) & channel.mask));
 }
 
-/// Of the run that the present one was taken for, the number with the same place has been passed.
-void Oracle::take_of_joined(std::size_t index, std::uint64_t sequence) {
+/// Of the run that the present one was taken for, the number with the same place has been passed. @returns whether there
+/// is such a number.
+bool Oracle::take_of_joined(std::size_t index, std::uint64_t sequence) {
   const Channel& channel = channels_[index];
-  if (!channel.joined_from || channel.joined_from == channel.run) return;
+  if (!channel.joined_from || channel.joined_from == channel.run) return false;
   const std::uint64_t first = day_.runs[index][*channel.joined_from].first;
-  take(index, *channel.joined_from, first + ((sequence - first) & channel.mask));
+  const std::uint64_t number = first + ((sequence - first) & channel.mask);
+  take(index, *channel.joined_from, number);
+  return find(index, *channel.joined_from, number) != nullptr;
 }
 
 void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
@@ -635,6 +639,7 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   number.lost_order = order_;
   number.lost_handed = channels_[index].handed;
   number.lost_foreign = channels_[index].foreign;
+  number.lost_in = channels_[index].switches;
   number.is_leapt = static_cast<std::int64_t>(gap.gap.count) > believed(day_.channels[index]);
   const auto has = [&](Fate fate) { return number.fate[0] == fate || number.fate[1] == fate; };
   switch (gap.gap.reason) {

@@ -119,7 +119,7 @@ class Oracle final : public Listener {
   void meet(std::size_t index, std::uint32_t run, std::uint64_t number);
   void take(std::size_t index, std::uint32_t run, std::uint64_t number);
   void take_by_wire(std::size_t index, std::uint64_t sequence);
-  void take_of_joined(std::size_t index, std::uint64_t sequence);
+  bool take_of_joined(std::size_t index, std::uint64_t sequence);
   void settle(std::size_t index, const Gap& gap, std::uint64_t first);
   void settle_passed(std::size_t index);
   void settle_leapt(std::size_t index, const Gap& gap);

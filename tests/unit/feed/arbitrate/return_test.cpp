@@ -56,6 +56,24 @@ TEST(Return, is_to_the_run_that_was_left_last) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(176) gap(171+5) 176 177 178");
 }
 
+TEST(Return, is_to_the_place_just_before_though_it_is_short_and_an_older_run_was_long) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 300, 499);
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 30);  // a reset
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 31, 600);
+  bench.tick(2 * kSilence);
+  offer(bench, A, {700, 701, 702, 703});  // the run goes on after a gap
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(601+99) 700 701 702 703");
+  bench.tick(2 * kSilence);
+  offer(bench, B, {3'000'000'000, 3'000'000'001}, {.source = 9});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {707, 708});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(707) gap(704+3) 707 708");
+}
+
 TEST(Return, of_a_sender_that_has_moved_to_an_address_of_another) {
   Bench bench(fast_options());
   offer_all(bench, A, 100, 110, {.source = 1, .sender = 1});
