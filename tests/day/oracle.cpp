@@ -524,8 +524,8 @@ void Oracle::take_by_wire(std::size_t index, std::uint64_t sequence) {
   take(index, *channel.true_run, first + ((sequence - first) & channel.mask));
 }
 
-/// Of the run that the present one was taken for, the number with the same place has been passed. @returns whether there
-/// is such a number.
+/// Of the run that the present one was taken for, the number with the same place has been passed. @returns whether
+/// there is such a number.
 bool Oracle::take_of_joined(std::size_t index, std::uint64_t sequence) {
   const Channel& channel = channels_[index];
   if (!channel.joined_from || channel.joined_from == channel.run) return false;
