@@ -57,11 +57,8 @@ speed = 1
 file = "feed.toml"
 a = "capture"
 """
-        feed = settings.REPLAYED_FEED.format(folder=self.folder, templates=f"{SAMPLE}/templates.xml",
-                                             groups=settings.SAMPLE_GROUPS)
-        for path, text in (("appliance.toml", settings_text), ("feed.toml", feed)):
-            with open(f"{self.folder}/{path}", "w", encoding="utf-8") as file:
-                file.write(text)
+        feed = settings.sample_feed(templates=f"{SAMPLE}/templates.xml", ring=f"{self.folder}/cme")
+        settings.write_files(self.folder, appliance=settings_text, feed=feed)
         command = [STOPBIT, "run", "appliance.toml"]
         if stderr == "closed":
             command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
