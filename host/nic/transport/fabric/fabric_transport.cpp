@@ -126,13 +126,13 @@ FabricTransport::~FabricTransport() {
 }
 
 Result<std::string> find_fabric_program() {
-  constexpr const char* kName = "stopbit-fabric";
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const std::filesystem::path& place : {folder / kName, folder / ".." / "libexec" / "stopbit" / kName}) {
+  for (const std::filesystem::path& place :
+       {folder / kFabricProgram, folder / ".." / "libexec" / "stopbit" / kFabricProgram}) {
     if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal().string();
   }
-  return Failure{std::string(kName) + " is neither in '" + folder.string() +
+  return Failure{std::string(kFabricProgram) + " is neither in '" + folder.string() +
                  "' nor in ../libexec/stopbit next to it; libfabric runs in this program"};
 }
 

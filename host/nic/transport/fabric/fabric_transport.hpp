@@ -34,7 +34,9 @@ struct FabricOptions {
   std::string program;
   std::uint64_t hung_ns = 3'000'000'000;  ///< The libfabric process is replaced after this time without progress.
 };
-/// Where stopbit-fabric lies: beside the program that runs, or where an installation puts it.
+/// The program that serves an endpoint in a process of its own.
+inline constexpr const char* kFabricProgram = "stopbit-fabric";
+/// Where it lies: beside the program that runs, or where an installation puts it.
 [[nodiscard]] Result<std::string> find_fabric_program();
 /// Whether that provider needs it: whether it talks to other hosts.
 [[nodiscard]] bool leaves_host(std::string_view provider) noexcept;

@@ -14,12 +14,11 @@
 #include <cstring>
 #include <utility>
 
+#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 namespace stopbit::nic {
 namespace {
-
-constexpr const char* kName = "stopbit-fabric";
 
 /// What the new process has: the two descriptors, nothing on its input and output, no signals of a terminal, and none
 /// that are held back.
@@ -41,7 +40,7 @@ class Spawning {
     sigset_t all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
-    std::array<char*, 2> arguments{const_cast<char*>(kName), nullptr};
+    std::array<char*, 2> arguments{const_cast<char*>(kFabricProgram), nullptr};
     for (const int error :
          {::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
           ::posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0),
