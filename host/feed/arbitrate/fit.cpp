@@ -215,9 +215,11 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool was_given_up = known.state == Entry::State::Lost && known.brought == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
   if (restarts && !(was_given_up && !is_back_far && is_soon)) return true;
-  // Given up so long ago that no line is as late, and the run has been silent for as long.
+  // Given up so long ago that no line is as late, and the run has been silent for as long. A port without stamps may
+  // have read the run's last packets after a pause: the run seems alive then, and only the age counts.
   const bool was_silent = since(packet.t_ns, alive_t_ns_) >= kLateWindows * options_.window_ns;
-  if (was_given_up && is_back_far && !is_soon && was_silent) return true;
+  const bool is_old = since(packet.t_ns, known.t_ns) >= options_.switch_silence_ns;
+  if (was_given_up && is_back_far && !is_soon && (was_silent || is_old)) return true;
   // Copies that differ come from both lines, and soon.
   const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   if (!has_both_lines()) return !is_other_line && !is_soon && is_back_far;

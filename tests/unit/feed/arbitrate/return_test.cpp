@@ -395,6 +395,20 @@ TEST(Reset, at_numbers_that_were_given_up_long_ago) {
   EXPECT_EQ(bench.tick(2 * kSilence), "reset(19) 19 20 21");
 }
 
+/// A port without stamps reads the last packets of the run after a pause, just before the first ones of the reset.
+TEST(Reset, at_numbers_that_were_given_up_long_ago_even_if_the_run_seems_to_be_alive) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 16);
+  offer_all(bench, A, 42, 200);
+  bench.tick(kSilence);
+  offer_all(bench, A, 201, 210);
+  bench.story.take();
+  offer(bench, A, {19, 20, 21});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(19) 19 20 21");
+}
+
 TEST(Reset, is_not_one_number_that_comes_very_late) {
   Options options = ordered_options();
   options.lines = {true, false};
