@@ -64,7 +64,8 @@ void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
 /// from there.
 bool Arbiter::waits_for_nearer(const Stranger& stranger) const noexcept {
   if (stranger.fit != Fit::Ahead) return false;
-  const std::uint64_t at = std::max(acceptable_at(stranger), stranger.begin_t_ns);
+  // It may have been confirmed by its latest packet only.
+  const std::uint64_t at = std::max(acceptable_at(stranger), stranger.last_t_ns);
   return std::ranges::any_of(strangers_, [&](const Stranger& other) {
     return other.fit == Fit::Ahead && other.is_confirmed && !is_refuted(other) &&
            strangers_.is_before(other, stranger) && acceptable_at(other) <= at + options_.window_ns;

@@ -231,6 +231,21 @@ TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
   EXPECT_EQ(bench.tick(kWindow), "gap(101+99) 200 201");
 }
 
+TEST(Leap, to_the_nearer_one_that_came_before_the_other_was_confirmed) {
+  Options options = fast_options();
+  options.switch_silence_ns = 10'000'000;
+  Bench bench(options);
+  offer(bench, A, {100});
+  bench.is_read_in_order = false;
+  bench.now_ns += kWindow;
+  offer(bench, A, {300});
+  bench.now_ns += 2'000'000;
+  EXPECT_EQ(offer(bench, A, {170, 171, 301}), "");
+  EXPECT_EQ(bench.tick(kWindow / 2), "");
+  const std::string told = bench.tick(kWindow);
+  EXPECT_EQ(told.substr(0, told.find(" gap", 1)), "gap(101+69) 170 171");
+}
+
 TEST(Leap, to_the_nearer_one_that_came_first_when_many_are_read_at_once) {
   Options options = fast_options();
   options.switch_silence_ns = 10'000'000;
