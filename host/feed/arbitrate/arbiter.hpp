@@ -212,6 +212,8 @@ class Arbiter {
   [[nodiscard]] const OldRun* continued_by(const Stranger& stranger, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool fits_better(const Stranger& stranger, std::uint64_t begin, const OldRun& left,
                                  const OldRun& right) const noexcept;
+  [[nodiscard]] bool is_ahead_of_present(const Stranger& stranger, std::uint64_t begin,
+                                         const OldRun& old) const noexcept;
   [[nodiscard]] bool continues(const OldRun& old, const Stranger& stranger, const Entrance& entrance) const noexcept;
   [[nodiscard]] std::int64_t from_old(const OldRun& old, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool go_back(const Stranger& stranger, const OldRun* old, const Entrance& entrance,

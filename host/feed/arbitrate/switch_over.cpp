@@ -208,7 +208,16 @@ const OldRun* Arbiter::continued_by(const Stranger& stranger, const Entrance& en
     if (!continues(old, stranger, entrance)) continue;
     if (found == nullptr || fits_better(stranger, entrance.begin, old, *found)) found = &old;
   }
-  return found;
+  return found != nullptr && is_ahead_of_present(stranger, entrance.begin, *found) ? nullptr : found;
+}
+
+/// Whether the present run is about where the old one stopped, both are far below the stranger, and the present one
+/// fits better: then the stranger is ahead of this one.
+bool Arbiter::is_ahead_of_present(const Stranger& stranger, std::uint64_t begin, const OldRun& old) const noexcept {
+  const OldRun present{
+      .sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_, .sources = own_};
+  return stranger.fit == Fit::Ahead && magnitude(distance(old.next, next_)) <= magnitude(leap()) &&
+         distance(begin, old.next) > leap() && fits_better(stranger, begin, present, old);
 }
 
 /// The old run goes on with the stranger; null: what was leapt over does. @returns whether numbers that the stranger

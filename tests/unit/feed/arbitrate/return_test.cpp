@@ -127,24 +127,6 @@ TEST(Return, is_to_the_later_of_two_places_that_are_near_each_other) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(140) gap(59+81) 140 141");
 }
 
-/// Numbers from where a leap has led to, up to what comes then, were not declared with the leap.
-TEST(Return, is_to_the_run_that_was_left_rather_than_to_the_place_that_its_stranger_has_passed) {
-  Options options = ordered_options();
-  options.history = 65'536;
-  Bench bench(options);
-  offer_all(bench, A, 100, 595);
-  bench.tick(5 * kWindow);
-  offer(bench, A, {1, 2});
-  bench.tick(2 * kSilence);
-  offer_all(bench, A, 3, 561);
-  bench.tick(5 * kWindow);
-  bench.story.take();
-  offer(bench, A, {24'320, 24'321});
-  EXPECT_EQ(bench.tick(2 * kSilence), "back(24320) gap(596+23724) 24320 24321");
-  offer(bench, A, {596, 597});
-  EXPECT_EQ(bench.tick(2 * kSilence), "back(596) gap(562+34) 596 597");
-}
-
 TEST(Return, is_to_where_a_leap_has_led_if_the_run_goes_on_beyond) {
   Bench bench(fast_options());
   offer_all(bench, A, 100, 130);
@@ -218,6 +200,23 @@ TEST(Leap, tells_when_the_number_before_it_came_however_long_it_is) {
   offer(bench, A, {100'000, 100'001});
   EXPECT_EQ(bench.tick(2 * kSilence), "gap(101+99899) 100000 100001");
   EXPECT_EQ(bench.story.last_gap.before_t_ns, before_ns);
+}
+
+TEST(Leap, is_of_the_present_run_rather_than_of_one_that_stopped_near_it) {
+  Options options = ordered_options();
+  options.history = 65'536;
+  Bench bench(options);
+  offer_all(bench, A, 100, 595);
+  bench.tick(5 * kWindow);
+  offer(bench, A, {1, 2});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 3, 561);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {24'320, 24'321});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(562+23758) 24320 24321");
+  offer(bench, A, {562, 563});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(562) 562 563");
 }
 
 TEST(Leap, to_the_nearer_one_that_is_about_to_be_believed) {
