@@ -424,7 +424,7 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   // The line did not show that its cycle began: its packets look like the next ones of the cycle before.
   const bool is_hidden = first != nullptr && first->fate[static_cast<std::size_t>(packet.line)] != Fate::HandedOut;
   if (channel.is_fused && is_hidden) number->fused_in = channel.switches;
-  const bool is_behind = is_of_cycle_before(index, *number, 1U << static_cast<unsigned>(packet.line));
+  const bool is_behind = is_of_cycle_before(index, run, *number, 1U << static_cast<unsigned>(packet.line));
   const bool was_corrected =
       number->told == Number::Told::Lost &&
       (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
@@ -555,11 +555,15 @@ void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
 }
 
 /// Whether a reset has the number in the place of its own. The bytes of one line are not compared: a second copy of one
-/// of the numbers of the run before that comes just before the reset is of the reset, for all that can be known.
+/// of the numbers of the run before that comes just before the reset is of the reset, for all that can be known. So is
+/// one that comes then, but after it was given up.
 bool Oracle::is_stale(const Channel& channel, const ChannelPlan& plan, const Number& number) const {
-  return plan.lines == 1 && channel.reason == arbitrate::NewRun::Reason::SequenceReset && number.again_ns != 0 &&
-         number.told == Number::Told::Delivered && number.delivered_in != channel.switches &&
-         until_ns_ < number.again_ns + plan.options.switch_silence_ns + 4 * plan.options.window_ns;
+  if (plan.lines != 1 || channel.reason != arbitrate::NewRun::Reason::SequenceReset) return false;
+  const bool came_again =
+      number.again_ns != 0 && number.told == Number::Told::Delivered && number.delivered_in != channel.switches;
+  const bool came_late = number.told == Number::Told::Lost && is_good(number) && whole_at(number) > number.lost_order;
+  const std::uint64_t came_ns = came_again ? number.again_ns : whole_by(number);
+  return (came_again || came_late) && until_ns_ < came_ns + plan.options.switch_silence_ns + 4 * plan.options.window_ns;
 }
 
 /// Numbers that a cycle has lent to the one before, for nobody saw where it began, are told again if the cycle is told
@@ -571,11 +575,21 @@ void Oracle::forget_fused(const Channel& channel, Number& number) const {
 }
 
 /// Whether the number was told in a cycle before, and came on one of the lines at a time that is not known. A line that
-/// is read late may be one cycle behind the other, and nothing but the time shows it.
-bool Oracle::is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const {
+/// is read late may be one cycle behind the other, and nothing but the time shows it. Lines 3: or others of its cycle
+/// did, and this one was not among them.
+bool Oracle::is_of_cycle_before(std::size_t index, std::uint32_t run, const Number& number, unsigned lines) const {
   const ChannelPlan& plan = day_.channels[index];
-  return plan.mode == Mode::Carousel && plan.lines == 2 && number.delivered_in != channels_[index].switches &&
-         (number.timeless & lines) != 0;
+  if (plan.mode != Mode::Carousel || plan.lines != 2 || number.delivered_in == channels_[index].switches) return false;
+  if ((number.timeless & lines) != 0 || begins_again(index, run, number)) return true;
+  const std::vector<Number>& cycle = day_.runs[index][run].numbers;
+  return lines == 3 && std::ranges::any_of(cycle, [](const Number& other) { return other.timeless != 0; });
+}
+
+/// Whether the first packet of the cycle came after this one, so that the cycle has begun with it once more. It is a
+/// second copy of which the first one was lost, and goes as far back as a cycle does.
+bool Oracle::begins_again(std::size_t index, std::uint32_t run, const Number& number) const {
+  const Number& first = day_.runs[index][run].numbers.front();
+  return first.order[0] != ~0U && first.order[0] > number.any_order && first.delivered_in == channels_[index].switches;
 }
 
 /// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.
@@ -631,7 +645,7 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   // A stranger's packet was delivered in its place, before the channel went back or began anew: the number is still to
   // come then.
   const bool is_replaced = number.is_by_stranger && number.delivered_in != channels_[index].switches;
-  if (number.told == Number::Told::Delivered && !is_replaced && !is_of_cycle_before(index, number, 3)) {
+  if (number.told == Number::Told::Delivered && !is_replaced && !is_of_cycle_before(index, run, number, 3)) {
     fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, run, to_text(gap.gap.reason)));
   }
   number.told = Number::Told::Lost;

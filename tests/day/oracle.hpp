@@ -126,7 +126,9 @@ class Oracle final : public Listener {
   void reopen(std::size_t index, std::uint32_t run, std::uint64_t number);
   [[nodiscard]] bool is_stale(const Channel& channel, const ChannelPlan& plan, const Number& number) const;
   void forget_fused(const Channel& channel, Number& number) const;
-  [[nodiscard]] bool is_of_cycle_before(std::size_t index, const Number& number, unsigned lines) const;
+  [[nodiscard]] bool is_of_cycle_before(std::size_t index, std::uint32_t run, const Number& number,
+                                        unsigned lines) const;
+  [[nodiscard]] bool begins_again(std::size_t index, std::uint32_t run, const Number& number) const;
   void lose(std::size_t index, std::uint32_t run, std::uint64_t number, const Gap& gap);
   void check_cause(std::size_t index, const Gap& gap, std::uint64_t first);
   void check_run(std::size_t index, std::uint32_t run);
