@@ -164,7 +164,7 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
   // Another run's address is not this one's; a new one may be.
   const bool is_known = own_.meets(stranger.sources) || old_runs_.meet(stranger.sources);
   // Where packets say which sender they are from, its address may change.
-  const bool names_sender = stranger.fit == Fit::OtherSender;
+  const bool names_sender = stranger.sender != 0;
   if (!names_sender && old.sources.excludes(stranger.sources) && (is_known || !is_there)) return false;
   if (stranger.fit == Fit::Ahead && !(is_foreign(stranger) && old.sources.meets(stranger.sources)) &&
       ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {

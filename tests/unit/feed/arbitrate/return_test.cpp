@@ -85,6 +85,19 @@ TEST(Return, of_a_sender_that_has_moved_to_an_address_of_another) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(113) gap(111+2) 113 114");
 }
 
+TEST(Return, of_a_sender_that_has_moved_while_a_stranger_had_its_name) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 110, {.source = 1, .sender = 1});
+  bench.tick(2 * kSilence);
+  offer(bench, A, {5'000, 5'001}, {.source = 9, .sender = 2});
+  bench.tick(2 * kSilence);
+  offer(bench, A, {9'000'000, 9'000'001}, {.source = 9, .sender = 1});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {300, 301}, {.source = 3, .sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(300) gap(111+189) 300 301");
+}
+
 TEST(Return, to_what_was_passed_by_a_return_far_ahead) {
   Bench bench(fast_options());
   offer_all(bench, A, 100, 110, {.source = 1, .sender = 1});
