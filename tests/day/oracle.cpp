@@ -339,6 +339,7 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
         number->told = Number::Told::Broken;
         number->lost_order = order_;
       }
+      (void)take_of_joined(index, sequence);
     }
     if (!channel.run)
       channel.pending.push_back(
