@@ -154,7 +154,7 @@ struct Number {
   std::uint32_t lost_handed = 0;   ///< and in its channel;
   std::uint32_t handed = 0;        ///< the same when it was handed out first.
   std::uint32_t lost_foreign = 0;  ///< How often strangers had got the channel when it was given up.
-  std::uint32_t lost_in = 0;       ///< Runs told until then.
+  std::uint32_t lost_in = 0;       ///< How many runs had been reported when it was given up.
 };
 
 struct Run {

@@ -576,8 +576,8 @@ void Oracle::forget_fused(const Channel& channel, Number& number) const {
 }
 
 /// Whether the number was told in a cycle before, and came on one of the lines at a time that is not known. A line that
-/// is read late may be one cycle behind the other, and nothing but the time shows it. Lines 3: or others of its cycle
-/// did, and this one was not among them.
+/// is read late may be one cycle behind the other, and nothing but the time shows it. With lines 3,
+/// it is enough that another number of the cycle came so.
 bool Oracle::is_of_cycle_before(std::size_t index, std::uint32_t run, const Number& number, unsigned lines) const {
   const ChannelPlan& plan = day_.channels[index];
   if (plan.mode != Mode::Carousel || plan.lines != 2 || number.delivered_in == channels_[index].switches) return false;

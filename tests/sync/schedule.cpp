@@ -360,7 +360,7 @@ class Schedule {
   std::uint64_t parts_ = pick({1, 2, 3});
   std::uint64_t delay_ = pick({0, 3, 12});
   std::uint64_t anew_ = pick({0, 0, 10});
-  std::uint64_t lag_ = pick({0, 0, 0, 5});  ///< Messages that the increments are behind the snapshots.
+  std::uint64_t lag_ = pick({0, 0, 0, 5});  ///< By how many messages the increments lag the snapshots.
   std::uint64_t early_ = pick({10, 20});    ///< Snapshots may be seen before the first message.
   bool from_start_ = random_.chance(50);
   bool tells_ = random_.chance(80);

@@ -62,7 +62,7 @@ class Numbers:
         return next((max(a, n + 1) for a, b in self.holes if b > n), None) if n >= self.floor else n + 1
 
     def reach(self, n):
-        """How far everything is there from n on."""
+        """The highest number up to which nothing after n is missing."""
         if n < self.floor:
             return n
         first = self.first_above(n)
@@ -87,7 +87,7 @@ class Row:
         self.scope, self.at, self.book, self.queue, self.lost = scope, None, None, [], 0  # queue: (number, value)
         self.last = 0  # number of the last entry in the book
         self.cause, self.number, self.refreshed = JOIN, 0, None
-        self.told, self.mark, self.retell = (STALE, JOIN, NONE), (STALE, 0, JOIN), False
+        self.reported, self.mark, self.retell = (STALE, JOIN, NONE), (STALE, 0, JOIN), False
 
 
 class Synchroniser:
@@ -152,18 +152,18 @@ class Synchroniser:
         if not last:
             return
         book, self.open = join(self.open[3]), None
-        scope, is_stale = inst.scope, inst.told[0] == STALE
+        scope, is_stale = inst.scope, inst.reported[0] == STALE
         reach = -1 if inst.at is None else scope.reach(inst.at)
         # Where instruments share numbers, a book is the same until the instrument's next entry.
         last = reach if self.style == "instrument" else inst.last
         is_equal = inst.at is not None and last <= number <= reach
-        if self.style == "instrument" and number >= reach and (inst.told[0] != LATEST or is_equal):
+        if self.style == "instrument" and number >= reach and (inst.reported[0] != LATEST or is_equal):
             self.prove(scope, message)
         if not is_stale and is_equal:
             self.out.append(("audit", row, int(book == inst.book)))
             if book != inst.book:
                 self.load(inst, row, reach, book)
-        elif inst.told[0] != LATEST and self.is_useful(inst, number):
+        elif inst.reported[0] != LATEST and self.is_useful(inst, number):
             self.load(inst, row, number, book)
         self.settle()
 
@@ -181,7 +181,7 @@ class Synchroniser:
             scope.high, scope.proof = 0, number
         for inst in self.rows.values():
             inst.__init__(inst.scope)
-            inst.at, inst.book, inst.told, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)
+            inst.at, inst.book, inst.reported, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)
         self.out.append(("restart", 0))
 
     def spoil(self, row):
@@ -240,7 +240,7 @@ class Synchroniser:
         else:
             scope.proof = max(scope.proof, min(message, self.channel.high))
         for inst in self.rows.values():
-            inst.retell = inst.retell or (inst.scope is scope and inst.told[2] == CHANNEL)
+            inst.retell = inst.retell or (inst.scope is scope and inst.reported[2] == CHANNEL)
 
     def number(self, scope, n, message):
         known, before = scope.high, scope.missing()
@@ -353,13 +353,13 @@ class Synchroniser:
                 scope.proof = max(scope.proof, min(scope.pictured, self.joined))
         for row, inst in self.rows.items():
             self.drain(inst, row)
-            told, since = self.judge(inst)
-            mark = (told[0], since, told[1])
-            if told == inst.told and not (inst.retell and told[0] != LATEST):
+            reported, since = self.judge(inst)
+            mark = (reported[0], since, reported[1])
+            if reported == inst.reported and not (inst.retell and reported[0] != LATEST):
                 mark = inst.mark
             if mark != inst.mark:
                 self.out.append(("state", row, *mark))
-            inst.told, inst.mark, inst.retell = told, mark, False
+            inst.reported, inst.mark, inst.retell = reported, mark, False
 
     def judge(self, inst):
         """State, cause and what the number counts; the number."""

@@ -165,20 +165,20 @@ class Run:
                 self.give("distrust", rng.choice(ex.rows), "contradiction")
             if not calm and rng.random() < distrust:
                 row = rng.choice(ex.rows)
-                if self.sync.rows[row].told[0] == LATEST:
+                if self.sync.rows[row].reported[0] == LATEST:
                     self.spoiled.add(row)
                     self.give("spoil", row)
             if joined and self.seen:
                 self.check()
         for row, inst in self.sync.rows.items():
-            if inst.told[0] != LATEST:
-                raise Failure(f"{row} is {inst.told} {CALM} messages after the last loss")
+            if inst.reported[0] != LATEST:
+                raise Failure(f"{row} is {inst.reported} {CALM} messages after the last loss")
         return self
 
     def check(self):
         ex, held = self.exchange, 0
         for row, inst in self.sync.rows.items():
-            state, held = inst.told[0], held + len(inst.queue)
+            state, held = inst.reported[0], held + len(inst.queue)
             self.stats["checks: " + state] += 1
             if len(inst.queue) > self.options["room"]:
                 raise Failure("more is kept than there is room for")
@@ -188,7 +188,7 @@ class Run:
                 raise Failure(f"{row} is latest and not the exchange's book at message {self.seen}")
             if state == SUSPECT and not any(t[row] == inst.book for t in reversed(ex.truth)):
                 raise Failure(f"{row} is suspect and no book that the exchange had")
-            if inst.told[2] == SCOPE and self.style == "instrument" and inst.at >= ex.counts[self.seen][row]:
+            if inst.reported[2] == SCOPE and self.style == "instrument" and inst.at >= ex.counts[self.seen][row]:
                 raise Failure(f"{row} is stale and has everything")
         if held > self.options["pool"]:
             raise Failure("the pool is too small for what is kept")

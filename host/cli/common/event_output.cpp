@@ -15,13 +15,15 @@ EventOutput::EventOutput(market::Map map, const Program& program, const std::opt
 }
 
 Status EventOutput::check_names() const {
-  Status free = ring_ ? ring_->check_name() : Done{};
-  return free && ring_ ? maker_->check_names() : free;
+  if (!ring_) return Done{};
+  Status free = ring_->check_name();
+  return free ? maker_->check_names() : free;
 }
 
 Status EventOutput::take_names() {
-  Status taken = ring_ ? maker_->take_names() : Done{};
-  return taken && ring_ ? ring_->take_name() : taken;
+  if (!ring_) return Done{};
+  Status taken = maker_->take_names();
+  return taken ? ring_->take_name() : taken;
 }
 
 std::string EventOutput::finish() {

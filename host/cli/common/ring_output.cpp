@@ -181,6 +181,14 @@ void PeakSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   peak_ = std::max(peak_, sum_);
 }
 
+namespace {
+
+/// What the arguments make of a ring.
+struct RingPlan {
+  ring::WriterOptions options;
+  std::string reason;  ///< Of its size, for people; empty: it was given, or is the default.
+};
+
 RingPlan plan_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots, bool quiet) {
   RingPlan plan;
   ring::WriterOptions& options = plan.options;
@@ -218,6 +226,8 @@ void print_ring(const RingArguments& arguments, const RingPlan& plan, const ring
   print_stderr("ring {}: {} slots{}; {}, {}\n", arguments.name, plan.options.slot_count, plan.reason,
                bytes_text(ring.segment_bytes()), pages);
 }
+
+}  // namespace
 
 ring::Writer prepare_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots,
                           bool quiet) {

@@ -67,19 +67,9 @@ class PeakSink final : public record::RecordSink {
   std::uint64_t peak_ = 0;
 };
 
-/// What the arguments make of a ring.
-struct RingPlan {
-  ring::WriterOptions options;
-  std::string reason;  ///< Of its size, for people; empty: it was given, or is the default.
-};
-/// With wants_rate, `peak_slots` is the largest number of slots in the time that the ring has to hold. The ring will
-/// print on stderr readers that join or end, unless `quiet`, and always readers that were detached.
-[[nodiscard]] RingPlan plan_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots,
-                                 bool quiet);
-/// Prints the size of the ring on stderr.
-void print_ring(const RingArguments& arguments, const RingPlan& plan, const ring::Writer& ring);
-
-/// A complete ring without its name (ring::Writer::prepare). Prints its size unless `quiet`.
+/// A complete ring without its name (ring::Writer::prepare). With wants_rate, `peak_slots` is the largest number of
+/// slots in the time that the ring has to hold. Prints its size on stderr, and readers that join or end, unless
+/// `quiet`; and always readers that were detached.
 [[nodiscard]] ring::Writer prepare_ring(const RingArguments& arguments, const Program& program,
                                         std::uint64_t peak_slots, bool quiet);
 

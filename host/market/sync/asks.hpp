@@ -8,7 +8,7 @@
 
 namespace stopbit::market {
 
-/// Losses that wait for a first ask or another one. The oldest makes room for a new one.
+/// Losses that wait for a first ask or another one. The oldest makes room for a new one, and is counted.
 class Asks {
  public:
   static constexpr std::size_t kRoom = 16;
@@ -20,7 +20,10 @@ class Asks {
   [[nodiscard]] bool add(std::uint64_t first, std::uint64_t last, std::uint64_t now_ns) noexcept {
     const bool is_now = wait_ns_ == 0;
     if (is_now && repeat_ns_ == 0) return true;
-    if (count_ == kRoom) remove(0);
+    if (count_ == kRoom) {
+      ++dropped_;
+      remove(0);
+    }
     asks_[count_++] = {first, last, now_ns + (is_now ? repeat_ns_ : wait_ns_), now_ns + give_up_ns_};
     return is_now;
   }
@@ -44,6 +47,7 @@ class Asks {
     }
   }
   void clear() noexcept { count_ = 0; }
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
   struct Due {
@@ -63,6 +67,7 @@ class Asks {
   std::uint64_t give_up_ns_;
   std::array<Due, kRoom> asks_{};
   std::size_t count_ = 0;
+  std::uint64_t dropped_ = 0;
 };
 
 }  // namespace stopbit::market

@@ -30,7 +30,7 @@ struct SyncOptions {
   std::uint32_t holes_each = 64;       ///< The same of one scope; at most 65,535.
   std::uint64_t wait_ns = 0;           ///< From a loss to the first ask: late messages may fill it.
   std::uint64_t repeat_ns = 0;         ///< Asked again after this time; 0: never.
-  std::uint64_t give_up_ns = 0;        ///< Not asked for any more after this time.
+  std::uint64_t give_up_ns = 0;        ///< Not asked for any more after this time; more than `wait_ns`.
   std::uint64_t patience_ns = 0;       ///< A refresh waits this long after a hole opened: a replay may close it.
   std::uint64_t cycle_ns = 0;          ///< A cycle of snapshots is expected this often; 0: none is.
 };
@@ -50,6 +50,7 @@ struct SyncCounts {
   std::uint64_t refreshes = 0;       ///< Books that went on from nothing.
   std::uint64_t losses = 0;          ///< Ranges of messages that were lost.
   std::uint64_t asks = 0;            ///< Ranges asked for.
+  std::uint64_t dropped_asks = 0;    ///< Losses not asked for, or not again: no room.
   std::uint64_t overdue_cycles = 0;  ///< Cycles of snapshots that did not come in time.
 };
 

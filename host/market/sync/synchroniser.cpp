@@ -76,6 +76,7 @@ std::uint64_t Synchroniser::reached(std::uint32_t row) const noexcept {
 SyncCounts Synchroniser::counts() const noexcept {
   SyncCounts counts = counts_;
   counts.forgotten = holes_.forgotten();
+  counts.dropped_asks = asks_.dropped();
   return counts;
 }
 
@@ -209,7 +210,11 @@ void Synchroniser::correct_ahead(std::uint32_t scope, std::uint64_t first) noexc
     const Scope& its = scope_of(row);
     const bool is_concerned = scope == 0 || known.scope == scope;
     if (is_concerned && known.has_book && known.lost <= known.at && known.at >= first) {
-      missing(its) <= known.at ? sink_.spared(row, mark(row)) : sink_.state(row, mark(row));
+      if (missing(its) <= known.at) {
+        sink_.spared(row, mark(row));
+      } else {
+        sink_.state(row, mark(row));
+      }
     }
     if (known.at <= its.numbers.high) {
       known.is_ahead = false;

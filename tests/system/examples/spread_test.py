@@ -57,7 +57,7 @@ def prices_are_those_of_the_book(ring, feed_of, instruments):
         assert known > 100, f"{instrument}: {known} known books of {len(books)}"
 
 
-def what_is_wrong_is_said():
+def errors_are_reported():
     os.makedirs(f"{SCRATCH}/without", exist_ok=True)
     with open(f"{SCRATCH}/without/matplotlib.py", "w", encoding="utf-8") as file:
         file.write("raise ImportError\n")
@@ -97,7 +97,7 @@ def main():
     if corpus:  # by level
         cme = feed("capture.pcap", f"{corpus}/cme-mdp-2012", "cme-mdp2")
         prices_are_those_of_the_book(f"{SCRATCH}/cme", cme, ["27069", "3366"])
-    what_is_wrong_is_said()
+    errors_are_reported()
     picture_shows_them()
 
 

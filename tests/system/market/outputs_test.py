@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Market events in every form are those of the JSON lines: rows of CSV, messages in SBE read by a decoder that knows only
-the generated schema, and columns. What goes wrong is told, and leaves nothing that looks complete.
+the generated schema, and columns. Errors are reported, and leave nothing that looks complete.
 
     outputs_test.py STOPBIT SAMPLE_FOLDER PYTHON_PACKAGE_FOLDER SCRATCH [test ...]
 """
@@ -20,6 +20,9 @@ import tempfile
 import unittest
 
 import sbe
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "appliance"))
+import settings  # noqa: E402  (it is in another folder)
 
 STOPBIT, SAMPLE, PACKAGE, SCRATCH = (os.path.abspath(path) for path in sys.argv[1:5])
 CORPUS = os.environ.get("STOPBIT_CORPUS")
@@ -73,19 +76,6 @@ side_field = "Type"
 sides = { 0 = "bid", 1 = "ask" }
 [scale]
 phase = { open = [17], halted = [18] }
-"""
-
-FEED = """name = "sample"
-[[image]]
-name = "sample"
-templates = ["{sample}/templates.xml"]
-[[channel]]
-name = "incremental"
-framing = "cme"
-ring = "md"
-map = "{sample}/map.toml"
-a = {{ group = "239.20.1.1", port = 20001 }}
-b = {{ group = "239.20.2.1", port = 20002 }}
 """
 
 
@@ -167,6 +157,10 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(row[cell] if cell == "side" else number(row[cell]) if row[cell] else "",
                                  line.get(cell, ""), (cell, row, line))
             self.assertEqual(row["book"] == "implied", "book" in line)
+            if isinstance(line.get("level"), int):
+                self.assertEqual(int(row["level"]), line["level"])
+            if isinstance(line.get("id"), int):
+                self.assertEqual(int(row["id"]), line["id"])
 
     def check_columns(self, folder, lines):
         tables = load_folder_module().open_folder(folder)
@@ -215,7 +209,8 @@ class Outputs(unittest.TestCase):
         self.assertLessEqual({'A,"b"\\\n', "Caf\u00e9"}, {line["instrument"] for line in lines})
 
     def test_both_contents_go_to_two_rings(self):
-        pathlib.Path(self.path("feed.toml")).write_text(FEED.format(sample=SAMPLE), encoding="utf-8")
+        settings.write_files(self.folder, feed=settings.sample_feed(templates=f"{SAMPLE}/templates.xml", ring="md",
+                                                                    more=f'map = "{SAMPLE}/map.toml"'))
         feed, ring = [f"{SAMPLE}/capture.pcap.gz", "--feed", self.path("feed.toml"), "-q"], self.path("both")
         self.stopbit("replay", *feed, "--records", "--events", "--ring", ring)
         self.assertEqual(self.stopbit("tail", ring, "--records"), self.stopbit("replay", *feed, "--records"))
@@ -281,7 +276,7 @@ class Outputs(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "outside the folder"):
             load_folder_module().open_folder(out)
 
-    def test_a_limit_is_said(self):
+    def test_a_limit_is_reported(self):
         self.stopbit("replay", *self.sample(), "--events", "--limit", "100", "--columns", self.path("out"))
         with self.assertWarnsRegex(RuntimeWarning, "not whole"):
             load_folder_module().open_folder(self.path("out"))

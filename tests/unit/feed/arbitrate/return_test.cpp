@@ -254,8 +254,8 @@ TEST(Leap, to_the_nearer_one_that_came_before_the_other_was_confirmed) {
   bench.now_ns += 2'000'000;
   EXPECT_EQ(offer(bench, A, {170, 171, 301}), "");
   EXPECT_EQ(bench.tick(kWindow / 2), "");
-  const std::string told = bench.tick(kWindow);
-  EXPECT_EQ(told.substr(0, told.find(" gap", 1)), "gap(101+69) 170 171");
+  const std::string output = bench.tick(kWindow);
+  EXPECT_EQ(output.substr(0, output.find(" gap", 1)), "gap(101+69) 170 171");
 }
 
 TEST(Leap, to_the_nearer_one_that_came_first_when_many_are_read_at_once) {

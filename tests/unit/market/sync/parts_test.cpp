@@ -175,4 +175,16 @@ TEST(Asks, end_when_all_has_come) {
   asks.tick(holes, numbers, 10, [](std::uint64_t, std::uint64_t) { ADD_FAILURE(); });
 }
 
+TEST(Asks, count_what_finds_no_room) {
+  Holes holes(32, 32);
+  Numbers numbers;
+  for (std::uint64_t n = 1; n <= 2 * Asks::kRoom + 5; n += 2) EXPECT_TRUE(holes.take(numbers, n));
+  Asks asks(20, 0, 400);
+  for (std::uint64_t n = 2; n <= 2 * Asks::kRoom + 4; n += 2) EXPECT_FALSE(asks.add(n, n, 0));
+  EXPECT_EQ(asks.dropped(), 2U);
+  std::uint64_t lowest = 0;
+  asks.tick(holes, numbers, 20, [&](std::uint64_t first, std::uint64_t) { lowest = lowest == 0 ? first : lowest; });
+  EXPECT_EQ(lowest, 6U) << "the oldest make room";
+}
+
 }  // namespace stopbit::market::sync_parts_test
