@@ -205,6 +205,7 @@ TEST(ThreadFilters, give_agents_no_call_that_opens_connects_starts_or_traces) {
 #ifndef __SANITIZE_ADDRESS__  // whose runtime needs calls of its own
 /// A thread of packets may not set the handling of a signal: the fault would come up again without end.
 TEST(ThreadFilters, let_a_fault_end_the_process) {
+  const testing::Scratch folder;  // of this process: the other one removes nothing when it is killed
   int status = 0;
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -213,7 +214,6 @@ TEST(ThreadFilters, let_a_fault_end_the_process) {
     struct sigaction plain {};
     plain.sa_handler = SIG_DFL;
     (void)::sigaction(SIGBUS, &plain, nullptr);
-    const testing::Scratch folder;
     const os::Descriptor file(::open(folder.write("cut", std::string(4'096, 'x')).c_str(), O_RDONLY));
     void* const page = ::mmap(nullptr, 4'096, PROT_READ, MAP_SHARED, file.get(), 0);
     std::byte guarded{};
