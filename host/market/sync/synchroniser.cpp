@@ -496,7 +496,7 @@ void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
   channel_missing_ = channel_.numbers.missing;
   const bool is_each = options_.scope == ScopeOf::Instrument;
   for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) {
-    scopes_[i] = {.numbers = {.is_seen = true}, .proof = number, .is_smooth = is_each};
+    scopes_[i] = {.numbers = {.is_seen = true}, .is_smooth = is_each, .proof = number};
   }
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
     rows_[row] = {.at = is_channel() ? number : 0, .scope = rows_[row].scope, .has_book = true};

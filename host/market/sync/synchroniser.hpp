@@ -112,13 +112,15 @@ class Synchroniser {
   [[nodiscard]] SyncCounts counts() const noexcept;
 
  private:
+  /// In one cache line.
   struct alignas(64) Scope {
-    Numbers numbers;
+    [[no_unique_address]] Numbers numbers;
+    bool is_smooth = false;      ///< Scope of one instrument: the next number is applied without a further look.
     std::uint64_t proof = 0;     ///< Up to this message of the channel, what the scope lost is known.
     std::uint64_t pictured = 0;  ///< The same by snapshots from before the first message.
     std::uint64_t hole_ns = 0;   ///< When the newest hole opened.
-    bool is_smooth = false;      ///< Scope of one instrument: the next number is applied without a further look.
   };
+  static_assert(sizeof(Scope) == 64);
   /// `at` is where the book was put last. While nothing is missing after it, the book follows its scope.
   struct Row {
     std::uint64_t at = 0;
