@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <type_traits>
+
+#include "host/market/book/large_array.hpp"
 
 namespace stopbit::market {
 
@@ -20,7 +21,7 @@ class BlockPool {
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
   static constexpr unsigned kClasses = 31;
 
-  explicit BlockPool(std::uint32_t items) : items_(std::make_unique<T[]>(items)), count_(items) { free_.fill(kNone); }
+  explicit BlockPool(std::uint32_t items) : items_(make_large_array<T>(items)), count_(items) { free_.fill(kNone); }
 
   /// The smallest class with `items` items.
   [[nodiscard]] static constexpr unsigned class_of(std::uint32_t items) noexcept {
@@ -70,7 +71,7 @@ class BlockPool {
     return block;
   }
 
-  std::unique_ptr<T[]> items_;
+  LargeArray<T> items_;
   std::uint32_t count_;
   std::uint32_t next_ = 0;  ///< Items from here on were never taken.
   std::array<std::uint32_t, kClasses> free_{};

@@ -4,13 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "host/market/book/any_book.hpp"
 #include "host/market/book/fault.hpp"
+#include "host/market/book/large_array.hpp"
 #include "host/market/book/row.hpp"
 #include "host/market/event/event.hpp"
 
@@ -64,9 +64,9 @@ class BookSet {
   explicit BookSet(const BookRoom& room)
       : count_(std::min(room.instruments, kMaxInstrument)),
         implied_count_(room.implied),
-        instruments_(std::make_unique<Instrument[]>(std::size_t{count_} + 1)),
-        implied_(std::make_unique<Implied[]>(room.implied)),
-        details_(std::make_unique<Detail[]>(std::size_t{count_} + 1)),
+        instruments_(make_large_array<Instrument>(std::size_t{count_} + 1)),
+        implied_(make_large_array<Implied>(room.implied)),
+        details_(make_large_array<Detail>(std::size_t{count_} + 1)),
         pools_(room) {}
 
   [[nodiscard]] std::uint32_t instruments() const noexcept { return count_; }
@@ -459,9 +459,9 @@ class BookSet {
   std::uint32_t listed_ = 0;  ///< In all lists of crossed books.
   std::array<std::uint32_t, 64> crossed_ = empty_lists();
   std::uint32_t stale_ = kNoHandle;  ///< First in the list of take_stale().
-  std::unique_ptr<Instrument[]> instruments_;
-  std::unique_ptr<Implied[]> implied_;
-  std::unique_ptr<Detail[]> details_;
+  LargeArray<Instrument> instruments_;
+  LargeArray<Implied> implied_;
+  LargeArray<Detail> details_;
   std::array<std::uint64_t, kFaults> faults_{};
   std::uint32_t defined_ = 0;
   std::array<std::uint32_t, 3> standings_ = {count_, 0, 0};  ///< Number of rows by enumerator.

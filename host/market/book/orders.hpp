@@ -3,7 +3,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+
+#include "host/market/book/large_array.hpp"
 
 namespace stopbit::market {
 
@@ -32,7 +33,7 @@ static_assert(sizeof(Order) == 32);
 template <class Item>
 class ItemPool {
  public:
-  explicit ItemPool(std::uint32_t items) : items_(std::make_unique<Item[]>(items)), count_(items) {}
+  explicit ItemPool(std::uint32_t items) : items_(make_large_array<Item>(items)), count_(items) {}
   [[nodiscard]] Item& operator[](std::uint32_t handle) noexcept { return items_[handle]; }
   [[nodiscard]] const Item& operator[](std::uint32_t handle) const noexcept { return items_[handle]; }
   [[nodiscard]] bool has_room() const noexcept { return free_ != kNoHandle || next_ < count_; }
@@ -53,7 +54,7 @@ class ItemPool {
   [[nodiscard]] std::size_t bytes() const noexcept { return std::size_t{count_} * sizeof(Item); }
 
  private:
-  std::unique_ptr<Item[]> items_;
+  LargeArray<Item> items_;
   std::uint32_t count_;
   std::uint32_t next_ = 0;  ///< Items from here on were never taken.
   std::uint32_t free_ = kNoHandle;
@@ -66,7 +67,7 @@ class OrderIndex {
   OrderIndex(std::uint32_t orders, std::uint64_t salt)
       : mask_(std::bit_ceil(std::uint64_t{orders} * 2 + 2) - 1),
         salt_(salt | 1),
-        places_(std::make_unique<Place[]>(mask_ + 1)) {
+        places_(make_large_array<Place>(mask_ + 1)) {
     for (std::uint64_t i = 0; i <= mask_; ++i) places_[i].order = kNoHandle;
   }
 
@@ -120,7 +121,7 @@ class OrderIndex {
 
   std::uint64_t mask_;
   std::uint64_t salt_;
-  std::unique_ptr<Place[]> places_;
+  LargeArray<Place> places_;
 };
 
 }  // namespace stopbit::market
