@@ -19,6 +19,14 @@
 namespace stopbit::appliance {
 namespace {
 
+/// The path as processes in other folders need it; as it is if the name of a counter has no room for that.
+std::string absolute(const std::string& path) {
+  constexpr std::size_t kRoom = 320;
+  std::error_code error;
+  std::string full = path.empty() ? path : std::filesystem::absolute(path, error).lexically_normal().string();
+  return error || full.size() > kRoom ? path : full;
+}
+
 std::string address_of(const std::optional<feed::Line>& line) {
   if (!line) return {};
   std::string text = net::to_text(line->group);
@@ -212,7 +220,7 @@ Status Appliance::make_counters(bool is_private) {
   CounterSetBuilder builder;
   agent_counter_sets_.resize(settings_.agents.size());
   port_counter_sets_.resize(settings_.ports.size());
-  infos_.resize(channels_.size() + 1);
+  infos_.resize(channels_.size() + 2);
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     builder.agent(agent_counter_sets_[a], settings_.agents[a].name);
     for (std::size_t p = 0; p < settings_.ports.size(); ++p) {
@@ -251,13 +259,15 @@ Status Appliance::make_counters(bool is_private) {
   builder.housekeeper(housekeeper_counter_set_);
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
-                {"state", settings_.state_folder},
+                {"state", absolute(settings_.state_folder)},
                 {"silence_ns", std::to_string(settings_.silence_ns)}},
                "What the appliance is");
+  builder.info(infos_[1], "control_info", {{"socket", absolute(settings_.control.socket)}},
+               "Where the appliance takes commands");
   std::size_t c = 0;
   for (const FeedSettings& feed : settings_.feeds) {
     for (const feed::Channel& channel : feed.description.channels) {
-      builder.info(infos_[c + 1], "channel_info",
+      builder.info(infos_[c + 2], "channel_info",
                    {{"channel", channel.name},
                     {"number", std::to_string(channel.number)},
                     {"feed", feed.description.name},

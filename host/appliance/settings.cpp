@@ -1,5 +1,7 @@
 #include "host/appliance/settings.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include "host/market/state/layout.hpp"
 #include "host/os/config/nearest.hpp"
 #include "host/os/config/toml.hpp"
+#include "host/os/error_text.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/layout.hpp"
@@ -339,6 +342,10 @@ class SettingsReader {
       feed.agent = settings_.ports[feed.ports[0]].agent;
       if (settings_.ports[feed.ports[1]].agent != feed.agent) {
         table.error("b", "both ports of a feed must belong to one agent: one thread merges the lines of a channel");
+      }
+      if (::access(feed.file.c_str(), R_OK) != 0) {
+        table.error("file", "cannot read " + feed.file + ": " + os::error_text());
+        continue;
       }
       auto description = feed::load(feed.file, diagnostics_);
       if (!description) continue;

@@ -248,6 +248,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
     status.state_folder = info->name.label("state");
     silence_ns = number(info->name.label("silence_ns"));
   }
+  if (const Metric* info = reader.find("control_info")) status.control_socket = info->name.label("socket");
   status.nic = read_nic(reader);
   const Index index(reader);
   const std::uint64_t look_ns = last_look_ns(reader, now.monotonic_ns);

@@ -148,6 +148,7 @@ struct RecorderStatus {
 struct StatusReport {
   std::string name;
   std::string state_folder;
+  std::string control_socket;      ///< Empty: it has none.
   std::uint64_t now_ns = 0;        ///< Wall clock: for people.
   std::uint64_t monotonic_ns = 0;  ///< When it was read: for rates.
   std::uint64_t started_ns = 0;

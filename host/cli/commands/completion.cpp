@@ -33,6 +33,8 @@ std::string bash_completer(const Hint& hint) {
     case Hint::Kind::Folder: return "_stopbit_files -d";
     case Hint::Kind::Choice:
       return fmt::format("_stopbit_words {}", shell_quoted(fmt::format("{}", fmt::join(hint.words, " "))));
+    case Hint::Kind::Command:
+      return fmt::format("_stopbit_words \"$(\"${{COMP_WORDS[0]}}\" {} 2>/dev/null)\"", fmt::join(hint.words, " "));
     case Hint::Kind::File: break;
   }
   return hint.words.empty() ? "_stopbit_files -f" : fmt::format("_stopbit_files -f {}", fmt::join(hint.words, " "));
@@ -65,10 +67,12 @@ _stopbit() {
   std::string options;
   for (const Command& command : commands()) {
     std::string names = "--help";
+    std::string first_argument;
     std::string arguments = "return";
     for (const Option& option : command.options) {
       if (option.is_argument()) {
         arguments = bash_completer(option.hint);
+        if (first_argument.empty()) first_argument = arguments;
         continue;
       }
       std::string pattern;
@@ -79,6 +83,9 @@ _stopbit() {
       if (!option.is_flag()) values += fmt::format("    {}) {}; return ;;\n", pattern, bash_completer(option.hint));
     }
     options += fmt::format("    {}:-*) _stopbit_words {} ;;\n", command.name, shell_quoted(names));
+    if (!first_argument.empty() && first_argument != arguments) {
+      arguments = fmt::format("if ((COMP_CWORD == 2)); then {}; else {}; fi", first_argument, arguments);
+    }
     options += fmt::format("    {}:*) {} ;;\n", command.name, arguments);
   }
   options += fmt::format("    help:*) _stopbit_words {} ;;\n", shell_quoted(command_names()));
@@ -100,6 +107,8 @@ std::string zsh_completer(const Hint& hint) {
     case Hint::Kind::None: return "";
     case Hint::Kind::Folder: return "_files -/";
     case Hint::Kind::Choice: return fmt::format("({})", zsh_escaped(fmt::format("{}", fmt::join(hint.words, " "))));
+    case Hint::Kind::Command:
+      return fmt::format("{{compadd -- ${{(f)\"$(stopbit {} 2>/dev/null)\"}}}}", fmt::join(hint.words, " "));
     case Hint::Kind::File: break;
   }
   if (hint.words.empty()) return "_files";
@@ -148,8 +157,10 @@ std::string fish_script() {
     const std::string head = fmt::format("complete -c stopbit -n '__fish_seen_subcommand_from {}'", command.name);
     out += '\n';
     for (const Option& option : command.options) {
-      const std::string choices = option.hint.kind == Hint::Kind::Choice
-                                      ? " -x -a " + shell_quoted(fmt::format("{}", fmt::join(option.hint.words, " ")))
+      const std::string words = fmt::format("{}", fmt::join(option.hint.words, " "));
+      const std::string choices = option.hint.kind == Hint::Kind::Choice ? " -x -a " + shell_quoted(words)
+                                  : option.hint.kind == Hint::Kind::Command
+                                      ? fmt::format(" -x -a '(stopbit {} 2>/dev/null)'", words)
                                       : "";
       if (option.is_argument()) {
         if (!choices.empty()) out += head + choices + '\n';

@@ -54,6 +54,7 @@ struct RunArguments {
 };
 
 std::optional<appliance::Settings> load_settings(const std::string& path) {
+  claim_file(path);
   Diagnostics diagnostics;
   auto settings = appliance::load(path, diagnostics);
   write_stderr(diagnostics.format());

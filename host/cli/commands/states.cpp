@@ -138,6 +138,7 @@ Command states_command() {
                    .value = "EVENTS",
                    .help = "Name of the ring of events; a name with a / is the path of a file.",
                    .target = &arguments->ring,
+                   .hint = ring_hint(),
                    .required = true},
                   {.names = "--instrument",
                    .value = "KEY",

@@ -233,6 +233,7 @@ Command tail_command() {
                    .value = "RING",
                    .help = "Name of the ring; a name with a / is the path of a file. Or an address, see above.",
                    .target = &arguments->ring,
+                   .hint = ring_hint(),
                    .required = true},
                   {.names = "--records",
                    .value = "",

@@ -13,7 +13,8 @@ Option appliance_name_option(std::string& target) {
   return {.names = "",
           .value = "NAME",
           .help = "Name of the appliance, as in its settings. Optional if this machine has only one.",
-          .target = &target};
+          .target = &target,
+          .hint = appliance_hint()};
 }
 
 Option user_option(std::string& target) {

@@ -17,6 +17,13 @@ Hint open_choice_hint(std::vector<std::string> choices) {
   return {Hint::Kind::Choice, std::move(choices), true};
 }
 
+Hint ring_hint() {
+  return {Hint::Kind::Command, {"ring", "ls", "--quiet"}};
+}
+Hint appliance_hint() {
+  return {Hint::Kind::Command, {"ctl", "--names"}};
+}
+
 std::vector<std::string> Option::name_list() const {
   std::vector<std::string> list;
   for (std::size_t at = 0; at < names.size();) {

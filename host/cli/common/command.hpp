@@ -33,15 +33,19 @@ class ToolError : public std::runtime_error {
 
 /// The kind of a value, so that a shell can complete it.
 struct Hint {
-  enum class Kind : std::uint8_t { None, File, Folder, Choice };
+  enum class Kind : std::uint8_t { None, File, Folder, Choice, Command };
   Kind kind = Kind::None;
-  std::vector<std::string> words;  ///< Choice: the values. File: suffixes, none = any file.
+  std::vector<std::string> words;  ///< Choice: the values. File: suffixes, none = any file. Command: of stopbit, which
+                                   ///< prints the values.
   bool open = false;               ///< Choice: other values are legal too.
 };
 [[nodiscard]] Hint file_hint(std::vector<std::string> suffixes = {});
 [[nodiscard]] Hint folder_hint();
 [[nodiscard]] Hint choice_hint(std::vector<std::string> choices);
 [[nodiscard]] Hint open_choice_hint(std::vector<std::string> choices);
+/// Names of rings, and of appliances, that this machine has when the shell completes.
+[[nodiscard]] Hint ring_hint();
+[[nodiscard]] Hint appliance_hint();
 
 /// Where the value goes. A vector takes one value each time the option is given, or all remaining arguments.
 using Target = std::variant<bool*, std::string*, std::optional<std::string>*, std::optional<std::uint64_t>*,

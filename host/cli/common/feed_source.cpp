@@ -1,10 +1,6 @@
 #include "host/cli/common/feed_source.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
@@ -14,10 +10,7 @@
 namespace stopbit::tools {
 
 feed::Description load_feed(const std::string& path) {
-  claim_input(path);
-  if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
-    throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
-  }
+  claim_file(path);
   Diagnostics diagnostics;
   auto description = feed::load(path, diagnostics);
   write_stderr(diagnostics.format());

@@ -44,6 +44,11 @@ void claim_input(const std::string& path) {
   }
 }
 
+void claim_file(const std::string& path) {
+  claim_input(path);
+  if (path != "-" && ::access(path.c_str(), R_OK) != 0) fail_environment("cannot open " + path, errno);
+}
+
 InputFile InputFile::open(const std::string& path) {
   claim_input(path);
   const std::string name = shown_name(path, "<stdin>");

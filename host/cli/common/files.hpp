@@ -16,6 +16,8 @@ namespace stopbit::tools {
 
 /// Call it before an input is opened: `-` is stdin, which can be one input of a command only. Throws if it is a second.
 void claim_input(const std::string& path);
+/// The same for a file that a library will open. Throws if it cannot be read.
+void claim_file(const std::string& path);
 
 /// An open file; closes it at the end, but not stdin.
 class InputFile {

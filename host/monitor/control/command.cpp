@@ -11,21 +11,29 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+std::string text_of(const CommandWord& command) {
+  return std::string(command.word) + (command.argument.empty() ? "" : " ") + std::string(command.argument);
+}
+
+std::string list_of_commands() {
+  std::string list;
+  for (const CommandWord& command : kCommandWords) list += (list.empty() ? "" : ", ") + text_of(command);
+  return list;
+}
+
 }  // namespace
 
 Result<Command> parse_command(std::string_view line) {
   const std::size_t space = line.find(' ');
   const std::string_view word = line.substr(0, space);
   const std::string_view rest = space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
-  if (word == "status" && rest.empty()) return Command{};
-  if (word == "freeze" && rest.empty()) return Command{.kind = Command::Kind::Freeze, .image = {}};
-  if (word == "entitle" && rest.empty()) return Command{.kind = Command::Kind::Entitle, .image = {}};
-  if (word == "publish" && rest.empty()) return Command{.kind = Command::Kind::Publish, .image = {}};
-  if (word == "stop" && rest.empty()) return Command{.kind = Command::Kind::Stop, .image = {}};
-  if (word == "load" && !rest.empty() && rest.size() <= kMaxNameBytes && is_printable(rest)) {
-    return Command{.kind = Command::Kind::Load, .image = std::string(rest)};
-  }
-  return Failure{"unknown command; commands are: status, load IMAGE, freeze, entitle, publish, stop"};
+  const auto* const found = std::find_if(kCommandWords.begin(), kCommandWords.end(),
+                                         [&](const CommandWord& known) { return known.word == word; });
+  if (found == kCommandWords.end()) return Failure{"unknown command; commands are: " + list_of_commands()};
+  const bool fits =
+      found->argument.empty() ? rest.empty() : !rest.empty() && rest.size() <= kMaxNameBytes && is_printable(rest);
+  if (!fits) return Failure{"write: " + text_of(*found)};
+  return Command{.kind = found->kind, .image = std::string(rest)};
 }
 
 }  // namespace stopbit::control

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,16 +12,30 @@ namespace stopbit::control {
 
 /// Commands to a running appliance.
 struct Command {
-  enum class Kind : std::uint8_t {
-    Status,   ///< `status`: a JSON object, as `stopbit stat --json` prints.
-    Load,     ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
-    Freeze,   ///< `freeze`: what was recorded around this moment stays.
-    Entitle,  ///< `entitle`: reads the file of entitlements again; they hold from then on, or are refused.
-    Publish,  ///< `publish`: reads [[publish]] of the settings again; it holds from then on, or is refused as a whole.
-    Stop,     ///< `stop`: ends the appliance in good order.
-  };
+  enum class Kind : std::uint8_t { Status, Load, Freeze, Entitle, Publish, Stop };
   Kind kind = Kind::Status;
   std::string image;  ///< Load.
+};
+
+/// How a command is written, and what it does.
+struct CommandWord {
+  std::string_view word;
+  std::string_view argument;  ///< Empty: it takes none.
+  std::string_view help;
+  Command::Kind kind;
+};
+inline constexpr std::array kCommandWords = {
+    CommandWord{"status", "", "prints a JSON object, as `stopbit stat --json` does", Command::Kind::Status},
+    CommandWord{"load", "IMAGE",
+                "reads the files of an image again; the new image starts between two datagrams, or is refused",
+                Command::Kind::Load},
+    CommandWord{"freeze", "", "keeps what was recorded around this moment", Command::Kind::Freeze},
+    CommandWord{"entitle", "", "reads the file of entitlements again; they hold from then on, or are refused",
+                Command::Kind::Entitle},
+    CommandWord{"publish", "",
+                "reads [[publish]] of the settings again; it holds from then on, or is refused as a whole",
+                Command::Kind::Publish},
+    CommandWord{"stop", "", "ends the appliance in good order", Command::Kind::Stop},
 };
 
 inline constexpr std::size_t kMaxCommandBytes = 1'024;

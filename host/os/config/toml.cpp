@@ -121,6 +121,21 @@ std::optional<Refusal> find_refused(std::string_view text) {
   return std::nullopt;
 }
 
+/// A text without quotes as the value in the line of an error: the parser takes its first letter for that of a number.
+std::optional<Refusal> find_bare_word(std::string_view text, std::size_t error) {
+  const std::size_t newline = text.substr(0, error).rfind('\n');
+  const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
+  const std::size_t sign = text.substr(0, text.find('\n', line)).find('=', line);
+  if (sign == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = text.find_first_not_of(" \t", sign + 1);
+  if (begin == std::string_view::npos || !is_letter(text[begin])) return std::nullopt;
+  std::size_t end = begin;
+  while (end < text.size() && is_key_character(text[end])) ++end;
+  const std::string_view word = text.substr(begin, end - begin);
+  if (word == "true" || word == "false" || word == "inf" || word == "nan") return std::nullopt;
+  return Refusal{begin, "a text needs quotes: \"" + std::string(word) + "\""};
+}
+
 /// Positions of the parser, which counts code points, as byte offsets.
 class Places {
  public:
@@ -253,7 +268,9 @@ Document Document::parse(std::string name, std::string text, Diagnostics& diagno
     const toml::parse_result parsed = toml::parse(source->text());
     const Places places(*source);
     if (parsed) return {source, convert(parsed.table(), places), diagnostics, true};
-    return refuse(places.offset(parsed.error().source().begin), std::string(parsed.error().description()));
+    const std::size_t offset = places.offset(parsed.error().source().begin);
+    if (auto word = find_bare_word(source->text(), offset)) return refuse(word->offset, std::move(word->why));
+    return refuse(offset, std::string(parsed.error().description()));
   } catch (const AssertionBroken&) {
     return refuse(0, "the file is not valid TOML");
   }

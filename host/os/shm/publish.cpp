@@ -220,10 +220,15 @@ Status publish(TemporaryFile& made, const Descriptor& file, const std::string& p
   return done;
 }
 
-bool remove_dead(const std::string& path, const SegmentKind& kind) {
+Status remove_dead(const std::string& path, const SegmentKind& kind) {
   bool again = false;
   Old old;
-  return hold_dead(path, kind, old, again) && old.is_held && ::unlink(path.c_str()) == 0;
+  Status held = hold_dead(path, kind, old, again);
+  if (!held) return held;
+  if (!old.is_held)
+    return Failure{"another process is about to replace the " + std::string(kind.noun) + " '" + path + "'"};
+  if (::unlink(path.c_str()) != 0) return Failure{system_error("remove", path)};
+  return Done{};
 }
 
 }  // namespace stopbit::os

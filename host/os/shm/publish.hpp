@@ -88,7 +88,7 @@ class NewSegment {
   TemporaryFile made_;
 };
 
-/// Removes the name of a segment of this kind whose writer has ended. False if none exists.
-bool remove_dead(const std::string& path, const SegmentKind& kind);
+/// Removes the name of a segment of this kind whose writer has ended. A failure says why not.
+[[nodiscard]] Status remove_dead(const std::string& path, const SegmentKind& kind);
 
 }  // namespace stopbit::os

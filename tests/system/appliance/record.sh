@@ -49,14 +49,12 @@ if "$bin/stopbit" slice packets/*.pcapng --feed feed.toml --channel incremental 
 fi
 grep -Eq ': [3-9] packets of line A, [3-9] of line B' slice.log
 
-python3 - <<'PYTHON'
-import socket
-door = socket.socket(socket.AF_UNIX)
-door.connect("control.sock")
-door.sendall(b"freeze\n")
-answer = door.makefile().readline()
-assert answer.startswith("keeping the capture of the last 2"), answer
-PYTHON
+"$bin/stopbit" ctl "$name" freeze >answer
+grep -q '^keeping the capture of the last 2' answer
+status=0
+"$bin/stopbit" ctl "$name" load nothing 2>refusal || status=$?
+((status == 1)) && grep -q "nothing" refusal
+(cd / && "$bin/stopbit" ctl "$name" status) | python3 -c 'import json, sys; assert json.load(sys.stdin)["recorder"]'
 grep -q 'what="freeze"' log
 
 messages() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["channels"][0]["messages"])'; }

@@ -93,11 +93,15 @@ complete_words replay --framing m
 complete_words replay --engine ""
 complete_words completion ""
 complete_words help ver
+complete_words ring i
+complete_words map ch
+complete_words ctl fre
+complete_words tail no-ring-has-this-name
 )";
   const Finished finished = run_script(script);
   EXPECT_EQ(finished.out,
             "complete -F _stopbit stopbit\nreplay\n--framing\nmoex millennium\nnative quick interp xrt\nbash zsh "
-            "fish\nverify\n");
+            "fish\nverify\ninfo\ncheck\nfreeze\n\n");
   EXPECT_EQ(finished.err, "");
 }
 

@@ -7,10 +7,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
+#include "host/monitor/control/client.hpp"
 #include "host/monitor/control/command.hpp"
 #include "host/monitor/control/metrics.hpp"
 #include "host/monitor/control/query.hpp"
@@ -144,6 +147,47 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   EXPECT_EQ(hear(file), "error: unknown command; commands are: status, load IMAGE, freeze, entitle, publish, stop\n");
   ASSERT_EQ(asked_.size(), 2U);
   EXPECT_EQ(asked_[0].image, "emdi");
+}
+
+TEST_F(ControlServer, gives_a_client_its_answer) {
+  open();
+  const auto hear_answer = [&](const std::string& command) {
+    auto answer = std::async(std::launch::async, [&, command] { return ask(path_, command, 60'000'000'000); });
+    while (answer.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) server_->poll();
+    return answer.get();
+  };
+  const Result<std::string> done = hear_answer("load emdi");
+  ASSERT_TRUE(done) << done.message();
+  EXPECT_EQ(done.value(), "done");
+  const Result<std::string> refused = hear_answer("status now");
+  ASSERT_TRUE(refused) << refused.message();
+  EXPECT_EQ(refused.value(), "error: write: status");
+  ASSERT_EQ(asked_.size(), 1U);
+  EXPECT_EQ(asked_[0].image, "emdi");
+}
+
+TEST_F(ControlServer, a_client_does_not_wait_for_ever) {
+  Result<std::string> answer = ask(path_, "status", 1);
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.message(), HasSubstr("cannot connect to it: No such file"));
+  const int silent = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  files_.push_back(silent);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(silent, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(silent, 4), 0);
+  answer = ask(path_, "status", 20'000'000);
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.message(), HasSubstr("no answer"));
+  auto late = std::async(std::launch::async, [&] { return ask(path_, "status", 60'000'000'000); });
+  for (int client = ::accept(silent, nullptr, nullptr), i = 0; i < 2;
+       client = ::accept(silent, nullptr, nullptr), ++i) {
+    ::close(client);  // that of before, then this one
+  }
+  answer = late.get();
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.message(), HasSubstr("the connection ended without an answer"));
 }
 
 TEST_F(ControlServer, does_not_wait_for_another_that_accepts_nobody) {

@@ -8,6 +8,7 @@ namespace stopbit::config::toml_test {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 struct Read {
   explicit Read(std::string text) : document(Document::parse("a.toml", std::move(text), diagnostics)) {}
@@ -133,6 +134,13 @@ TEST(Toml, refuses_keys_that_would_nest_without_bound) {
 TEST(Toml, refuses_deep_arrays_and_large_files) {
   EXPECT_FALSE(Read("a = " + std::string(100'000, '[') + std::string(100'000, ']')).document.ok());
   EXPECT_THAT(Read(std::string(kMaxFileBytes + 1, '\n')).errors(), HasSubstr("more than 4MiB"));
+}
+
+TEST(Toml, names_a_text_without_quotes) {
+  EXPECT_THAT(Read("a = 1\nname = nc\n").errors(), HasSubstr("2:8: error: a text needs quotes: \"nc\""));
+  EXPECT_THAT(Read("mode = fast # or\n").errors(), HasSubstr("1:8: error: a text needs quotes: \"fast\""));
+  EXPECT_THAT(Read("flag = truee\n").errors(), HasSubstr("a text needs quotes: \"truee\""));
+  EXPECT_THAT(Read("a = true false\n").errors(), Not(HasSubstr("quotes")));
 }
 
 TEST(Toml, says_why_a_file_cannot_be_read) {
