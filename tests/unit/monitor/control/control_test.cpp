@@ -167,7 +167,7 @@ TEST_F(ControlServer, gives_a_client_its_answer) {
 }
 
 TEST_F(ControlServer, a_client_does_not_wait_for_ever) {
-  Result<std::string> answer = ask(path_, "status", 1);
+  Result<std::string> answer = ask(path_, "status", 60'000'000'000);
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.message(), HasSubstr("cannot connect to it: No such file"));
   const int silent = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -181,10 +181,7 @@ TEST_F(ControlServer, a_client_does_not_wait_for_ever) {
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.message(), HasSubstr("no answer"));
   auto late = std::async(std::launch::async, [&] { return ask(path_, "status", 60'000'000'000); });
-  for (int client = ::accept(silent, nullptr, nullptr), i = 0; i < 2;
-       client = ::accept(silent, nullptr, nullptr), ++i) {
-    ::close(client);  // that of before, then this one
-  }
+  for (int i = 0; i < 2; ++i) ::close(::accept(silent, nullptr, nullptr));  // that of before, then this one
   answer = late.get();
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.message(), HasSubstr("the connection ended without an answer"));
