@@ -551,8 +551,10 @@ void Subscriber::begin_tables() {
     next_ring_ = std::move(made).value();
     tables_problem_.clear();
   }
-  // Tables that could not be copied in the first session would come too late for readers of this ring.
-  if (!accept_.tables || (is_same_ring && tables_ == nullptr)) return go_without_tables("");
+  // Tables that could not be copied in the first session, or no longer, would come too late for readers of this ring.
+  const bool has_copy = is_same_ring && tables_ != nullptr && tables_problem_.empty();
+  if (!accept_.tables) return go_without_tables(has_copy ? "the publisher shows its tables no longer" : "");
+  if (is_same_ring && !has_copy) return go_without_tables("");
   auto made = FarTables::make(*port_, {options_.publisher, accept_.owner, *accept_.tables, accept_.tables_epoch});
   if (!made) return end_session(made.message(), options_.ask_ns);
   far_tables_ = std::move(made).value();
