@@ -104,6 +104,7 @@ Content content_of(const TailArguments& arguments) {
   const Format format = format_from(arguments.format);
   if (events && !prints_events(format)) throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
   if (records && format == Format::Sbe) throw ToolError(kExitUsage, "--format sbe is for market events");
+  check_not_binary_to_terminal(format, "-");
   return records ? Content::Records : events ? Content::Events : Content::Any;
 }
 

@@ -8,6 +8,7 @@ not fit the map is refused.
 
 import json
 import os
+import pty
 import shutil
 import socket
 import subprocess
@@ -249,13 +250,33 @@ def refuses():
         assert problem in answer, f"{now}: {answer}"
 
 
+def of_a_terminal():
+    """Binary messages are not for terminals. No ring of the replay takes a name."""
+    ring = f"{NAME}-terminal"
+    replay = (CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", "--format", "sbe", "-q")
+    for command in (("replay", *replay), ("replay", *replay, "--ring", ring), ("book", *replay),
+                    ("tail", f"{NAME}-replay", "--format", "sbe")):
+        terminal, line = pty.openpty()
+        run = subprocess.run([STOPBIT, *command], stdout=line, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(line)
+        os.close(terminal)
+        assert run.returncode == 2 and "-o FILE" in run.stderr, f"{command}: {run.returncode} {run.stderr}"
+    assert not os.path.exists(f"{RINGS}/{ring}")
+    stopbit("replay", *replay, "-o", "events.sbe")
+    piped = subprocess.run([STOPBIT, "replay", *replay], stdout=subprocess.PIPE, check=True).stdout
+    with open("events.sbe", "rb") as file:
+        assert file.read() == piped and piped
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="market-")
     os.chdir(folder)
     try:
         for file in ("capture.pcap.gz", "templates.xml", "map.toml"):
             shutil.copy(f"{SAMPLE}/{file}", file)
-        of_subscribers(*of_an_appliance())
+        made = of_an_appliance()
+        of_a_terminal()
+        of_subscribers(*made)
         of_a_new_image()
         refuses()
     finally:
