@@ -79,7 +79,8 @@ ThreadKind agent_kind(const Settings& settings, std::size_t agent) {
   for (const FeedSettings& feed : settings.feeds) {
     if (feed.agent != agent || !settings.nic) continue;
     for (const feed::Channel& channel : feed.description.channels) {
-      if (settings.nic->patience_ns(channel.ring)) return ThreadKind::LosslessAgent;
+      const bool has_events = !channel.map.empty() && settings.nic->patience_ns(channel.events).has_value();
+      if (has_events || settings.nic->patience_ns(channel.ring)) return ThreadKind::LosslessAgent;
     }
   }
   const auto has = [&](const auto& what) {

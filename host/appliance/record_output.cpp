@@ -94,7 +94,8 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
     load->ring.emplace(std::move(ring).value());
     last = &*load->ring;
   }
-  if (const Status named = take_names(*load); !named) return Failure{named.message()};
+  const Status named = market::take_names(load->ring ? &*load->ring : nullptr, load->events.get());
+  if (!named) return Failure{named.message()};
   std::vector<counters::Counter> counts;
   for (const Template& item : program->templates) {
     const auto found = templates_.find(std::string(program->name(item.name)));
@@ -112,17 +113,6 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
   load->builder = std::make_unique<record::Builder>(*program);
   load->program = std::move(program);
   return load;
-}
-
-/// All segments are complete and their memory is reserved. Another process of this user can still take a name between
-/// check and end; nothing else makes the second half fail.
-Status RecordOutput::take_names(Load& load) {
-  Status done = Done{};
-  if (load.events) done = load.events->check_names();
-  if (done && load.ring) done = load.ring->check_name();
-  if (done && load.events) done = load.events->take_names();
-  if (done && load.ring) done = load.ring->take_name();
-  return done;
 }
 
 std::unique_ptr<Load> RecordOutput::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {

@@ -129,7 +129,6 @@ class RecordOutput {
 
  private:
   /// The segments of a complete load take their names: all, or none if one is not free.
-  [[nodiscard]] static Status take_names(Load& load);
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
   RecordOutputPlan plan_;

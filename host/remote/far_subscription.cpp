@@ -12,6 +12,7 @@ namespace stopbit::remote {
 namespace {
 
 constexpr std::uint8_t kCreditEvent = 1;
+constexpr std::uint64_t kMaxLastLookNs = 3'000'000'000;  ///< At the tables of a ring that has ended.
 
 }  // namespace
 
@@ -40,6 +41,11 @@ Result<std::unique_ptr<FarSubscription>> FarSubscription::make(nic::Node& node, 
   if (const std::optional<nic::WindowName> window = made->source_->open_window()) {
     made->accept_.has_window = true;
     made->accept_.window = *window;
+  }
+  if (request.wants_tables && made->source_->tables() != nullptr) {
+    made->accept_.tables = made->source_->open_tables();
+    if (!made->accept_.tables) return Failure{"its tables of instruments and states cannot be shown"};
+    made->accept_.tables_epoch = made->source_->fixed().tables_epoch();
   }
   why = Refusal::None;
   return made;
@@ -87,6 +93,9 @@ FarSubscription::FarSubscription(std::shared_ptr<Source> source, std::unique_ptr
 
 FarSubscription::~FarSubscription() {
   if (accept_.has_window) source_->close_window(accept_.window);
+  if (!accept_.tables) return;
+  source_->close_window(accept_.tables->instruments);
+  source_->close_window(accept_.tables->states);
 }
 
 std::size_t FarSubscription::step(std::uint64_t now_ns) {
@@ -130,9 +139,12 @@ void FarSubscription::hear(std::uint64_t now_ns) {
     }
     is_asked_ = false;
     // The request after the end was answered, so the end has arrived.
-    if (has_asked_end_) has_end_ = true;
+    if (has_asked_end_ && !has_end_) {
+      has_end_ = true;
+      ended_ns_ = now_ns;
+    }
   }
-  end_when_all_is_there();
+  end_when_all_is_there(now_ns);
   if (port_->node().links().session(peer_.node) != link_) lose("its node is lost", now_ns);
 }
 
@@ -148,8 +160,11 @@ void FarSubscription::lose(std::string why, std::uint64_t now_ns) {
   lost_since_ns_ = now_ns;
 }
 
-void FarSubscription::end_when_all_is_there() {
-  if (has_end_ && end_.empty() && (!tells_reached_ || kept_.number >= reached_.number)) end_ = "the ring has ended";
+void FarSubscription::end_when_all_is_there(std::uint64_t now_ns) {
+  if (!has_end_ || !end_.empty() || (tells_reached_ && kept_.number < reached_.number)) return;
+  // It fetches the last states, and then leaves.
+  if (accept_.tables && now_ns - ended_ns_ < kMaxLastLookNs) return;
+  end_ = "the ring has ended";
 }
 
 void FarSubscription::hear(const Reached& reached, std::uint64_t now_ns) noexcept {
@@ -158,7 +173,7 @@ void FarSubscription::hear(const Reached& reached, std::uint64_t now_ns) noexcep
   kept_ = reached.place;
   reader_.keep_from(kept_.number);
   if (stuck_since_ns_ != 0) stuck_since_ns_ = now_ns;
-  end_when_all_is_there();
+  end_when_all_is_there(now_ns);
 }
 
 std::optional<ring::Reader> FarSubscription::take_reader(const RingPosition& place) {
@@ -298,6 +313,13 @@ SubscriptionStatus FarSubscription::status() const {
     const nic::WindowUse use = source_->use_of(accept_.window);
     status.gets = use.gets;
     status.fetched_bytes = use.bytes;
+  }
+  if (accept_.tables) {
+    for (const nic::WindowName& window : {accept_.tables->instruments, accept_.tables->states}) {
+      const nic::WindowUse use = source_->use_of(window);
+      status.gets += use.gets;
+      status.fetched_bytes += use.bytes;
+    }
   }
   status.state = has_sent_end_          ? SubscriptionState::Ending
                  : stuck_since_ns_ != 0 ? SubscriptionState::Waiting

@@ -60,7 +60,7 @@ class FarSubscription final : public Subscription {
 
   void hear(std::uint64_t now_ns);
   void lose(std::string why, std::uint64_t now_ns);
-  void end_when_all_is_there();
+  void end_when_all_is_there(std::uint64_t now_ns);
   [[nodiscard]] bool fill(std::span<std::byte> message);
   [[nodiscard]] bool next_record();
   [[nodiscard]] bool send_staged();
@@ -96,7 +96,8 @@ class FarSubscription final : public Subscription {
   std::size_t staged_bytes_ = 0;  ///< Of a message that waits for room in the command ring.
   bool has_sent_end_ = false;
   bool has_asked_end_ = false;  ///< The word after the end is on its way.
-  bool has_end_ = false;        ///< The subscriber's memory has the end.
+  bool has_end_ = false;        ///< The subscriber's memory has the end,
+  std::uint64_t ended_ns_ = 0;  ///< since then.
   std::uint64_t beats_ = 0;
   bool is_asked_ = false;     ///< A beat that is not answered yet.
   nic::Links::Session link_;  ///< With the subscriber's node: what was under way in another one may be lost.

@@ -1,5 +1,7 @@
 #include "host/remote/near_subscription.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -27,13 +29,31 @@ Result<std::unique_ptr<NearSubscription>> NearSubscription::make(From from, cons
   how.origin = ring::Origin::Copy;
   how.spares_originals = true;
   how.replaces = replaces == nullptr ? nullptr : &replaces->ring_;
-  Result<ring::Writer> writer = ring::Writer::create(request.near->name, from.source->program(), how);
+  const market::Tables* const tables = from.source->tables();
+  how.tables_epoch = tables != nullptr ? fixed.tables_epoch() : 0;
+  Result<ring::Writer> writer = ring::Writer::prepare(request.near->name, from.source->program(), how);
   if (!writer) return Failure{writer.message()};
+  if (const Status named = take_names(writer.value(), *from.source, request.near->name, replaces); !named) {
+    return named.failure();
+  }
   std::unique_ptr<NearSubscription> made(
       new NearSubscription(std::move(from), request, peer, std::move(writer).value(), now_ns));
   made->filter_ = std::move(filter).value();
   why = Refusal::None;
   return made;
+}
+
+/// The ring and its tables; the tables first, so that the ring of a name is never without them.
+Status NearSubscription::take_names(ring::Writer& writer, const Source& source, const std::string& name,
+                                    const NearSubscription* replaces) {
+  const market::Tables* const tables = source.tables();
+  if (tables == nullptr) return writer.take_name();
+  if (const Status free = writer.check_name(); !free) return free;
+  const market::Tables* const before = replaces != nullptr ? replaces->source_->tables() : nullptr;
+  Status taken = tables->share(name, before);
+  if (taken) taken = writer.take_name();
+  if (!taken && before != tables) tables->unshare(name);
+  return taken;
 }
 
 NearSubscription::NearSubscription(From from, const Subscribe& request, const Peer& peer, ring::Writer writer,
@@ -63,6 +83,10 @@ NearSubscription::NearSubscription(From from, const Subscribe& request, const Pe
 NearSubscription::~NearSubscription() {
   ring_.finish();
   ring_.unlink();
+  // A successor that has the name of the ring may have the same tables.
+  struct stat named {};
+  const bool is_free = ::lstat(ring_.path().c_str(), &named) != 0;
+  if (is_free && source_->tables() != nullptr) source_->tables()->unshare(name());
 }
 
 std::vector<std::byte> NearSubscription::answer() const {

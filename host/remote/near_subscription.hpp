@@ -22,8 +22,9 @@ namespace stopbit::remote {
 /// was answered confirms the position at which the ring was when the beat was sent. So credits are answers to our own
 /// beats, and no position written by another process is trusted.
 ///
-/// The ring ends with the published one; its name is taken away with the subscription. Of the node's thread. After
-/// `make` there is no allocation, lock or system call per record.
+/// The tables of instruments and states beside the published ring get the near ring's name, too: both rings have the
+/// same ones. The ring ends with the published one; its names are taken away with the subscription. Of the node's
+/// thread. After `make` there is no allocation, lock or system call per record.
 class NearSubscription final : public Subscription {
  public:
   /// The ring's reader, and the port that reaches the subscriber; the port must outlive the subscription.
@@ -69,6 +70,8 @@ class NearSubscription final : public Subscription {
  private:
   NearSubscription(From from, const Subscribe& request, const Peer& peer, ring::Writer writer, std::uint64_t now_ns);
 
+  [[nodiscard]] static Status take_names(ring::Writer& writer, const Source& source, const std::string& name,
+                                         const NearSubscription* replaces);
   [[nodiscard]] bool has_credit() const noexcept;
   void look_at_credit(std::uint64_t now_ns, bool has_moved) noexcept;
   [[nodiscard]] ring::Poll copy_next();

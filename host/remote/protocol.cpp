@@ -27,7 +27,9 @@ constexpr std::uint8_t kLossless = 1;      // of Subscribe
 constexpr std::uint8_t kWantsHistory = 2;  // of SubscribeNear
 constexpr std::uint8_t kHasEarlier = 4;    // of Subscribe and SubscribeNear, lossless
 constexpr std::uint8_t kTellsReached = 8;  // of Subscribe, lossless
+constexpr std::uint8_t kWantsTables = 16;  // of Subscribe
 constexpr std::uint8_t kHasWindow = 1;     // of Accept
+constexpr std::uint8_t kHasTables = 2;     // of Accept, to a subscriber that wants them
 constexpr std::uint8_t kHasHistory = 1;    // of Beat
 
 struct PatternBytes {
@@ -126,6 +128,17 @@ struct AcceptBytes {
 };
 static_assert(sizeof(AcceptBytes) == 104 && std::is_trivially_copyable_v<AcceptBytes>);
 
+/// After AcceptBytes, if the flag says so.
+struct TablesBytes {
+  std::uint16_t instruments = 0;
+  std::uint16_t states = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t instruments_capability = 0;
+  std::uint64_t states_capability = 0;
+  std::uint64_t epoch = 0;
+};
+static_assert(sizeof(TablesBytes) == 32 && std::is_trivially_copyable_v<TablesBytes>);
+
 struct RefuseBytes {
   Head head;
   Refusal why = {};
@@ -216,7 +229,8 @@ std::vector<std::byte> to_bytes(const Subscribe& message) {
   bytes.head.call = message.near ? Call::SubscribeNear : Call::Subscribe;
   bytes.head.flags = static_cast<std::uint8_t>(
       (message.is_lossless ? kLossless : 0) | (message.near && message.near->wants_history ? kWantsHistory : 0) |
-      (message.earlier ? kHasEarlier : 0) | (message.tells_reached ? kTellsReached : 0));
+      (message.earlier ? kHasEarlier : 0) | (message.tells_reached ? kTellsReached : 0) |
+      (message.wants_tables && !message.near ? kWantsTables : 0));
   bytes.head.session = message.session;
   bytes.layout_hash = message.layout_hash;
   bytes.capability = message.landing.capability;
@@ -250,7 +264,8 @@ std::vector<std::byte> to_bytes(const Subscribe& message) {
 std::vector<std::byte> to_bytes(const Accept& message) {
   AcceptBytes bytes;
   bytes.head.call = Call::Accept;
-  bytes.head.flags = message.has_window ? kHasWindow : 0;
+  bytes.head.flags =
+      static_cast<std::uint8_t>((message.has_window ? kHasWindow : 0) | (message.tables ? kHasTables : 0));
   bytes.head.session = message.session;
   bytes.sender = message.sender;
   bytes.owner = message.owner;
@@ -266,7 +281,13 @@ std::vector<std::byte> to_bytes(const Accept& message) {
   bytes.max_record_slots = message.max_record_slots;
   bytes.image_generation = message.image_generation;
   bytes.begin = message.begin;
-  return bytes_of(bytes);
+  std::vector<std::byte> whole = bytes_of(bytes);
+  if (message.tables) {
+    append(whole, TablesBytes{message.tables->instruments.id, message.tables->states.id, 0,
+                              message.tables->instruments.capability, message.tables->states.capability,
+                              message.tables_epoch});
+  }
+  return whole;
 }
 
 std::vector<std::byte> to_bytes(const Refuse& message) {
@@ -357,6 +378,7 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
   message.session = raw.head.session;
   message.is_lossless = (raw.head.flags & kLossless) != 0;
   message.tells_reached = message.is_lossless && !is_near && (raw.head.flags & kTellsReached) != 0;
+  message.wants_tables = !is_near && (raw.head.flags & kWantsTables) != 0;
   message.layout_hash = raw.layout_hash;
   message.landing = {raw.window, raw.capability};
   message.event = raw.event;
@@ -425,8 +447,12 @@ Result<Reached> read_reached(std::span<const std::byte> bytes) {
 }
 
 Result<Accept> read_accept(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(AcceptBytes)) return Failure{cannot("its length is invalid")};
+  if (bytes.size() < sizeof(AcceptBytes)) return Failure{cannot("it is shorter than an answer")};
   const auto raw = from<AcceptBytes>(bytes);
+  const bool has_tables = (raw.head.flags & kHasTables) != 0;
+  if (bytes.size() != sizeof(AcceptBytes) + (has_tables ? sizeof(TablesBytes) : 0)) {
+    return Failure{cannot("its length does not match its flags")};
+  }
   if (raw.credit_event == 0 || raw.credit_event >= nic::EventLayout::kEvents)
     return Failure{cannot("its event is unknown")};
   if (!std::has_single_bit(raw.slot_count) || raw.slot_count < ring::kMinSlotCount ||
@@ -460,6 +486,12 @@ Result<Accept> read_accept(std::span<const std::byte> bytes) {
   message.max_record_slots = raw.max_record_slots;
   message.image_generation = raw.image_generation;
   message.begin = raw.begin;
+  if (has_tables) {
+    const auto tables = from<TablesBytes>(bytes.subspan(sizeof(raw)));
+    message.tables =
+        TableWindows{{tables.instruments, tables.instruments_capability}, {tables.states, tables.states_capability}};
+    message.tables_epoch = tables.epoch;
+  }
   return message;
 }
 

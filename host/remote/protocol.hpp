@@ -82,6 +82,12 @@ struct Earlier {
   [[nodiscard]] friend bool operator==(const Earlier&, const Earlier&) = default;
 };
 
+/// Windows of a publisher to the tables of instruments and states beside a ring of market events, to read.
+struct TableWindows {
+  nic::WindowName instruments;
+  nic::WindowName states;
+};
+
 /// Subscriber to publisher.
 struct Subscribe {
   std::uint64_t session = 0;  ///< Drawn by the subscriber; the same again means: answer again.
@@ -90,6 +96,7 @@ struct Subscribe {
   Filter filter;
   bool is_lossless = false;       ///< The ring's writer shall wait for this subscriber.
   bool tells_reached = false;     ///< Far, lossless: it sends Reached.
+  bool wants_tables = false;      ///< Far: Accept may have tables.
   std::uint64_t layout_hash = 0;  ///< That it must have; 0: any.
   nic::WindowName landing;        ///< Where records are put: slots of `layout`, and two words after them.
   nic::ChannelLayout layout;
@@ -118,6 +125,9 @@ struct Accept {
   std::uint32_t max_record_slots = 0;
   std::uint32_t image_generation = 0;
   RingPosition begin;  ///< The channel brings what is published from here on.
+  /// If they are wanted, and the ring has some.
+  std::optional<TableWindows> tables = {};
+  std::uint64_t tables_epoch = 0;  ///< With tables: epoch of the ring that they name.
 };
 
 struct Refuse {

@@ -355,7 +355,9 @@ Publisher::Kept Publisher::take_kept(const Subscription::Peer& peer, const Ring&
 void Publisher::leave(const Subscription::Peer& peer, std::uint64_t session) {
   auto known = find(peer);
   if (known == subscribers_.end() || (*known)->session() != session) known = find_session(session);
-  if (known != subscribers_.end()) end(known, (*known)->end().empty() ? "it unsubscribed" : (*known)->end());
+  if (known == subscribers_.end()) return;
+  const bool has_ended = (*known)->status().state == SubscriptionState::Ending;
+  end(known, !(*known)->end().empty() ? (*known)->end() : has_ended ? "the ring has ended" : "it unsubscribed");
 }
 
 /// Subscribers draw sessions at random, so a peer that names one is its owner.

@@ -42,12 +42,20 @@ Result<std::shared_ptr<Source>> Source::open(const std::string& ring, NodePort& 
   source->slots_offset_ = header.slots_offset;
   source->image_offset_ = header.image_offset;
   source->address_ = owner.add_memory({source->segment_.data(), source->segment_.bytes()}, nic::Access::Read);
+  // A ring gets its name after its tables, so these are there by now if it has some.
+  if (Result<market::Tables> tables = market::Tables::open(ring, source->look_.tables_epoch())) {
+    source->tables_.emplace(std::move(tables).value());
+    source->instruments_address_ = owner.add_memory(source->tables_->instruments().bytes(), nic::Access::Read);
+    source->states_address_ = owner.add_memory(source->tables_->states().bytes(), nic::Access::Read);
+  }
   (void)source->look();
   return source;
 }
 
 Source::~Source() {
   if (address_) owner_.take_memory({segment_.data(), segment_.bytes()}, *address_);
+  if (instruments_address_) owner_.take_memory(tables_->instruments().bytes(), *instruments_address_);
+  if (states_address_) owner_.take_memory(tables_->states().bytes(), *states_address_);
 }
 
 std::optional<ring::Reader> Source::reader(ring::Start start) const {
@@ -65,6 +73,19 @@ Result<ring::Reader> Source::lossless_reader() const {
 std::optional<nic::WindowName> Source::open_window() {
   if (!address_) return std::nullopt;
   return owner_.node().rma().open_window(owner_.vpid(), *address_, segment_.bytes(), nic::Access::Read);
+}
+
+std::optional<TableWindows> Source::open_tables() {
+  if (!instruments_address_ || !states_address_) return std::nullopt;
+  nic::Rma& rma = owner_.node().rma();
+  const auto instruments =
+      rma.open_window(owner_.vpid(), *instruments_address_, tables_->instruments().bytes().size(), nic::Access::Read);
+  const auto states =
+      rma.open_window(owner_.vpid(), *states_address_, tables_->states().bytes().size(), nic::Access::Read);
+  if (instruments && states) return TableWindows{*instruments, *states};
+  if (instruments) close_window(*instruments);
+  if (states) close_window(*states);
+  return std::nullopt;
 }
 
 void Source::close_window(const nic::WindowName& window) noexcept {

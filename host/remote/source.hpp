@@ -6,7 +6,9 @@
 #include <string>
 
 #include "decoder/record/schema.hpp"
+#include "host/market/state/tables.hpp"
 #include "host/remote/node_port.hpp"
+#include "host/remote/protocol.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/program.hpp"
 
@@ -38,6 +40,10 @@ class Source {
   /// for a ring of this length.
   [[nodiscard]] std::optional<nic::WindowName> open_window();
   void close_window(const nic::WindowName& window) noexcept;
+  /// The tables of instruments and states that belong to the ring; null: it has none.
+  [[nodiscard]] const market::Tables* tables() const noexcept { return tables_ ? &*tables_ : nullptr; }
+  /// Windows to these. Nothing as above, or there are none.
+  [[nodiscard]] std::optional<TableWindows> open_tables();
   /// Reads that went through the window.
   [[nodiscard]] nic::WindowUse use_of(const nic::WindowName& window) const noexcept;
 
@@ -56,6 +62,9 @@ class Source {
   std::optional<record::Schema> schema_;
   os::Mapping segment_;
   std::optional<nic::Nla> address_;
+  std::optional<market::Tables> tables_;
+  std::optional<nic::Nla> instruments_address_;
+  std::optional<nic::Nla> states_address_;
   std::uint64_t slots_offset_ = 0;
   std::uint64_t image_offset_ = 0;
   ring::WriterState writer_ = ring::WriterState::Running;

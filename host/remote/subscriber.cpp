@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "decoder/record/views.hpp"
+#include "host/market/state/tables.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/events.hpp"
 #include "host/ring/header.hpp"
@@ -19,9 +20,10 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 * nic::kPageBytes;
 constexpr std::uint64_t kLookNs = 10'000'000;
-constexpr std::uint64_t kTellNs = 50'000'000;  ///< How often a lossless publisher gets our position, and
-constexpr std::uint64_t kTellShare = 16;       ///< after which part of its ring at the latest.
-constexpr std::uint64_t kCalmAsks = 10;        ///< An image that cannot be used is not fetched again at once.
+constexpr std::uint64_t kTellNs = 50'000'000;         ///< How often a lossless publisher gets our position, and
+constexpr std::uint64_t kTellShare = 16;              ///< after which part of its ring at the latest.
+constexpr std::uint64_t kLastLookNs = 2'000'000'000;  ///< At the tables of a ring that has ended.
+constexpr std::uint64_t kCalmAsks = 10;               ///< An image that cannot be used is not fetched again at once.
 
 /// Whether asking again may help.
 bool is_for_now(Refusal why) noexcept {
@@ -44,6 +46,7 @@ const char* to_text(SubscriberState state) noexcept {
   switch (state) {
     case SubscriberState::Asking: return "asking";
     case SubscriberState::Image: return "image";
+    case SubscriberState::Tables: return "tables";
     case SubscriberState::History: return "history";
     case SubscriberState::Live: return "live";
     case SubscriberState::Refused: return "refused";
@@ -117,6 +120,7 @@ Status Subscriber::move_to(nic::Node& node) {
     leave(near_->session);
     forget_near();
   }
+  if (how_it_ended_) end_ring(*how_it_ended_);
   if (state_ != SubscriberState::Refused && state_ != SubscriberState::Ended) end_session("its node has changed", 0);
   // What the port so far knows goes before it.
   window_.reset();
@@ -138,15 +142,16 @@ Subscriber::~Subscriber() {
 std::size_t Subscriber::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   hear();
-  std::size_t work = 0;
+  std::size_t work = look_at_tables();
   switch (state_) {
     case SubscriberState::Asking:
       if (now_ns >= next_ask_ns_) ask(now_ns);
       break;
-    case SubscriberState::Image: work = fetch_image(); break;
+    case SubscriberState::Image: work += fetch_image(); break;
+    case SubscriberState::Tables: work += fetch_tables(); break;
     // A near ring has nothing to be done here.
-    case SubscriberState::History: work = asks_near_ || !has_room() ? 0 : fetch_history(); break;
-    case SubscriberState::Live: work = asks_near_ ? 0 : receive(); break;
+    case SubscriberState::History: work += asks_near_ || !has_room() ? 0 : fetch_history(); break;
+    case SubscriberState::Live: work += asks_near_ ? 0 : receive(); break;
     case SubscriberState::Ended:
       // The publisher stays until our reader has read all.
       if (near_ && options_.records_read != nullptr) echo(false);
@@ -171,6 +176,7 @@ void Subscriber::ask(std::uint64_t now_ns) {
   request.layout_hash = options_.layout_hash;
   request.earlier = earlier();
   request.tells_reached = options_.is_lossless && !asks_near_;
+  request.wants_tables = options_.max_table_bytes != 0;
   if (asks_near_) {
     request.near = WantedRing{options_.name, options_.wants_history, options_.max_slots};
   } else {
@@ -197,6 +203,7 @@ bool Subscriber::begin_session() {
   if (asks_near_ && ring_ != nullptr && epoch_ == 0) {
     applier_.reset();
     ring_.reset();
+    tables_.reset();
   }
   if (!asks_near_ && !begin_far()) return false;
   while (session_ == 0) {
@@ -243,7 +250,11 @@ void Subscriber::end_session(const std::string& why, std::uint64_t pause_ns) {
   if (!asks_near_ && !earlier()) leave(session_);
   session_ = 0;
   receiver_.reset();
+  held_.reset();
   earlier_.reset();
+  far_tables_.reset();
+  next_tables_.reset();
+  next_ring_.reset();
   fetch_.reset();
   piece_ = PortMemory();
   image_.clear();
@@ -287,6 +298,7 @@ void Subscriber::hear() {
   nic::Notification notification;
   while (port_->notifications().take(notification)) {
     if (earlier_ != nullptr && earlier_->hear(notification)) continue;
+    if (far_tables_ != nullptr && far_tables_->hear(notification)) continue;
     if (fetch_) (void)fetch_->hear(notification);
   }
 }
@@ -329,7 +341,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
   beat_ns_ = now_ns_;
   receiver_.emplace(port_->transfers(), port_->events(), kMessageEvent, landing_.span().first(layout_.bytes()), layout_,
                     nic::ChannelPeer{options_.publisher, accept_.sender, accept_.credit_event, {}});
-  if (is_same_ring) return begin_history();
+  if (is_same_ring) return begin_tables();
   if (!accept_.has_window) {
     end_session("the publisher does not share its ring, so its image cannot be read", options_.ask_ns);
     return;
@@ -346,7 +358,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
 
 void Subscriber::hear_refusal(std::span<const std::byte> bytes) {
   const Result<Refuse> read = read_refuse(bytes);
-  if (!read) return;
+  if (!read || how_it_ended_) return;  // a ring that has ended is whole
   refusal_ = read.value().why;
   const std::string why = std::string("the publisher says: ") + to_meaning(refusal_) +
                           (read.value().text.empty() ? "" : " (" + read.value().text + ")");
@@ -388,6 +400,7 @@ bool Subscriber::is_cut_off(std::uint64_t records) {
 void Subscriber::refuse_the_rest(const std::string& why) {
   const bool ends = session_ != 0;
   if (ends) end_session(why, options_.ask_ns);
+  if (tables_ != nullptr) tables_->finish();
   if (ring_ != nullptr) ring_->finish();
   set_state(SubscriberState::Refused,
             why + (lacking_ != 0 ? "; " + std::to_string(lacking_) + " records are missing" : "") +
@@ -408,6 +421,8 @@ void Subscriber::watch(std::uint64_t now_ns) {
   if (state_ == SubscriberState::Asking) return;
   if (asks_near_) return watch_near(now_ns);
   if (!receiver_) return;
+  // All records are here. Nothing is left to be said of the publisher.
+  if (how_it_ended_) return;
   if (state_ == SubscriberState::Live) tell_reached(now_ns);
   // Messages that have arrived come first: the last ones of the publisher may wait for our reader.
   if (state_ == SubscriberState::Live && port_->events().pending(kMessageEvent) != 0) {
@@ -422,7 +437,9 @@ void Subscriber::watch(std::uint64_t now_ns) {
     beat_ = beat;
     beat_ns_ = now_ns;
     const auto* const heartbeat = reinterpret_cast<std::uint64_t*>(landing + heartbeat_at(layout_));
-    if (ring_ != nullptr && epoch_ == accept_.epoch) ring_->beat(__atomic_load_n(heartbeat, __ATOMIC_RELAXED));
+    const std::uint64_t heartbeat_ns = __atomic_load_n(heartbeat, __ATOMIC_RELAXED);
+    if (ring_ != nullptr && epoch_ == accept_.epoch) ring_->beat(heartbeat_ns);
+    if (far_tables_ != nullptr) far_tables_->heartbeat(heartbeat_ns);
   } else if (now_ns - beat_ns_ >= options_.silence_ns) {
     end_session("the publisher does not respond", 0);
   }
@@ -452,16 +469,20 @@ std::size_t Subscriber::fetch_image() {
   }
   fetch_.reset();
   piece_ = PortMemory();
-  Status made = use_image();
-  if (made) made = make_ring();
+  const Status used = use_image();
   image_.clear();
-  if (!made) {
-    ++counters_.damaged;
-    end_session(made.message(), kCalmAsks * options_.ask_ns);
-    return 1;
+  if (used) {
+    begin_tables();
+  } else {
+    end_session_calmly(used.message());
   }
-  begin_history();
   return 1;
+}
+
+/// What the publisher has cannot be used. It is not asked for again at once.
+void Subscriber::end_session_calmly(const std::string& why) {
+  ++counters_.damaged;
+  end_session(why, kCalmAsks * options_.ask_ns);
 }
 
 Status Subscriber::use_image() {
@@ -485,18 +506,31 @@ Status Subscriber::use_image() {
   return Done{};
 }
 
-/// The old one ends as the publisher's has.
-Status Subscriber::make_ring() {
-  applier_.reset();
-  if (ring_ != nullptr) ring_->finish();
+/// Without its name.
+Result<std::unique_ptr<ring::Writer>> Subscriber::prepare_ring() const {
   ring::WriterOptions how;
   how.slot_count = accept_.slot_count;
   how.image_generation = accept_.image_generation;
   how.replaces = ring_.get();
   how.origin = ring::Origin::Copy;
-  Result<ring::Writer> made = ring::Writer::create(options_.name, program_, how);
+  Result<ring::Writer> made = ring::Writer::prepare(options_.name, program_, how);
   if (!made) return Failure{made.message()};
-  ring_ = std::make_unique<ring::Writer>(std::move(made).value());
+  return std::make_unique<ring::Writer>(std::move(made).value());
+}
+
+/// The old one ends as the publisher's has. Tables get their names first: the ring of a name is never without them.
+Status Subscriber::make_ring() {
+  if (ring_ != nullptr) ring_->finish();
+  if (tables_ != nullptr) tables_->finish();
+  if (next_tables_ != nullptr) {
+    Status free = next_ring_->check_name();
+    if (free) free = next_tables_->take_names();
+    if (!free) return free;
+  }
+  if (const Status named = next_ring_->take_name(); !named) return named;
+  applier_.reset();
+  ring_ = std::move(next_ring_);
+  tables_ = std::move(next_tables_);
   applier_.emplace(*ring_, accept_.max_record_slots);
   mark_records_ = ring_->records();
   mark_head_ = read_head_ = ring_->head();
@@ -504,6 +538,107 @@ Status Subscriber::make_ring() {
   layout_hash_ = accept_.layout_hash;
   reached_.reset();
   return Done{};
+}
+
+// Instruments and states.
+
+/// The ring that we have, if it is the same, or the next one. Before the first event that names an instrument.
+void Subscriber::begin_tables() {
+  const bool is_same_ring = ring_ != nullptr && epoch_ == accept_.epoch;
+  if (!is_same_ring) {
+    Result<std::unique_ptr<ring::Writer>> made = prepare_ring();
+    if (!made) return end_session_calmly(made.message());
+    next_ring_ = std::move(made).value();
+    tables_problem_.clear();
+  }
+  // Tables that could not be copied in the first session, or no longer, would come too late for readers of this ring.
+  const bool has_copy = is_same_ring && tables_ != nullptr && tables_problem_.empty();
+  if (!accept_.tables) return go_without_tables(has_copy ? "the publisher shows its tables no longer" : "");
+  if (is_same_ring && !has_copy) return go_without_tables("");
+  auto made = FarTables::make(*port_, {options_.publisher, accept_.owner, *accept_.tables, accept_.tables_epoch});
+  if (!made) return end_session(made.message(), options_.ask_ns);
+  far_tables_ = std::move(made).value();
+  set_state(SubscriberState::Tables, "fetching instruments and states");
+}
+
+std::size_t Subscriber::fetch_tables() {
+  switch (far_tables_->state()) {
+    case FarTables::State::Shaped:
+      if (const Status begun = begin_copy(); !begun) end_session_calmly(begun.message());
+      return 1;
+    case FarTables::State::Unusable: go_without_tables(far_tables_->problem()); return 1;
+    case FarTables::State::Failed: {
+      const std::string why = far_tables_->problem();
+      end_session(why, options_.ask_ns);
+      return 1;
+    }
+    case FarTables::State::Ready:
+      if (next_ring_ != nullptr) {
+        if (const Status made = make_ring(); !made) {
+          end_session_calmly(made.message());
+          return 1;
+        }
+      }
+      begin_history();
+      return 1;
+    default: return 0;
+  }
+}
+
+/// How large the tables are is known.
+Status Subscriber::begin_copy() {
+  const market::TableShape& shape = far_tables_->shape();
+  if (next_ring_ == nullptr) {
+    if (shape.is_same(tables_->shape())) {
+      far_tables_->begin(*tables_);
+    } else {
+      go_without_tables("the publisher's tables of instruments and states have been replaced");
+    }
+    return Done{};
+  }
+  if (shape.bytes() > options_.max_table_bytes) {
+    go_without_tables("the tables of instruments and states need " + std::to_string(shape.bytes()) +
+                      " bytes, at most " + std::to_string(options_.max_table_bytes) + " are allowed");
+    return Done{};
+  }
+  Result<market::TableCopy> made = market::TableCopy::prepare(options_.name, shape, next_ring_->epoch(), tables_.get());
+  if (!made) return Failure{made.message()};
+  next_tables_ = std::make_unique<market::TableCopy>(std::move(made).value());
+  far_tables_->begin(*next_tables_);
+  return Done{};
+}
+
+/// `why`: the ring has some; tables that are there get nothing new.
+void Subscriber::go_without_tables(std::string why) {
+  far_tables_.reset();
+  if (!why.empty()) {
+    tables_problem_ = std::move(why);
+    if (options_.log) options_.log("ring '" + options_.name + "': without its tables: " + tables_problem_);
+  }
+  next_tables_.reset();
+  if (next_ring_ == nullptr) {
+    if (tables_ != nullptr) tables_->finish();
+  } else if (const Status made = make_ring(); !made) {
+    return end_session_calmly(made.message());
+  }
+  if (state_ == SubscriberState::Image || state_ == SubscriberState::Tables || state_ == SubscriberState::Asking) {
+    begin_history();
+  }
+}
+
+/// Of a session that has them, whatever else it does.
+std::size_t Subscriber::look_at_tables() {
+  if (far_tables_ == nullptr) return 0;
+  const std::size_t work = far_tables_->step(now_ns_);
+  const bool is_filled = state_ == SubscriberState::History || state_ == SubscriberState::Live;
+  if (!is_filled || how_it_ended_) return work;
+  if (far_tables_->state() == FarTables::State::Unusable) {
+    go_without_tables(far_tables_->problem());
+  } else if (far_tables_->state() == FarTables::State::Failed) {
+    const std::string why = far_tables_->problem();
+    end_session(why, options_.ask_ns);
+  }
+  return work;
 }
 
 // Records published before we joined.
@@ -539,6 +674,8 @@ std::size_t Subscriber::fetch_history() {
 }
 
 bool Subscriber::earlier_record(std::span<const record::Slot> record) {
+  // Its instrument was there before it, and the table was fetched later.
+  if (far_tables_ != nullptr && !far_tables_->may_show(record.front())) return false;
   if (filter_ != nullptr && !filter_->passes(record)) {
     ++counters_.filtered;
   } else {
@@ -582,13 +719,21 @@ bool Subscriber::has_room() noexcept {
 }
 
 std::size_t Subscriber::receive() {
+  if (how_it_ended_) return end_when_current();
   std::size_t work = 0;
-  for (; work < kMessagesPerStep && state_ == SubscriberState::Live && has_room(); ++work) {
-    const std::span<const std::byte> message = receiver_->receive();
-    const bool is_damaged = receiver_->damaged() != 0;
-    if (message.empty() && !is_damaged) break;
-    ++counters_.messages;
-    if (is_damaged || !apply(message)) {
+  for (; work < kMessagesPerStep && state_ == SubscriberState::Live && has_room() && !how_it_ended_; ++work) {
+    bool is_good = true;
+    if (held_) {
+      is_good = go_on();
+      if (is_good && held_) break;
+    } else {
+      const std::span<const std::byte> message = receiver_->receive();
+      const bool is_damaged = receiver_->damaged() != 0;
+      if (message.empty() && !is_damaged) break;
+      ++counters_.messages;
+      is_good = !is_damaged && apply(message);
+    }
+    if (!is_good) {
       ++counters_.damaged;
       end_session("the publisher sent data that is not a record", options_.ask_ns);
       return work + 1;
@@ -599,20 +744,48 @@ std::size_t Subscriber::receive() {
 
 /// The message lies in memory that its sender can write to: every byte is read once.
 bool Subscriber::apply(std::span<const std::byte> message) {
-  BatchHead head;
-  if (message.size() < sizeof(head)) return false;
-  std::memcpy(&head, message.data(), sizeof(head));
-  if (message.size() != sizeof(head) + head.slots * record::kSlotBytes) return false;
-  for (std::size_t i = 0; i < head.slots; ++i) {
-    record::Slot slot;
-    std::memcpy(&slot, message.data() + sizeof(head) + i * record::kSlotBytes, sizeof(slot));
-    if (!write(slot)) return false;
+  Held held;
+  if (message.size() < sizeof(held.head)) return false;
+  std::memcpy(&held.head, message.data(), sizeof(held.head));
+  held.slots = message.subspan(sizeof(held.head));
+  if (held.slots.size() != held.head.slots * record::kSlotBytes) return false;
+  held_ = held;
+  return go_on();
+}
+
+/// Writes the records of the message, up to one whose instrument is not here yet. False: they are none.
+bool Subscriber::go_on() {
+  for (; held_->next < held_->head.slots; ++held_->next) {
+    if (!held_->slot) {
+      held_->slot.emplace();
+      std::memcpy(&*held_->slot, held_->slots.data() + held_->next * record::kSlotBytes, record::kSlotBytes);
+    }
+    if (far_tables_ != nullptr && applier_->is_between() && !far_tables_->may_show(*held_->slot)) {
+      return !far_tables_->is_wrong();
+    }
+    if (!write(*held_->slot)) return false;
+    held_->slot.reset();
   }
+  const BatchHead head = held_->head;
+  held_.reset();
   reached_ = head.reached;
   if (head.kind == Batch::Records) return true;
   if (head.kind != Batch::Ended) return false;
-  end_ring(head.how);
+  if (far_tables_ == nullptr) {
+    end_ring(head.how);
+    return true;
+  }
+  // A reader finds the last states when it finds the end.
+  how_it_ended_ = head.how;
+  last_look_ns_ = now_ns_;
+  far_tables_->last_look();
   return true;
+}
+
+std::size_t Subscriber::end_when_current() {
+  if (!far_tables_->is_current() && now_ns_ - last_look_ns_ < kLastLookNs) return 0;
+  end_ring(*how_it_ended_);
+  return 1;
 }
 
 /// The next slot of the stream. False: it cannot be one.
@@ -624,6 +797,7 @@ bool Subscriber::write(const record::Slot& slot) {
     case SlotWriter::Outcome::Whole: ++counters_.records; break;
   }
   ++counters_.slots;
+  if (is_first && far_tables_ != nullptr) far_tables_->saw(slot);
   const record::EventView event(slot);
   if (is_first && record::HeaderView(slot).is_event() && event.kind() == record::EventKind::Lost) {
     counters_.lost += event.missing();
@@ -633,6 +807,8 @@ bool Subscriber::write(const record::Slot& slot) {
 
 void Subscriber::end_ring(std::uint8_t how) {
   if (options_.is_lossless) (void)send(to_bytes(Reached{session_, *reached_}));
+  how_it_ended_.reset();
+  if (tables_ != nullptr) tables_->finish();
   ring_->finish();
   epoch_ = 0;
   end_as(how);
@@ -719,7 +895,13 @@ void Subscriber::watch_near(std::uint64_t now_ns) {
 void Subscriber::forget_near() {
   counters_ = counters();
   counters_.lost -= lacking_;
-  if (near_->look.writer() == ring::WriterState::Dead && !near_->look.replaced()) ::unlink(near_->look.path().c_str());
+  if (near_->look.writer() == ring::WriterState::Dead && !near_->look.replaced()) {
+    const std::string& path = near_->look.path();
+    ::unlink(path.c_str());
+    const Result<market::Tables> tables =
+        market::Tables::open(path, near_->look.tables_epoch(), os::Accepted(options_.publisher_user));
+    if (tables) tables.value().unshare(path);
+  }
   near_.reset();
 }
 

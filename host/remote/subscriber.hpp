@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "decoder/record/schema.hpp"
+#include "host/market/state/table_copy.hpp"
 #include "host/nic/channel/channel.hpp"
 #include "host/remote/earlier_records.hpp"
+#include "host/remote/far_tables.hpp"
 #include "host/remote/fetch.hpp"
 #include "host/remote/node_port.hpp"
 #include "host/remote/protocol.hpp"
@@ -39,10 +41,13 @@ struct SubscriberOptions {
   /// (ring::Reader::next_record). The publisher waits for that reader, too. Null: it waits for the subscriber only, and
   /// a reader of the local ring may lose records. Written by the reader's thread with release order.
   std::shared_ptr<const std::atomic<std::uint64_t>> records_read;
-  bool wants_history = true;                 ///< Begins with the oldest record in the ring; else with the next one.
-  bool follows = true;                       ///< Waits for a successor when the ring ends.
-  std::uint64_t layout_hash = 0;             ///< Required layout hash; 0: any.
-  std::uint64_t max_slots = 1U << 20U;       ///< Maximum size of the ring; a local copy needs the same memory.
+  bool wants_history = true;            ///< Begins with the oldest record in the ring; else with the next one.
+  bool follows = true;                  ///< Waits for a successor when the ring ends.
+  std::uint64_t layout_hash = 0;        ///< Required layout hash; 0: any.
+  std::uint64_t max_slots = 1U << 20U;  ///< Maximum size of the ring; a local copy needs the same memory.
+  /// Maximum size of the local copies of the tables beside a ring of market events. Without them the ring is copied
+  /// alone, as it is if the publisher's tables cannot be used; tables_problem() says why.
+  std::uint64_t max_table_bytes = 256U << 20U;
   std::uint32_t landing_messages = 64;       ///< Messages in flight, at least ChannelLayout::kMinSlots.
   std::uint64_t ask_ns = 200'000'000;        ///< Time after which a request without an answer is repeated.
   std::uint64_t silence_ns = 3'000'000'000;  ///< Silence of the publisher before a new request.
@@ -59,6 +64,7 @@ struct SubscriberOptions {
 enum class SubscriberState : std::uint8_t {
   Asking,   ///< No subscription: the publisher does not answer, or has no ring at the moment.
   Image,    ///< Fetching the firmware image.
+  Tables,   ///< Fetching instruments and states of a ring of market events.
   History,  ///< Fetching records published earlier.
   Live,     ///< Receiving records as they are published.
   Refused,  ///< Refused permanently: problem() gives the reason.
@@ -109,6 +115,8 @@ class Subscriber final : private EarlierRecordsSink {
   /// Why the last session ended, or why none began.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
+  /// Why the ring has no tables, or why these get nothing new; empty: it has, or there are none.
+  [[nodiscard]] const std::string& tables_problem() const noexcept { return tables_problem_; }
   /// Whether the ring exists under its name.
   [[nodiscard]] bool has_ring() const noexcept { return ring_ != nullptr || near_; }
   /// Whether the publisher writes it.
@@ -153,7 +161,13 @@ class Subscriber final : private EarlierRecordsSink {
 
   std::size_t fetch_image();
   [[nodiscard]] Status use_image();
+  [[nodiscard]] Result<std::unique_ptr<ring::Writer>> prepare_ring() const;
   [[nodiscard]] Status make_ring();
+  void begin_tables();
+  std::size_t fetch_tables();
+  [[nodiscard]] Status begin_copy();
+  void go_without_tables(std::string why);
+  void end_session_calmly(const std::string& why);
   void begin_history();
   std::size_t fetch_history();
   void go_live();
@@ -161,6 +175,9 @@ class Subscriber final : private EarlierRecordsSink {
   [[nodiscard]] bool has_room() noexcept;
   std::size_t receive();
   [[nodiscard]] bool apply(std::span<const std::byte> message);
+  [[nodiscard]] bool go_on();
+  std::size_t look_at_tables();
+  std::size_t end_when_current();
   void end_ring(std::uint8_t how);
   void end_as(std::uint8_t how);
 
@@ -169,6 +186,14 @@ class Subscriber final : private EarlierRecordsSink {
   [[nodiscard]] bool write(const record::Slot& slot);
 
   void set_state(SubscriberState state, const std::string& why);
+
+  /// A message of the channel, read up to a record that waits for its instrument. The message stays in landing memory.
+  struct Held {
+    BatchHead head;
+    std::span<const std::byte> slots;
+    std::size_t next = 0;
+    std::optional<record::Slot> slot;  ///< Which was read.
+  };
 
   static constexpr std::size_t kMessagesPerStep = 16;
   static constexpr std::uint8_t kMessageEvent = 1;
@@ -202,11 +227,19 @@ class Subscriber final : private EarlierRecordsSink {
   std::optional<Fetch> fetch_;
   std::unique_ptr<EarlierRecords> earlier_;
   std::optional<nic::ChannelReceiver> receiver_;
+  std::optional<Held> held_;
+  std::unique_ptr<FarTables> far_tables_;           ///< Of this session; null: the ring has none, or none more.
+  std::unique_ptr<ring::Writer> next_ring_;         ///< Without a name, until its tables
+  std::unique_ptr<market::TableCopy> next_tables_;  ///< are filled.
+  std::optional<std::uint8_t> how_it_ended_;        ///< The ring; its last states are being fetched.
+  std::uint64_t last_look_ns_ = 0;                  ///< Since when.
 
   Program program_;
   std::optional<record::Schema> schema_;
   std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
   std::unique_ptr<ring::Writer> ring_;
+  std::unique_ptr<market::TableCopy> tables_;  ///< Beside the ring.
+  std::string tables_problem_;
   std::optional<SlotWriter> applier_;
   std::uint64_t mark_records_ = 0;  ///< Once our reader has read this many records of the ring,
   std::uint64_t mark_head_ = 0;     ///< it has read all below this slot.

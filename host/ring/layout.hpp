@@ -82,6 +82,8 @@ struct Header {
   std::uint32_t image_generation;
   std::uint32_t mode;    ///< Mode.
   std::uint32_t origin;  ///< Origin.
+  /// Of a copy that shares the tables beside the ring that it copies: their ring_epoch. 0: its tables carry `epoch`.
+  std::uint64_t tables_epoch;
 
   alignas(kLinePair) std::uint64_t heartbeat_ns;  ///< Set by the writer from time to time.
   std::uint32_t state;                            ///< State.

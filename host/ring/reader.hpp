@@ -176,6 +176,10 @@ class Reader {
   [[nodiscard]] std::uint64_t layout_hash() const noexcept { return fixed_.layout_hash; }
   [[nodiscard]] std::uint32_t image_generation() const noexcept { return fixed_.image_generation; }
   [[nodiscard]] std::uint64_t epoch() const noexcept { return fixed_.epoch; }
+  /// What tables beside this ring carry as epoch of their ring, if they belong to it.
+  [[nodiscard]] std::uint64_t tables_epoch() const noexcept {
+    return fixed_.tables_epoch != 0 ? fixed_.tables_epoch : fixed_.epoch;
+  }
   [[nodiscard]] std::uint32_t writer_pid() const noexcept { return fixed_.writer_pid; }
   [[nodiscard]] std::uint64_t slot_count() const noexcept { return fixed_.slot_count; }
   [[nodiscard]] std::uint32_t max_record_slots() const noexcept { return fixed_.max_record_slots; }

@@ -60,6 +60,7 @@ Result<Writer> Writer::prepare(std::string_view name, const Program& program, co
   const Mode mode = options.lossless ? Mode::Lossless : Mode::Lossy;
   Header& header = write_header(writer.mapping_.data(), program, image, options.slot_count, options.image_generation,
                                 mode, options.origin);
+  header.tables_epoch = options.tables_epoch;
   auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + plan.slots_offset);
   writer.core_ = WriterCore<SharedMemory>(header, slots,
                                           {.slot_count = options.slot_count,

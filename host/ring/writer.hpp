@@ -29,6 +29,7 @@ struct WriterOptions {
   Origin origin = Origin::Own;
   /// Replaces the segment of a dead writer only if it was a copy (Origin), which can be made again.
   bool spares_originals = false;
+  std::uint64_t tables_epoch = 0;  ///< Header::tables_epoch.
 };
 
 /// Writes records into shared memory for any number of readers and never waits for them: a reader that falls behind

@@ -1,5 +1,6 @@
 // Whatever a subscriber says to a publisher of rings, and whatever a publisher says to a subscriber, shows it as its
-// ring or puts into its landing memory: both go on, and the ring here holds nothing that a reader takes for damaged.
+// ring, shows it as the tables beside that ring, or puts into its landing memory: both go on, the ring here holds
+// nothing that a reader takes for damaged, and an event of it names no instrument that the tables here have not.
 
 #include <unistd.h>
 
@@ -12,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "host/market/instrument/table.hpp"
+#include "host/market/state/table.hpp"
+#include "host/market/state/tables.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/publisher.hpp"
@@ -24,6 +28,7 @@ namespace {
 
 using namespace stopbit::nic;
 using namespace stopbit::remote;
+namespace market = stopbit::market;
 namespace os = stopbit::os;
 namespace ring = stopbit::ring;
 namespace record = stopbit::record;
@@ -85,7 +90,11 @@ void check_messages(std::span<const std::byte> bytes) {
             second.value().ring == message.value().ring && second.value().token == message.value().token &&
             second.value().near == message.value().near && second.value().earlier == message.value().earlier);
   } else if (greeting.value().call == Call::Accept) {
-    if (const auto message = read_accept(bytes)) require(read_accept(to_bytes(message.value())).ok());
+    if (const auto message = read_accept(bytes)) {
+      const auto second = read_accept(to_bytes(message.value()));
+      require(second.ok() && second.value().tables.has_value() == message.value().tables.has_value());
+      require(second.value().tables_epoch == message.value().tables_epoch);
+    }
   } else if (greeting.value().call == Call::Refuse) {
     if (const auto message = read_refuse(bytes)) {
       require(message.value().text.size() <= kMaxRefusalText);
@@ -110,8 +119,14 @@ struct World {
         network(one_host()),
         node(network.port(0), options()),
         other(network.port(1), options()),
-        writer(required(ring::Writer::create(name, program(), {.slot_count = kSlots}))),
+        writer(required(ring::Writer::prepare(name, program(), {.slot_count = kSlots}))),
+        instruments(required(market::InstrumentTable::create(name, {.capacity = 8, .ring_epoch = writer.epoch()}))),
+        states(required(market::state::Table::create(name, {.rows = 8, .levels = 1, .ring_epoch = writer.epoch()}))),
         hostile(required(NodePort::open(node, 0))) {
+    require(writer.take_name().ok());
+    for (const char* key : {"a", "b", "c"}) {
+      require(instruments.add(key, [](market::InstrumentRow& row) { row.tick = 5; }) != 0);
+    }
     PublisherOptions how;
     how.rings = {{"ring", name, "token"}};
     how.subscribers = 2;
@@ -123,13 +138,31 @@ struct World {
     segment = required(PortMemory::make(*hostile, "segment", honest.size(), Access::ReadWrite));
     landing = required(PortMemory::make(*hostile, "landing", 1U << 18U, Access::ReadWrite));
     std::copy(honest.begin(), honest.end(), segment.span().begin());
+    honest_instruments.assign(instruments.view().bytes().begin(), instruments.view().bytes().end());
+    honest_states.assign(states.bytes().begin(), states.bytes().end());
+    tables = required(PortMemory::make(*hostile, "tables", states_at() + honest_states.size(), Access::ReadWrite));
+    table_windows = {open_tables(0, honest_instruments.size()), open_tables(states_at(), honest_states.size())};
     segment_window = node.rma().open_window(hostile->vpid(), segment.address(), honest.size(), Access::Read).value();
     landing_window = node.rma().open_window(hostile->vpid(), landing.address(), 1U << 18U, Access::Write).value();
   }
   ~World() {
-    ::unlink(os::path_of(name).value().c_str());
-    ::unlink(os::path_of(name + "-here").value().c_str());
-    ::unlink(os::path_of(name + "-near").value().c_str());
+    for (const char* which : {"", "-here", "-near"}) {
+      for (const char* suffix : {"", ".instruments", ".state"}) {
+        ::unlink((os::path_of(name + which).value() + suffix).c_str());
+      }
+    }
+  }
+  /// Where the states are in the memory that is shown as tables.
+  [[nodiscard]] std::size_t states_at() const {
+    return (honest_instruments.size() + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+  [[nodiscard]] WindowName open_tables(std::size_t at, std::size_t bytes) {
+    return node.rma().open_window(hostile->vpid(), tables.address() + at, bytes, Access::Read).value();
+  }
+  void show_honest_tables() {
+    std::copy(honest_instruments.begin(), honest_instruments.end(), tables.span().begin());
+    std::copy(honest_states.begin(), honest_states.end(),
+              tables.span().begin() + static_cast<std::ptrdiff_t>(states_at()));
   }
   static ModelOptions one_host() {
     ModelOptions options;
@@ -165,6 +198,12 @@ struct World {
     Notification notification;
     while (hostile->notifications().take(notification)) {
     }
+  }
+  [[nodiscard]] Accept accept_with_tables() const {
+    Accept message = accept();
+    message.tables = table_windows;
+    message.tables_epoch = writer.epoch();
+    return message;
   }
   [[nodiscard]] Accept accept() const {
     const ring::Header& header = *reinterpret_cast<const ring::Header*>(honest.data());
@@ -213,9 +252,15 @@ struct World {
   Node node;
   Node other;
   ring::Writer writer;
+  market::InstrumentTable instruments;
+  market::state::Table states;
   std::unique_ptr<NodePort> hostile;
   std::unique_ptr<Publisher> publisher;
   std::vector<std::byte> honest;
+  std::vector<std::byte> honest_instruments;
+  std::vector<std::byte> honest_states;
+  PortMemory tables;
+  TableWindows table_windows;
   PortMemory segment;
   PortMemory landing;
   WindowName segment_window;
@@ -229,6 +274,21 @@ struct World {
 
 }  // namespace
 
+/// What any reader does with the tables beside the ring.
+void check_tables(const std::string& name, std::uint64_t tables_epoch, std::uint32_t named) {
+  const auto tables = market::Tables::open(name, tables_epoch);
+  if (!tables) return;
+  market::InstrumentRow row;
+  market::state::Top top;
+  market::state::DayView day;
+  for (std::uint32_t number = 1; number <= tables.value().count(); ++number) {
+    require(tables.value().instruments().read(number, row));
+    require(tables.value().row_of(key_of(row)) != 0);
+    (void)tables.value().states().read(number, top, day);
+  }
+  require(named <= tables.value().instruments().count());
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static World world;
   check_messages(std::as_bytes(std::span(data, size)));
@@ -240,9 +300,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (how.name == world.name) how.way = SubscriberOptions::Way::Near;
   how.landing_messages = ChannelLayout::kMinSlots;
   how.max_slots = 4096;
+  how.max_table_bytes = 1U << 20U;
   how.ask_ns = 1'000'000;
   world.subscriber = required(Subscriber::open(world.other, how));
   std::copy(world.honest.begin(), world.honest.end(), world.segment.span().begin());
+  world.show_honest_tables();
   world.asked.reset();
   world.step(4);
   world.hear();
@@ -266,6 +328,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         request.landing = world.landing_window;
         request.layout = {ChannelLayout::kMinSlots, 1024};
         request.event = 3;
+        request.wants_tables = kind / 16 % 2 != 0;
         request.filter.patterns.resize(kind / 64);
         std::vector<std::byte> bytes = to_bytes(request);
         patch(bytes, chunk);
@@ -336,16 +399,45 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         world.put(bytes);
         break;
       }
+      case 13: {  // an answer with tables that was good
+        std::vector<std::byte> bytes = to_bytes(world.accept_with_tables());
+        patch(bytes, chunk);
+        check_messages(bytes);
+        (void)world.hostile->send(1, world.asked_by, bytes, world.now);
+        world.puts = 0;
+        break;
+      }
+      case 14: patch(world.tables.span(), chunk); break;
+      case 15: {  // an event of an instrument
+        std::vector<std::byte> bytes(sizeof(BatchHead) + record::kSlotBytes);
+        BatchHead head;
+        head.slots = 1;
+        head.reached = {kSlots + 21, 11};
+        std::memcpy(bytes.data(), &head, sizeof(head));
+        const market::Event event = market::Event::of(
+            {.flags = market::kFlagLastOfEvent, .instrument = kind / 16U, .kind = market::Kind::Trade});
+        const record::Slot slot = event.slot(0, false);
+        std::memcpy(bytes.data() + sizeof(head), &slot, sizeof(slot));
+        patch(bytes, chunk);
+        world.put(bytes);
+        break;
+      }
       default: write_record(world.writer, 1 + kind / 8 % kMaxRecordSlots); break;
     }
     world.step(40);
     world.hear();
     if (!reader && world.subscriber->has_ring()) reader = required(ring::Reader::open(how.name));
+    std::uint32_t named = 0;
     while (reader) {
       const ring::Poll poll = reader->poll();
       require(poll != ring::Poll::Damaged);
       if (poll != ring::Poll::Record && poll != ring::Poll::Lost) break;
+      if (poll == ring::Poll::Record && market::is_event(reader->record().front())) {
+        named = std::max(named, market::Event::from(reader->record().front()).instrument());
+      }
     }
+    const bool is_copied = reader && how.name != world.name && world.subscriber->tables_problem().empty();
+    if (is_copied) check_tables(how.name, reader->tables_epoch(), named);
   }
   require(world.publisher->status().size() <= 2);
   world.subscriber.reset();

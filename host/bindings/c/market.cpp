@@ -137,7 +137,7 @@ stopbit_status stopbit_market_open(stopbit_market* market, const char* name) {
 int stopbit_market_belongs(const stopbit_market* market, const stopbit_ring* ring) {
   const ring::Reader* const reader = capi::reader_of(ring);
   if (market == nullptr || !market->tables || reader == nullptr) return 0;
-  return market->tables->belong_to(reader->epoch()) ? 1 : 0;
+  return market->tables->belong_to(reader->tables_epoch()) ? 1 : 0;
 }
 
 int stopbit_market_replaced(const stopbit_market* market) {

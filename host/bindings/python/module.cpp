@@ -296,7 +296,7 @@ class Ring {
       : name_(name),
         reader_(open_ring(name, start, lossless, timeout_seconds, accepted)),
         dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header),
-        market_(name, accepted, reader_.epoch()) {}
+        market_(name, accepted, reader_.tables_epoch()) {}
 
   static constexpr auto kIdleWait = 200us;
 

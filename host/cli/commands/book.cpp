@@ -437,6 +437,7 @@ void check_format(const BookArguments& arguments) {
   if (!arguments.events && format != "text" && format != "jsonl") {
     throw ToolError(kExitUsage, "--format " + format + " is for --events; books are printed as text or jsonl");
   }
+  check_not_binary_to_terminal(format_from(format), arguments.market.output);
   if (arguments.events && (arguments.check || arguments.digest)) {
     throw ToolError(kExitUsage, "--events takes the place of --check and --digest");
   }

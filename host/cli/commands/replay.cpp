@@ -253,6 +253,7 @@ void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
     throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
   }
   check_event_arguments(arguments, images);
+  if (!wants_columns) check_not_binary_to_terminal(output_format(arguments), arguments.output);
   if (!wants_columns && output_format(arguments) == Format::None && arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
   }
@@ -288,129 +289,158 @@ OutputEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   return end;
 }
 
-/// All names, or none if one is not free. Either may be null.
-void take_names(ring::Writer* ring, EventOutput* events) {
-  Status done = Done{};
-  if (events != nullptr) done = events->check_names();
-  if (done && ring != nullptr) done = ring->check_name();
-  if (done && events != nullptr) done = events->take_names();
-  if (done && ring != nullptr) done = ring->take_name();
-  if (!done) throw ToolError(kExitEnvironment, done.message());
-}
-
 void print_summary(const replay::Summary& summary, const Lane& lane, bool is_quiet) {
   if (is_quiet) return print_problems(summary);
   if (!lane.name.empty()) print_stderr("Image {}\n", printable(lane.name));
   write_stderr(replay::to_text(summary, lane.program));
 }
 
-int run_replay(const ReplayArguments& arguments) {
-  arguments.ring.check(arguments.content.events);
-  arguments.card.check(wants_card(arguments.engine));
-  std::optional<feed::Description> description;
-  Lanes lanes;
-  if (arguments.feed.empty()) {
-    if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
-    replay::Options options = replay_options(arguments);
-    Program program = load_program(arguments.program);
-    if (arguments.content.events && !arguments.map.empty()) {
-      // As in `stopbit book`: events are of channels, whose losses they tell.
-      description = channels_of(arguments.captures, options.framing);
-      for (const feed::Channel& channel : description->channels) options.feed.push_back(&channel);
+/// What is decoded, and the programs that do it.
+struct Work {
+  std::optional<feed::Description> description;  ///< Of the channels, if these are known.
+  Lanes lanes;                                   ///< Their options point into the description.
+};
+
+Work work_of_framing(const ReplayArguments& arguments) {
+  if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
+  Work work;
+  replay::Options options = replay_options(arguments);
+  Program program = load_program(arguments.program);
+  if (arguments.content.events && !arguments.map.empty()) {
+    // As in `stopbit book`: events are of channels, whose losses they tell.
+    work.description = channels_of(arguments.captures, options.framing);
+    for (const feed::Channel& channel : work.description->channels) options.feed.push_back(&channel);
+  }
+  work.lanes.push_back(std::make_unique<Lane>("", std::move(program), std::move(options)));
+  return work;
+}
+
+Work work_of_feed(const ReplayArguments& arguments) {
+  check_feed_arguments(arguments);
+  Work work;
+  work.description = load_feed(arguments.feed);
+  work.lanes = feed_lanes(arguments, *work.description);
+  if (work.lanes.size() > 1 && has_record_ring(arguments)) {
+    throw ToolError(kExitUsage, "--ring: a ring carries the records of one image, and the feed has several");
+  }
+  if (work.lanes.size() == 1) work.lanes.front()->name.clear();
+  return work;
+}
+
+MapChoice map_of(const ReplayArguments& arguments, const Work& work) {
+  if (!arguments.content.events) return {};
+  if (work.description) return choose_map(arguments.map, arguments.depth, *work.description);
+  return {.map = arguments.map, .depth = arguments.depth, .mapped = {}};
+}
+
+/// Null: none is wanted, or none is there.
+std::unique_ptr<Card> open_card(const ReplayArguments& arguments, Lane& lane) {
+  if (!wants_card(arguments.engine)) return nullptr;
+  EngineOptions wanted = replay::engine_options(lane.options);
+  std::unique_ptr<Card> card = Card::open(arguments.card, lane.program, wanted);
+  if (card) lane.options.channels = wanted.channels;
+  return card;
+}
+
+/// Everything that a replay fills: rings, and an end that prints or writes. Has its names when it is made.
+class Outlets {
+ public:
+  Outlets(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs, const MapChoice& choice)
+      : arguments_(arguments), ring_of_events_(event_ring(arguments)) {
+    const Lane& first = *lanes.front();
+    if (has_record_ring(arguments)) {
+      const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
+      ring_.emplace(prepare_ring(arguments.ring, first.program, peak, arguments.quiet));
     }
-    lanes.push_back(std::make_unique<Lane>("", std::move(program), std::move(options)));
-  } else {
-    check_feed_arguments(arguments);
-    description = load_feed(arguments.feed);
-    lanes = feed_lanes(arguments, *description);
-    if (lanes.size() > 1 && has_record_ring(arguments)) {
-      throw ToolError(kExitUsage, "--ring: a ring carries the records of one image, and the feed has several");
+    if (arguments.content.events) {
+      events_.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events_,
+                      arguments.quiet);
     }
-    if (lanes.size() == 1) lanes.front()->name.clear();
-  }
-  Lane& first = *lanes.front();
-  const std::uint16_t jobs = jobs_of(arguments);
-  check_end_arguments(arguments, lanes.size());
-  MapChoice choice;
-  if (arguments.content.events) {
-    choice = description ? choose_map(arguments.map, arguments.depth, *description)
-                         : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
-  }
-  const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
-
-  catch_stop_signals();  // a card that is closed in good order leaves no files
-  std::unique_ptr<Card> card;
-  if (wants_card(arguments.engine)) {
-    EngineOptions wanted = replay::engine_options(first.options);
-    card = Card::open(arguments.card, first.program, wanted);
-    if (card) first.options.channels = wanted.channels;
+    // After all memory: what an earlier run has written is replaced only by a run that can begin.
+    const Status named = market::take_names(ring(), events_ ? events_->ring() : nullptr);
+    if (!named) throw ToolError(kExitEnvironment, named.message());
+    end_ = open_end(arguments, lanes, jobs, events_ ? &*events_ : nullptr);
+    if (events_to() != nullptr) events_->set_output(*events_to());
   }
 
-  std::optional<ring::Writer> ring;
-  if (has_record_ring(arguments)) {
-    const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
-    ring.emplace(prepare_ring(arguments.ring, first.program, peak, arguments.quiet));
-  }
-  const std::optional<RingArguments> ring_of_events = event_ring(arguments);
-  std::optional<EventOutput> events;
-  if (arguments.content.events) {
-    events.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events, arguments.quiet);
-  }
-  // After the card and all memory: what an earlier run has written is replaced only by a run that can begin.
-  take_names(ring ? &*ring : nullptr, events ? &*events : nullptr);
-  OutputEnd end = open_end(arguments, lanes, jobs, events ? &*events : nullptr);
-  // It is of one content: with --records and --events there is none.
-  RecordDestination* const records_to = events ? nullptr : end.output();
-  RecordDestination* const events_to = events ? end.output() : nullptr;
-  if (events_to != nullptr) events->set_output(*events_to);
-  if (ring && !wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
-  if (ring_of_events && !wait_for_readers(*ring_of_events, *events->ring(), arguments.quiet)) return kExitDone;
+  [[nodiscard]] ring::Writer* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
+  [[nodiscard]] market::Translator* translator() noexcept { return events_ ? &events_->translator() : nullptr; }
+  // The end is of one content: with --records and --events there is none.
+  [[nodiscard]] RecordDestination* records_to() const noexcept { return events_ ? nullptr : end_.output(); }
+  [[nodiscard]] RecordDestination* events_to() const noexcept { return events_ ? end_.output() : nullptr; }
+  [[nodiscard]] bool is_terminal() const noexcept { return end_.is_terminal; }
 
-  ProgressBar bar(!arguments.quiet && !end.is_terminal);
-  first.options.on_progress = [&](const replay::Progress& progress) {
-    bar.draw(progress);
-    if (events_to != nullptr) events_to->flush();
-    if (ring) ring->beat(os::wall_clock_ns());
-    if (events) events->beat(os::wall_clock_ns());
+  /// False if a signal ended the wait.
+  [[nodiscard]] bool wait_for_readers() {
+    if (ring_ && !tools::wait_for_readers(arguments_.ring, *ring_, arguments_.quiet)) return false;
+    return !ring_of_events_ || tools::wait_for_readers(*ring_of_events_, events_->ring()->ring(), arguments_.quiet);
+  }
+  void look_after() {
+    if (events_to() != nullptr) events_to()->flush();
+    if (ring_) ring_->beat(os::wall_clock_ns());
+    if (events_) events_->beat(os::wall_clock_ns());
+  }
+  void finish_records() {
+    if (ring_) ring_->finish();
+  }
+  /// Returns what was counted of events.
+  std::string finish(std::span<const replay::Summary> summaries) {
+    std::string of_market = events_ ? events_->finish() : std::string();
+    end_.finish(summaries);
+    return of_market;
+  }
+
+ private:
+  const ReplayArguments& arguments_;
+  std::optional<RingArguments> ring_of_events_;
+  std::optional<ring::Writer> ring_;
+  std::optional<EventOutput> events_;
+  OutputEnd end_;
+};
+
+std::vector<replay::Summary> decode_on_cores(const ReplayArguments& arguments, const Lanes& lanes, std::uint16_t jobs,
+                                             const Sources& sources, RecordDestination* records_to) {
+  std::vector<ParallelPipeline> pipelines;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Lane& lane = *lanes[i];
+    pipelines.push_back({.program = lane.program,
+                         .options = lane.options,
+                         .engine = [&arguments, &lane, tells = i == 0 && !arguments.quiet]() mutable {
+                           return engine_for(arguments.engine, lane.program, lane.options, std::exchange(tells, false));
+                         }});
+  }
+  return run_parallel_pipelines(pipelines, jobs, sources, records_to);
+}
+
+/// `card`: instead of engines; or null.
+std::vector<replay::Summary> decode(const ReplayArguments& arguments, const Lanes& lanes, const Sources& sources,
+                                    Outlets& outlets, const MapChoice& choice, Card* card) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::vector<Pipeline> pipelines;
+  const auto has_failed = [card, events_to = outlets.events_to()] {
+    return (card != nullptr && card->failed()) || (events_to != nullptr && events_to->failed());
   };
-  std::vector<replay::Summary> summaries;
-  if (jobs > 1) {
-    std::vector<ParallelPipeline> pipelines;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const Lane& lane = *lanes[i];
-      pipelines.push_back({.program = lane.program,
-                           .options = lane.options,
-                           .engine = [&arguments, &lane, tells = i == 0 && !arguments.quiet]() mutable {
-                             return engine_for(arguments.engine, lane.program, lane.options,
-                                               std::exchange(tells, false));
-                           }});
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Lane& lane = *lanes[i];
+    if (card == nullptr) {
+      engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
     }
-    summaries = run_parallel_pipelines(pipelines, jobs, sources, records_to);
-  } else {
-    std::vector<std::unique_ptr<Engine>> engines;
-    std::vector<Pipeline> pipelines;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const Lane& lane = *lanes[i];
-      if (!card)
-        engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
-      pipelines.push_back({.program = lane.program,
-                           .engine = card ? card->engine() : *engines.back(),
-                           .options = lane.options,
-                           .output = records_to,
-                           .schema = i,
-                           .ring = ring ? &*ring : nullptr,
-                           .market = events ? &events->translator() : nullptr,
-                           .mapped = choice.mapped,
-                           .has_failed = [&card, events_to] {
-                             return (card && card->failed()) || (events_to != nullptr && events_to->failed());
-                           }});
-    }
-    summaries = run_pipelines(pipelines, sources);
+    pipelines.push_back({.program = lane.program,
+                         .engine = card != nullptr ? card->engine() : *engines.back(),
+                         .options = lane.options,
+                         .output = outlets.records_to(),
+                         .schema = i,
+                         .ring = outlets.ring(),
+                         .market = outlets.translator(),
+                         .mapped = choice.mapped,
+                         .has_failed = has_failed});
   }
-  if (ring) ring->finish();
-  const std::string of_card = card ? card->summary() : std::string();  // throws if it failed, whatever came of the rest
-  const std::string of_market = events ? events->finish() : std::string();
-  end.finish(summaries);
+  return run_pipelines(pipelines, sources);
+}
+
+/// `of_card`, `of_market`: what they have counted. Returns the exit status.
+int report(const ReplayArguments& arguments, const Lanes& lanes, const std::vector<replay::Summary>& summaries,
+           const std::string& of_card, const std::string& of_market) {
   std::uint64_t errors = 0;
   std::uint64_t decode_errors = 0;
   std::uint64_t messages = 0;
@@ -434,6 +464,35 @@ int run_replay(const ReplayArguments& arguments) {
     }
   }
   return errors == 0 ? kExitDone : kExitRejected;
+}
+
+int run_replay(const ReplayArguments& arguments) {
+  arguments.ring.check(arguments.content.events);
+  arguments.card.check(wants_card(arguments.engine));
+  const Work work = arguments.feed.empty() ? work_of_framing(arguments) : work_of_feed(arguments);
+  const Lanes& lanes = work.lanes;
+  const std::uint16_t jobs = jobs_of(arguments);
+  check_end_arguments(arguments, lanes.size());
+  const MapChoice choice = map_of(arguments, work);
+  const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
+
+  catch_stop_signals();  // a card that is closed in good order leaves no files
+  const std::unique_ptr<Card> card = open_card(arguments, *lanes.front());
+  Outlets outlets(arguments, lanes, jobs, choice);
+  if (!outlets.wait_for_readers()) return kExitDone;
+
+  ProgressBar bar(!arguments.quiet && !outlets.is_terminal());
+  lanes.front()->options.on_progress = [&](const replay::Progress& progress) {
+    bar.draw(progress);
+    outlets.look_after();
+  };
+  const std::vector<replay::Summary> summaries =
+      jobs > 1 ? decode_on_cores(arguments, lanes, jobs, sources, outlets.records_to())
+               : decode(arguments, lanes, sources, outlets, choice, card.get());
+  outlets.finish_records();
+  const std::string of_card = card ? card->summary() : std::string();  // throws if it failed, whatever came of the rest
+  const std::string of_market = outlets.finish(summaries);
+  return report(arguments, lanes, summaries, of_card, of_market);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "host/cli/common/record_printer.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/market/state/tables.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
@@ -73,10 +74,13 @@ class Fetched {
     ring_.reset();
     if (has_file) hide();
   }
-  /// Removes the name, so that no file is left however this process ends. A process that has the ring open keeps it.
+  /// Removes its names, so that no file is left however this process ends. A process that has the ring open keeps it.
   void hide() const {
     const auto found = os::open_accepted(name_, "", "ring");
-    if (found) ::unlink(found.value().path.c_str());
+    if (!found) return;
+    const std::string& path = found.value().path;
+    if (const auto tables = market::Tables::open(path)) tables.value().unshare(path);
+    ::unlink(path.c_str());
   }
   /// Waits until the ring exists. False: a signal asks this process to stop.
   [[nodiscard]] bool wait() const { return ring_ && wait_until_there(*ring_, wait_); }
@@ -100,6 +104,7 @@ Content content_of(const TailArguments& arguments) {
   const Format format = format_from(arguments.format);
   if (events && !prints_events(format)) throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
   if (records && format == Format::Sbe) throw ToolError(kExitUsage, "--format sbe is for market events");
+  check_not_binary_to_terminal(format, "-");
   return records ? Content::Records : events ? Content::Events : Content::Any;
 }
 
@@ -177,12 +182,12 @@ int tail(TailArguments arguments) {
   }
   if (!opened) throw ToolError(kExitEnvironment, opened.message());
   ring::Reader& reader = opened.value();
-  if (fetched && arguments.reader.empty()) fetched->hide();
   const std::span<const std::byte> image = reader.image();
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
-  printer.show_events(reader.path(), reader.epoch(), content);
+  printer.show_events(reader.path(), reader.tables_epoch(), content);
+  if (fetched && arguments.reader.empty()) fetched->hide();
   std::optional<ring::ReaderRegistration> sign;
   if (!arguments.reader.empty()) {
     Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);

@@ -9,6 +9,7 @@
 #include "host/cli/common/printing_sink.hpp"
 #include "host/cli/common/ring_output.hpp"
 #include "host/market/stage/event_maker.hpp"
+#include "host/market/stage/event_ring.hpp"
 
 namespace stopbit::tools {
 
@@ -17,25 +18,22 @@ namespace stopbit::tools {
 class EventOutput {
  public:
   /// `ring` says how large and how patient the ring is; none: events and instruments are in private memory. A ToolError
-  /// if the ring, or a table, cannot be made. Until take_names those of the name are others, or none.
+  /// if the ring, or a table, cannot be made. Until market::take_names those of the name are others, or none.
   EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet);
 
   EventOutput(const EventOutput&) = delete;
   EventOutput& operator=(const EventOutput&) = delete;
 
-  /// As those of market::EventRing; without a ring there is nothing to do.
-  [[nodiscard]] Status check_names() const;
-  [[nodiscard]] Status take_names();
-
   /// Before the first event: `output` gets them, too.
   void set_output(RecordDestination& output) noexcept { sink_->set_output(output); }
-  [[nodiscard]] market::Translator& translator() noexcept { return maker_->translator(); }
-  [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return maker_->instruments().view(); }
+  [[nodiscard]] market::Translator& translator() noexcept {
+    return ring_ != nullptr ? ring_->translator() : maker_->translator();
+  }
+  [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return maker().instruments().view(); }
   /// Null: none.
-  [[nodiscard]] ring::Writer* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
+  [[nodiscard]] market::EventRing* ring() noexcept { return ring_.get(); }
   void beat(std::uint64_t now_ns) noexcept {
-    if (ring_) ring_->beat(now_ns);
-    maker_->beat(now_ns);
+    if (ring_ != nullptr) ring_->beat(now_ns);
   }
   /// The end. Returns what was counted.
   std::string finish();
@@ -44,11 +42,13 @@ class EventOutput {
   struct Ignore {
     void operator()(std::span<const record::Slot> /*event*/) const noexcept {}
   };
-  market::Map map_;
-  std::optional<ring::Writer> ring_;
+  [[nodiscard]] const market::EventMaker& maker() const noexcept { return ring_ != nullptr ? ring_->maker() : *maker_; }
+
   record::BufferSink<Ignore> memory_{1, Ignore()};
   std::optional<PrintingSink> sink_;
-  std::unique_ptr<market::EventMaker> maker_;
+  std::unique_ptr<market::EventRing> ring_;
+  market::Map map_;                            ///< Without a ring,
+  std::unique_ptr<market::EventMaker> maker_;  ///< as this.
 };
 
 }  // namespace stopbit::tools

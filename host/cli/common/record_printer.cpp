@@ -1,5 +1,7 @@
 #include "host/cli/common/record_printer.hpp"
 
+#include <unistd.h>
+
 #include <iterator>
 #include <string>
 #include <utility>
@@ -16,6 +18,13 @@ Format format_from(std::string_view name) {
   if (name == "fix-raw") return Format::FixRaw;
   if (name == "sbe") return Format::Sbe;
   return Format::None;
+}
+
+void check_not_binary_to_terminal(Format format, const std::string& output) {
+  if (format != Format::Sbe || output != "-" || ::isatty(STDOUT_FILENO) != 1) return;
+  throw ToolError(kExitUsage,
+                  "--format sbe writes binary messages, which a terminal cannot show: send them to a file with "
+                  "-o FILE or > FILE, or to a program with |; --format jsonl prints text");
 }
 
 Option format_option(std::string& target, std::string help, std::vector<std::string> more) {

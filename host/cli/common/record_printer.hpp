@@ -26,6 +26,8 @@ enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw, Sbe };
 [[nodiscard]] constexpr bool prints_events(Format format) noexcept {
   return format == Format::Jsonl || format == Format::Csv || format == Format::Sbe;
 }
+/// A usage error if `format` is binary and `output`, a file or "-", is a terminal.
+void check_not_binary_to_terminal(Format format, const std::string& output);
 /// --format; the formats are those that print records, and `more`. `help` begins its text.
 [[nodiscard]] Option format_option(std::string& target, std::string help, std::vector<std::string> more = {});
 /// Paragraphs for the description of a command with --format: of records, and of market events.

@@ -122,6 +122,18 @@ enum class BookOf : std::uint8_t { Direct = 0, Implied = 1 };
   return book == BookOf::Direct ? "direct" : "implied";
 }
 
+/// Kinds after which the book of an instrument, or its day so far, may be another.
+[[nodiscard]] constexpr bool changes_book(Kind kind) noexcept {
+  return kind <= Kind::Clear || kind == Kind::State || (kind >= Kind::Removed && kind <= Kind::SnapshotEnd);
+}
+[[nodiscard]] constexpr bool changes_day(Kind kind) noexcept {
+  return kind >= Kind::Trade && kind <= Kind::State;
+}
+/// The same of its row in the table of instruments, which may change with other kinds, too.
+[[nodiscard]] constexpr bool changes_instrument(Kind kind) noexcept {
+  return kind >= Kind::State && kind <= Kind::Removed;
+}
+
 /// Kinds new to delete_side: they change rows or orders of a book.
 [[nodiscard]] constexpr bool is_entry(Kind kind) noexcept {
   return kind >= Kind::New && kind <= Kind::DeleteSide;

@@ -15,6 +15,7 @@ namespace stopbit::market {
 namespace {
 
 constexpr std::string_view kSuffix = ".instruments";
+constexpr std::string_view kNoun = "table of instruments";
 constexpr int kTries = 1'000;  ///< To copy a row while its writer changes it.
 constexpr std::size_t kRowWords = sizeof(InstrumentRow) / sizeof(std::uint64_t);
 
@@ -56,9 +57,7 @@ Result<InstrumentView> InstrumentView::open(std::string_view name, const os::Acc
   return view;
 }
 
-Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
-  if (memory.size() < kInstrumentHeaderBytes) return Failure{"is not an instrument table: it is too short"};
-  const auto& header = *reinterpret_cast<const InstrumentHeader*>(memory.data());
+Result<std::uint32_t> capacity_of(const InstrumentHeader& header, std::uint64_t bytes) {
   if (load(header.magic) != kInstrumentMagic) return Failure{"is not an instrument table"};
   if (load(header.schema_version) != kInstrumentSchemaVersion || load(header.row_bytes) != sizeof(InstrumentRow)) {
     return Failure{"has version " + std::to_string(load(header.schema_version)) +
@@ -68,10 +67,30 @@ Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
   const std::uint32_t capacity = load(header.capacity);
   const std::uint32_t slots = load(header.index_slots);
   if (capacity == 0 || capacity > kMaxInstruments || slots != instrument_index_slots(capacity) ||
-      instrument_table_bytes(capacity) > memory.size()) {
+      instrument_table_bytes(capacity) > bytes) {
     return Failure{"is damaged: its sizes do not fit each other"};
   }
-  return InstrumentView(memory.data(), capacity, slots);
+  return capacity;
+}
+
+Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
+  if (memory.size() < kInstrumentHeaderBytes) return Failure{"is not an instrument table: it is too short"};
+  const Result<std::uint32_t> capacity =
+      capacity_of(*reinterpret_cast<const InstrumentHeader*>(memory.data()), memory.size());
+  if (!capacity) return capacity.failure();
+  return InstrumentView(memory.data(), capacity.value(),
+                        static_cast<std::uint32_t>(instrument_index_slots(capacity.value())));
+}
+
+Status InstrumentView::share(std::string_view name, const InstrumentView* before) const {
+  const Result<std::string> path = os::path_of(name);
+  if (!path) return path.failure();
+  return os::share(file_, path.value() + std::string(kSuffix),
+                   {.magic = kInstrumentMagic, .noun = kNoun, .own = before != nullptr ? &before->file_ : nullptr});
+}
+
+void InstrumentView::unshare(std::string_view name) const {
+  if (const Result<std::string> path = os::path_of(name)) os::unlink_at(file_, path.value() + std::string(kSuffix));
 }
 
 std::uint32_t InstrumentView::count() const noexcept {
@@ -197,7 +216,7 @@ Result<InstrumentTable> InstrumentTable::prepare(std::string_view name, const Op
   if (!plain) return Failure{plain.message()};
   const std::string path = plain.value() + std::string(kSuffix);
   const os::SegmentKind kind = {.magic = kInstrumentMagic,
-                                .noun = "table of instruments",
+                                .noun = kNoun,
                                 .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr};
   auto unnamed = std::make_unique<os::NewSegment>(path, kind);
   os::Descriptor file = unnamed->create();
@@ -237,7 +256,6 @@ void InstrumentTable::begin(const Options& options) noexcept {
 
 std::uint32_t InstrumentTable::add_row(std::string_view key, InstrumentRow& row) noexcept {
   const std::uint32_t number = header().count + 1;
-  row.version = 0;
   row.key_bytes = put(row.key, kInstrumentKeyBytes, key);
   row.key_hash = view_.hash_of(key_of(row));
   InstrumentRow& to = own_row(number);
@@ -254,20 +272,46 @@ std::uint32_t InstrumentTable::add_row(std::string_view key, InstrumentRow& row)
   return number;
 }
 
-void InstrumentTable::replace(std::uint32_t number, InstrumentRow& row) noexcept {
+void InstrumentTable::replace(std::uint32_t number, InstrumentRow& row, std::uint64_t version) noexcept {
   InstrumentRow& to = own_row(number);
   const bool is_renamed = instrument_name(row) != instrument_name(to);
-  const std::uint64_t version = to.version;
-  row.version = version + 2;
+  row.version = version;
   auto* const words = reinterpret_cast<std::uint64_t*>(&to);
   std::uint64_t from[kRowWords];
   std::memcpy(from, &row, sizeof(row));
-  store(words[0], version + 1);
+  store(words[0], version - 1);
   __atomic_thread_fence(__ATOMIC_RELEASE);
   for (std::size_t word = 1; word < kRowWords; ++word) store(words[word], from[word], __ATOMIC_RELEASE);
-  store(words[0], version + 2, __ATOMIC_RELEASE);
+  store(words[0], version, __ATOMIC_RELEASE);
   if (is_renamed) index_name(number, instrument_name(row));
   store(header().changes, header().changes + 1);
+}
+
+bool InstrumentTable::copy_row(std::uint32_t number, const InstrumentRow& from) noexcept {
+  const std::uint32_t count = header().count;
+  // No row has the hash 0: this one was cut off.
+  if (number == 0 || number > view_.capacity_ || number > count + 1 || from.version % 2 != 0 || from.key_hash == 0) {
+    return false;
+  }
+  InstrumentRow row = from;
+  row.key_bytes = static_cast<std::uint8_t>(key_of(row).size());
+  row.name_bytes = static_cast<std::uint8_t>(instrument_name(row).size());
+  row.product_bytes = static_cast<std::uint8_t>(product_of(row).size());
+  if (number > count) {
+    const std::string key(key_of(row));
+    (void)add_row(key, row);
+    return true;
+  }
+  const InstrumentRow& own = view_.row(number);
+  if (key_of(row) != key_of(own)) return false;
+  row.key_hash = own.key_hash;
+  if (row.version > own.version) replace(number, row, row.version);
+  return true;
+}
+
+void InstrumentTable::copy_header(const InstrumentHeader& from) noexcept {
+  store(header().refused, load(from.refused));
+  store(header().channel_state, load(from.channel_state));
 }
 
 void InstrumentTable::refuse() noexcept {

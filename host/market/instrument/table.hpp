@@ -46,6 +46,13 @@ class InstrumentView {
   [[nodiscard]] bool replaced() const noexcept;
   /// Of the file; empty for a table of this process.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The mapped file, whole. As long as this lives.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {mapping_.data(), mapping_.bytes()}; }
+
+  /// Gives a table of this user the name of the table of another ring, too; `before`, if any, is what has that name.
+  [[nodiscard]] Status share(std::string_view name, const InstrumentView* before) const;
+  /// Takes such a name away, if it still is of this table.
+  void unshare(std::string_view name) const;
 
   /// A consistent copy. False if there is no such row, or its writer changes it all the time.
   [[nodiscard]] bool read(std::uint32_t row, InstrumentRow& to) const noexcept;
@@ -83,6 +90,9 @@ class InstrumentView {
   os::Mapping mapping_;  ///< Of another process's table.
   os::Descriptor file_;
 };
+
+/// Rows that a table of `bytes` bytes has, of which these are the first ones. A failure says what the table is.
+[[nodiscard]] Result<std::uint32_t> capacity_of(const InstrumentHeader& header, std::uint64_t bytes);
 
 /// The text of a row's field.
 [[nodiscard]] inline std::string_view key_of(const InstrumentRow& row) noexcept {
@@ -141,18 +151,24 @@ class InstrumentTable {
   void change(std::uint32_t number, Change change) noexcept {
     InstrumentRow row = view_.row(number);
     change(row);
-    replace(number, row);
+    replace(number, row, row.version + 2);
   }
   /// The exchange's product complex and name are looked up by readers; the others are only shown.
   void set_name(InstrumentRow& row, std::string_view name) const noexcept;
   static void set_product(InstrumentRow& row, std::string_view product) noexcept;
   void set_channel_state(std::uint32_t state) noexcept;
 
+  /// Makes this a copy of a table of another process, row by row: a row that is there, or the next one. `from` may hold
+  /// anything but must be one state of the row. Older states change nothing. False: it cannot be that row.
+  [[nodiscard]] bool copy_row(std::uint32_t number, const InstrumentRow& from) noexcept;
+  /// The same with what changes in the header.
+  void copy_header(const InstrumentHeader& from) noexcept;
+
  private:
   explicit InstrumentTable(InstrumentView view) noexcept : view_(std::move(view)) {}
   void begin(const Options& options) noexcept;
   std::uint32_t add_row(std::string_view key, InstrumentRow& row) noexcept;
-  void replace(std::uint32_t number, InstrumentRow& row) noexcept;
+  void replace(std::uint32_t number, InstrumentRow& row, std::uint64_t version) noexcept;
   void refuse() noexcept;
   void index_name(std::uint32_t number, std::string_view name) noexcept;
   [[nodiscard]] InstrumentHeader& header() const noexcept { return const_cast<InstrumentHeader&>(view_.header()); }

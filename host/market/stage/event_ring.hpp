@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,12 @@ class EventRing {
   /// name are others, or none.
   [[nodiscard]] static Result<std::unique_ptr<EventRing>> prepare(const Options& options, Map map,
                                                                   const Program& program);
+
+  /// Where events go on their way to the ring: a sink that hands on what it gets. It must outlive the result.
+  using Through = std::function<record::RecordSink&(ring::Writer& ring)>;
+  /// The same with a ring that was prepared under that name; `options.ring` says only its generation.
+  [[nodiscard]] static Result<std::unique_ptr<EventRing>> around(ring::Writer ring, const Options& options, Map map,
+                                                                 const Program& program, const Through& through = {});
 
   /// Whether take_names would succeed now.
   [[nodiscard]] Status check_names() const;
@@ -51,5 +58,10 @@ class EventRing {
   ring::Writer ring_;
   std::unique_ptr<EventMaker> maker_;
 };
+
+/// All names of a ring of records and of the events beside it, or none if one is not free; either may be null. Their
+/// segments are complete and their memory is reserved. Another process of this user can still take a name between check
+/// and end; nothing else makes the second half fail.
+[[nodiscard]] Status take_names(ring::Writer* records, EventRing* events);
 
 }  // namespace stopbit::market

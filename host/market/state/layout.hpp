@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "host/market/event/event.hpp"
 
@@ -11,6 +12,8 @@ namespace stopbit::market::state {
 
 inline constexpr std::uint64_t kMagic = 0x0A0D'4554'5453'4253;  ///< "SBSTTE\r\n" in memory.
 inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::string_view kSuffix = ".state";  ///< Of the file.
+inline constexpr std::string_view kNoun = "state table";
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineWords = 8;
 inline constexpr std::size_t kMaxLevels = 64;

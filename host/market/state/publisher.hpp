@@ -74,11 +74,6 @@ class Publisher {
     if (table_ != nullptr) show_row(stale.row, made);
   }
 
-  [[nodiscard]] static bool changes_day(Kind kind) noexcept { return kind >= Kind::Trade && kind <= Kind::State; }
-  [[nodiscard]] static bool changes_book(Kind kind) noexcept {
-    return kind <= Kind::Clear || kind == Kind::State || (kind >= Kind::Removed && kind <= Kind::SnapshotEnd);
-  }
-
   void show(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
     if (row == kAllInstruments) {

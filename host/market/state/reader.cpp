@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "host/market/state/memory.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/os/shm/publish.hpp"
 
 namespace stopbit::market::state {
 namespace {
@@ -62,7 +64,7 @@ Read try_often(const Try& attempt) noexcept {
 }  // namespace
 
 Result<Reader> Reader::open(std::string_view name, const os::Accepted& accepted) {
-  Result<os::FoundFile> found = os::open_accepted(name, ".state", "state table", accepted);
+  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, kNoun, accepted);
   if (!found) return Failure{found.message()};
   Reader reader;
   reader.file_ = std::move(found.value().file);
@@ -93,19 +95,34 @@ Result<Reader> Reader::over(std::span<const std::byte> memory) {
 
 Status Reader::check(std::uint64_t bytes) {
   std::memcpy(&header_, memory_, sizeof(header_));
-  if (header_.magic != kMagic) return Failure{"it is no state table"};
-  if (header_.version != kVersion) {
-    return Failure{"version " + std::to_string(header_.version) +
+  return check_header(header_, bytes);
+}
+
+Status Reader::share(std::string_view name, const Reader* before) const {
+  const Result<std::string> path = os::path_of(name);
+  if (!path) return path.failure();
+  return os::share(file_, path.value() + std::string(kSuffix),
+                   {.magic = kMagic, .noun = kNoun, .own = before != nullptr ? &before->file_ : nullptr});
+}
+
+void Reader::unshare(std::string_view name) const {
+  if (const Result<std::string> path = os::path_of(name)) os::unlink_at(file_, path.value() + std::string(kSuffix));
+}
+
+Status check_header(const Header& header, std::uint64_t bytes) {
+  if (header.magic != kMagic) return Failure{"it is no state table"};
+  if (header.version != kVersion) {
+    return Failure{"version " + std::to_string(header.version) +
                    " of the layout is not supported; this program supports " + std::to_string(kVersion)};
   }
-  if (header_.event_schema != kEventSchemaVersion) {
-    return Failure{"it is of version " + std::to_string(header_.event_schema) +
+  if (header.event_schema != kEventSchemaVersion) {
+    return Failure{"it is of version " + std::to_string(header.event_schema) +
                    " of the events; this program supports " + std::to_string(kEventSchemaVersion)};
   }
-  if (header_.rows == 0 || header_.rows > kMaxInstrument || header_.levels > kMaxLevels ||
-      header_.row_bytes != row_bytes(header_.levels) || header_.rows_offset % alignof(std::uint64_t) != 0 ||
-      header_.rows_offset < sizeof(Header) || header_.rows_offset > bytes ||
-      (std::uint64_t{header_.rows} + 1) * header_.row_bytes > bytes - header_.rows_offset) {
+  if (header.rows == 0 || header.rows > kMaxInstrument || header.levels > kMaxLevels ||
+      header.row_bytes != row_bytes(header.levels) || header.rows_offset % alignof(std::uint64_t) != 0 ||
+      header.rows_offset < sizeof(Header) || header.rows_offset > bytes ||
+      (std::uint64_t{header.rows} + 1) * header.row_bytes > bytes - header.rows_offset) {
     return Failure{"its rows are outside the segment"};
   }
   return Done{};

@@ -49,6 +49,9 @@ enum class Read : std::uint8_t {
   Unfinished,  ///< The row changed during each try. If that lasts, its writer has died within it: writer().
 };
 
+/// Whether a table of `bytes` bytes can begin so. A failure says why not.
+[[nodiscard]] Status check_header(const Header& header, std::uint64_t bytes);
+
 /// Reads a state table that it maps read-only, at any time and in any process; late readers need nothing else. Safe
 /// with any content of the segment. Reads make no system call and allocate nothing; any thread.
 class Reader {
@@ -87,6 +90,11 @@ class Reader {
   /// Whether the file was truncated: what is read is zeros.
   [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The mapped file, whole. As long as this lives.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {mapping_.data(), mapping_.bytes()}; }
+  /// As InstrumentView has them.
+  [[nodiscard]] Status share(std::string_view name, const Reader* before) const;
+  void unshare(std::string_view name) const;
 
  private:
   Reader() = default;

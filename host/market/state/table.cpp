@@ -55,11 +55,11 @@ Result<Table> Table::prepare(std::string_view name, const TableOptions& options)
   if (!bytes) return Failure{bytes.message()};
   const Result<std::string> plain = os::path_of(name);
   if (!plain) return Failure{plain.message()};
-  const std::string path = plain.value() + ".state";
+  const std::string path = plain.value() + std::string(kSuffix);
   Table table;
   table.path_ = path;
   const os::SegmentKind kind = {
-      .magic = kMagic, .noun = "state table", .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr};
+      .magic = kMagic, .noun = kNoun, .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr};
   table.unnamed_ = std::make_unique<os::NewSegment>(path, kind);
   table.file_ = table.unnamed_->create();
   if (!table.file_.ok()) return Failure{table.unnamed_->problem()};
@@ -95,8 +95,9 @@ void Table::fill(const TableOptions& options, std::byte* memory, std::size_t byt
   levels_ = options.levels;
   row_bytes_ = row_bytes(options.levels);
   rows_at_ = memory + kPageBytes;
-  shown_ = std::make_unique<Shown[]>(std::size_t{rows_} + 1);
-  days_ = std::make_unique<ShownDay[]>(std::size_t{rows_} + 1);
+  const std::size_t shown = options.is_copy ? 0 : std::size_t{rows_} + 1;
+  shown_ = std::make_unique<Shown[]>(shown);
+  days_ = std::make_unique<ShownDay[]>(shown);
   scratch_ = std::make_unique<Row[]>(levels_);
   const Book book{.version = 0,
                   .sequence = 0,
@@ -117,6 +118,7 @@ void Table::fill(const TableOptions& options, std::byte* memory, std::size_t byt
   for (std::uint32_t row = 0; row <= rows_; ++row) {
     std::memcpy(part(row, 0), &book, sizeof(book));
     std::memcpy(part(row, kLineWords), &day, sizeof(day));
+    if (options.is_copy) continue;
     shown_[row].state = book.state;
     days_[row].day = day;
   }
@@ -249,6 +251,26 @@ void Table::put_levels(std::uint32_t row, const BookSet& books) noexcept {
   Shown& shown = shown_[row];
   shown.levels += 2;
   write_part<SharedMemory>(part(row, 2 * kLineWords), shown.levels, shown.book, words.data(), 1 + at);
+}
+
+bool Table::copy_row(std::uint32_t row, const std::uint64_t* before, const std::uint64_t* words,
+                     const std::uint64_t* after) noexcept {
+  if (row == 0 || row > rows_) return false;
+  bool is_whole = true;
+  const auto copy = [&](std::size_t at, std::size_t count) {
+    std::uint64_t* const to = part(row, at);
+    const auto version = static_cast<std::uint32_t>(words[at]);
+    const auto own = static_cast<std::uint32_t>(__atomic_load_n(to, __ATOMIC_RELAXED));
+    if (version % 2 != 0 || before[at] != words[at] || after[at] != words[at]) {
+      is_whole = false;
+    } else if (static_cast<std::int32_t>(version - own) > 0) {
+      write_part<SharedMemory>(to, version, static_cast<std::uint32_t>(words[at] >> 32), words + at + 1, count - 1);
+    }
+  };
+  copy(kLineWords, kLineWords);  // the day comes before its book
+  copy(0, kLineWords);
+  if (levels_ != 0) copy(2 * kLineWords, levels_words(levels_));
+  return is_whole;
 }
 
 void Table::beat(std::uint64_t now_ns) const noexcept {

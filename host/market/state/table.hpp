@@ -26,6 +26,7 @@ struct TableOptions {
   std::uint32_t generation = 0;     ///< Of the instrument table.
   std::uint64_t ring_epoch = 0;     ///< Of the ring beside it.
   const Table* replaces = nullptr;  ///< A live table of this process with the same name. Its readers keep it.
+  bool is_copy = false;             ///< Only copy_row changes it.
 };
 
 /// The writer's side of a state table. One thread. After create it makes no allocation, lock, system call or page
@@ -58,6 +59,13 @@ class Table {
   void put_day(std::uint32_t row, const Event& event) noexcept;
   /// Publishes the first levels of a row. After put_book().
   void put_levels(std::uint32_t row, const BookSet& books) noexcept;
+
+  /// Of a copy of a table of another process: takes a row that was read from there three times, one after the other,
+  /// each `row_bytes` long. What was read may be anything. A part is taken if it is newer than that here, and if its
+  /// version was the same all the time, so that nobody wrote while it was read the second time. False: that is not so
+  /// of each part; the row has to be read again.
+  [[nodiscard]] bool copy_row(std::uint32_t row, const std::uint64_t* before, const std::uint64_t* words,
+                              const std::uint64_t* after) noexcept;
 
   /// Heartbeat, to be called from time to time.
   void beat(std::uint64_t now_ns) const noexcept;

@@ -9,7 +9,7 @@ namespace stopbit::market {
 Result<Tables> Tables::open(std::string_view name, const os::Accepted& accepted) {
   const Result<ring::Reader> ring = ring::Reader::open(name, ring::Start::Newest, accepted);
   if (!ring) return Failure{ring.message()};
-  return open(name, ring.value().epoch(), accepted);
+  return open(name, ring.value().tables_epoch(), accepted);
 }
 
 Result<Tables> Tables::open(std::string_view name, std::uint64_t ring_epoch, const os::Accepted& accepted) {
@@ -26,6 +26,16 @@ std::string Tables::foreign_text(std::string_view name) {
   return std::string(name) +
          ": its tables of instruments and states belong to another ring of this name: a new image is just loading, or "
          "its writer died while it loaded";
+}
+
+Status Tables::share(std::string_view name, const Tables* before) const {
+  const Status shared = instruments_.share(name, before != nullptr ? &before->instruments_ : nullptr);
+  return shared ? states_.share(name, before != nullptr ? &before->states_ : nullptr) : shared;
+}
+
+void Tables::unshare(std::string_view name) const {
+  instruments_.unshare(name);
+  states_.unshare(name);
 }
 
 std::uint32_t Tables::row_of(std::string_view key_or_name) const noexcept {

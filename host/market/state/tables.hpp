@@ -17,8 +17,8 @@ class Tables {
   /// Of the ring that has the name now. Fails if it or a table is missing or refused, or if they do not belong
   /// together: a new image may just be loading, so another try may succeed.
   [[nodiscard]] static Result<Tables> open(std::string_view name, const os::Accepted& accepted = os::Accepted());
-  /// Of a ring of that name that the caller has open, by its epoch (ring::Reader). The names may belong to the tables
-  /// of a later ring already, which is a failure, too.
+  /// Of a ring of that name that the caller has open, by its ring::Reader::tables_epoch. The names may belong to the
+  /// tables of a later ring already, which is a failure, too.
   [[nodiscard]] static Result<Tables> open(std::string_view name, std::uint64_t ring_epoch,
                                            const os::Accepted& accepted = os::Accepted());
 
@@ -44,6 +44,12 @@ class Tables {
   }
   /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
   [[nodiscard]] bool replaced() const noexcept { return instruments_.replaced(); }
+
+  /// Gives tables of this user the names of those beside another ring, too: both rings then have the same tables.
+  /// `before`, if any, is what has these names. A failure may leave the first of the two names.
+  [[nodiscard]] Status share(std::string_view name, const Tables* before) const;
+  /// Takes these names away, if they still are of these tables.
+  void unshare(std::string_view name) const;
 
  private:
   Tables(InstrumentView instruments, state::Reader states) noexcept

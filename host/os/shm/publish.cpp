@@ -220,6 +220,17 @@ Status publish(TemporaryFile& made, const Descriptor& file, const std::string& p
   return done;
 }
 
+Status share(const Descriptor& file, const std::string& path, const SegmentKind& kind) {
+  // To rename one name of a file to another one of the same file does nothing, and leaves both.
+  if (is_at(file, path)) return Done{};
+  TemporaryFile made(path);
+  return publish(made, file, path, kind);
+}
+
+void unlink_at(const Descriptor& file, const std::string& path) noexcept {
+  if (is_at(file, path)) ::unlink(path.c_str());
+}
+
 Status remove_dead(const std::string& path, const SegmentKind& kind) {
   bool again = false;
   Old old;

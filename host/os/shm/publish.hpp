@@ -64,6 +64,13 @@ struct SegmentKind {
 [[nodiscard]] Status publish(TemporaryFile& made, const Descriptor& file, const std::string& path,
                              const SegmentKind& kind);
 
+/// Gives a segment of this user, which has a name already, a second one: both names are of the same file. Replaces what
+/// publish would replace. A name that is of this file already stays.
+[[nodiscard]] Status share(const Descriptor& file, const std::string& path, const SegmentKind& kind);
+
+/// Takes a name away from an open file, if it is its name.
+void unlink_at(const Descriptor& file, const std::string& path) noexcept;
+
 /// Whether publish could name a segment so now; a failure says why not.
 [[nodiscard]] Status check_name(const std::string& path, const SegmentKind& kind);
 

@@ -8,6 +8,7 @@ not fit the map is refused.
 
 import json
 import os
+import pty
 import shutil
 import socket
 import subprocess
@@ -95,6 +96,57 @@ def of_an_appliance():
     assert stopbit("tail", ring) == events
     tables_hold_the_market(ring, books, instruments)
     events_without_their_tables(ring, f"{NAME}-events", events)
+    return events, books, instruments
+
+
+def of_subscribers(events, books, instruments):
+    """A copy of the ring of events has its instruments and states beside it, whoever makes it."""
+    publish = f'[nic]\nnetwork = "{NAME}"\n[[publish]]\nring = "{NAME}-events"\nas = "market"\nlossless = true\n'
+    settings.write_market(".", name=NAME, sample=".", ring=NAME, head=publish, speed="8")
+    address = f"shm://{NAME}/market"
+    near, far = f"{NAME}-near", f"{NAME}-far"
+    wait = ("--from-start", "--lossless")
+
+    def start(*arguments, **how):
+        return subprocess.Popen([STOPBIT, *arguments], **how)
+
+    def has_instruments(ring):
+        run = subprocess.run([STOPBIT, "instruments", ring], capture_output=True, text=True, check=False)
+        return run.returncode == 0 and len(run.stdout.splitlines()) == 20
+
+    processes = [start("run", "appliance.toml", "-q")]
+    try:
+        wait_for("the network", lambda: os.path.exists(f"{RINGS}/{NAME}-events"))
+        processes += [start("subscribe", address, "--ring", near, *wait),
+                      start("subscribe", address, "--ring", far, "--far", "--once", *wait)]
+        with open("tail.jsonl", "w", encoding="utf-8") as file:  # a pipe that is not read would hold up the appliance
+            tail = start("tail", address, "--wait", *wait, stdout=file)
+        processes.append(tail)
+        for ring in (near, far):
+            wait_for(f"instruments of {ring}", lambda ring=ring: has_instruments(ring))
+        for table in ("instruments", "state"):
+            inodes = [os.stat(f"{RINGS}/{ring}.{table}").st_ino for ring in (f"{NAME}-events", near, far)]
+            assert inodes[0] == inodes[1] != inodes[2], "a near ring has the appliance's tables, a far one a copy"
+        keys = [(row["row"], row["instrument"]) for row in lines(instruments)]  # trading states still change
+        assert [(row["row"], row["instrument"]) for row in lines(stopbit("instruments", near))] == keys
+        assert len(stopbit("states", near).splitlines()) == 21
+        assert "CEDAR" in stopbit("book", near, "--instrument", "CEDAR", "--once")
+        for process in (processes[0], processes[2], tail):
+            assert process.wait(PATIENCE) == 0, process.args
+        with open("tail.jsonl", encoding="utf-8") as file:
+            assert file.read() == events, "other events than in the capture"
+        # The last states of a ring that has ended are those of the publisher.
+        tables_hold_the_market(far, books, instruments)
+        assert stopbit("states", far) == stopbit("states", f"{NAME}-events")
+        assert stopbit("tail", far) == events
+        wait_for("the end of the near ring", lambda: not os.path.exists(f"{RINGS}/{near}"))
+        assert not os.path.exists(f"{RINGS}/{near}.state"), "its tables go with it"
+        left = [file for file in os.listdir(RINGS) if file.startswith("tail-") and file.endswith(f"{tail.pid}.state")]
+        assert not left, left
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
 
 
 def events_without_their_tables(ring, other, events):
@@ -201,13 +253,33 @@ def refuses():
         assert problem in answer, f"{now}: {answer}"
 
 
+def of_a_terminal():
+    """Binary messages are not for terminals. No ring of the replay takes a name."""
+    ring = f"{NAME}-terminal"
+    replay = (CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", "--format", "sbe", "-q")
+    for command in (("replay", *replay), ("replay", *replay, "--ring", ring), ("book", *replay),
+                    ("tail", f"{NAME}-replay", "--format", "sbe")):
+        terminal, line = pty.openpty()
+        run = subprocess.run([STOPBIT, *command], stdout=line, stderr=subprocess.PIPE, text=True, check=False)
+        os.close(line)
+        os.close(terminal)
+        assert run.returncode == 2 and "-o FILE" in run.stderr, f"{command}: {run.returncode} {run.stderr}"
+    assert not os.path.exists(f"{RINGS}/{ring}")
+    stopbit("replay", *replay, "-o", "events.sbe")
+    piped = subprocess.run([STOPBIT, "replay", *replay], stdout=subprocess.PIPE, check=True).stdout
+    with open("events.sbe", "rb") as file:
+        assert file.read() == piped and piped
+
+
 def main():
     folder = tempfile.mkdtemp(prefix="market-")
     os.chdir(folder)
     try:
         for file in ("capture.pcap.gz", "templates.xml", "map.toml"):
             shutil.copy(f"{SAMPLE}/{file}", file)
-        of_an_appliance()
+        made = of_an_appliance()
+        of_a_terminal()
+        of_subscribers(*made)
         of_a_new_image()
         refuses()
     finally:

@@ -83,7 +83,11 @@ class RingName {
   [[nodiscard]] const std::string& get() const { return name_; }
 
  private:
-  void remove() const { ::unlink(os::path_of(name_).value().c_str()); }
+  void remove() const {
+    for (const char* suffix : {"", ".instruments", ".state"}) {
+      ::unlink((os::path_of(name_).value() + suffix).c_str());
+    }
+  }
 
   std::string name_;
 };

@@ -34,6 +34,7 @@ TEST(RingPage, tells_the_offset_and_size_of_every_header_field) {
       STOPBIT_PLACE(heartbeat_ns), STOPBIT_PLACE(state),        STOPBIT_PLACE(head),
       STOPBIT_PLACE(records),      STOPBIT_PLACE(claim),        STOPBIT_PLACE(marks),
       STOPBIT_PLACE(mode),         STOPBIT_PLACE(seats),        STOPBIT_PLACE(origin),
+      STOPBIT_PLACE(tables_epoch),
   };
   std::map<std::string, Place> cursor_places = {
       STOPBIT_CURSOR_PLACE(magic), STOPBIT_CURSOR_PLACE(version),   STOPBIT_CURSOR_PLACE(reader_pid),

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -212,6 +214,61 @@ TEST(InstrumentTable, whose_file_becomes_shorter_is_broken_and_no_signal) {
   EXPECT_FALSE(view.read(1, row));
   EXPECT_EQ(view.find("1"), 0U);
   EXPECT_TRUE(view.is_broken());
+}
+
+TEST(InstrumentTable, is_copied_row_by_row_in_the_order_of_its_numbers) {
+  InstrumentTable from = InstrumentTable::make({.capacity = 8}).value();
+  InstrumentTable to = InstrumentTable::make({.capacity = 3}).value();
+  for (const char* key : {"a", "b", "c", "d"}) {
+    ASSERT_NE(from.add(key, [&](InstrumentRow& row) { from.set_name(row, std::string("name ") + key); }), 0U);
+  }
+  EXPECT_FALSE(to.copy_row(2, from.row(2))) << "the first one is missing";
+  EXPECT_FALSE(to.copy_row(0, from.row(1)));
+  ASSERT_TRUE(to.copy_row(1, from.row(1)));
+  ASSERT_TRUE(to.copy_row(2, from.row(2)));
+  EXPECT_EQ(to.view().find("b"), 2U);
+  EXPECT_EQ(to.view().find_name("name b"), 2U);
+  // Newer states are taken, older ones are not.
+  const InstrumentRow before = from.row(2);
+  from.change(2, [&](InstrumentRow& row) { from.set_name(row, "other"); });
+  ASSERT_TRUE(to.copy_row(2, from.row(2)));
+  ASSERT_TRUE(to.copy_row(2, before));
+  InstrumentRow row;
+  ASSERT_TRUE(to.view().read(2, row));
+  EXPECT_EQ(instrument_name(row), "other");
+  EXPECT_EQ(to.view().find_name("other"), 2U);
+  EXPECT_EQ(to.view().find_name("name b"), 0U);
+  EXPECT_FALSE(to.copy_row(1, from.row(2))) << "a row keeps its key";
+  ASSERT_TRUE(to.copy_row(3, from.row(3)));
+  EXPECT_FALSE(to.copy_row(4, from.row(4))) << "there is no room";
+}
+
+TEST(InstrumentTable, is_copied_from_any_bytes_without_harm) {
+  InstrumentTable to = InstrumentTable::make({.capacity = 500}).value();
+  std::mt19937_64 random(11);
+  std::uint32_t copied = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    InstrumentRow row{};
+    for (std::uint64_t& word : std::span(reinterpret_cast<std::uint64_t*>(&row), sizeof(row) / 8)) word = random();
+    const std::uint32_t number =
+        to.count() + 1 - (random() % 2 == 0 ? 0 : static_cast<std::uint32_t>(random() % (to.count() + 2)));
+    const bool is_next = number == to.count() + 1;
+    if (to.copy_row(number, row) && is_next) ++copied;
+  }
+  EXPECT_EQ(copied, to.count());
+  EXPECT_EQ(copied, 500U);
+  InstrumentRow row;
+  for (std::uint32_t number = 1; number <= 500; ++number) {
+    ASSERT_TRUE(to.view().read(number, row));
+    const std::uint32_t found = to.view().find(key_of(row));
+    ASSERT_NE(found, 0U);
+    EXPECT_EQ(key_of(to.row(found)), key_of(row)) << "keys of these rows may be equal";
+    EXPECT_LE(row.name_bytes, kInstrumentNameBytes);
+    EXPECT_LE(row.product_bytes, kInstrumentProductBytes);
+  }
+  InstrumentRow cut{};
+  InstrumentTable fresh = InstrumentTable::make({.capacity = 1}).value();
+  EXPECT_FALSE(fresh.copy_row(1, cut)) << "zeros are no row";
 }
 
 }  // namespace stopbit::market::table_test
