@@ -27,7 +27,7 @@ BUILD = ROOT / "build/release"
 EXIT_PROBLEMS, EXIT_USAGE, EXIT_ENVIRONMENT = 1, 2, 3
 
 # Programs with figures of our own form, and those of Google Benchmark with their repetitions.
-OWN = ["decode", "fields", "profiles", "latency", "e2e", "outputs", "ring", "nic", "events", "wire"]
+OWN = ["decode", "breakdown", "floor", "fields", "profiles", "latency", "e2e", "outputs", "ring", "nic", "events", "wire"]
 GOOGLE = {"arbiter": 9, "index": 5, "views": 9, "hostile": 1, "ingest": 5}
 
 PERCENTILES = ["p90", "p99", "p99.9"]

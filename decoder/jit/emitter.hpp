@@ -9,6 +9,7 @@
 #include "decoder/engine/machine.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/jit/code_memory.hpp"
+#include "decoder/jit/parts.hpp"
 #include "microcode/program.hpp"
 
 namespace stopbit::jit {
@@ -31,6 +32,7 @@ struct Code {
   std::vector<const void*> dispatch;  ///< By template identifier, where a message goes on. Read by the code.
   std::size_t bytes = 0;
   std::size_t rare_bytes = 0;
+  Parts parts;
 };
 
 /// The steps of a program: in messages, and in dynamic references.

@@ -130,8 +130,8 @@ Status check_processor() {
 }  // namespace
 }  // namespace jit
 
-Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options,
-                                            jit::Figures* figures) {
+Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options, jit::Figures* figures,
+                                            jit::Parts* parts) {
   if (const Status can = jit::check_processor(); !can) return can.failure();
   const auto begin = std::chrono::steady_clock::now();
   auto native = std::make_unique<jit::Native>(program, options);
@@ -140,6 +140,7 @@ Result<std::unique_ptr<Engine>> make_native(const Program& program, const Engine
     *figures = {program.code.size(), native->code().bytes, native->code().rare_bytes,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   }
+  if (parts != nullptr) *parts = native->code().parts;
   return std::unique_ptr<Engine>(std::move(native));
 }
 

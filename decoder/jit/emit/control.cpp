@@ -5,6 +5,7 @@
 namespace stopbit::jit {
 
 void Emitter::open_block(Place in) {
+  const Within part(*this, Part::Block);
   const Block& block = program_.blocks[in->target];
   const auto slots = static_cast<int>(record::block_slots(0, block.words));
   Label& otherwise = new_label();
@@ -75,8 +76,7 @@ void Emitter::control(Place in) {
 void Emitter::skip(Place in) {
   if (in->known == KnownBit::No) {
     if (has_wide_map_[in.address]) return steer_elsewhere(in);
-    add(map_, map_);
-    jnc(labels_[in->target]);
+    go_if_clear(labels_[in->target]);
   }
   if (in->op == DataOp::Nop && in->word != isa::kNoWord) {
     mov(eax, 1);
@@ -85,6 +85,7 @@ void Emitter::skip(Place in) {
 }
 
 void Emitter::begin_loop(Place in) {
+  const Within part(*this, Part::Sequence);
   const Block& element = program_.blocks[steps_[in.address + 1].target];
   Label& otherwise = new_label();
   test(eax, eax);
@@ -130,6 +131,7 @@ void Emitter::begin_loop(Place in) {
 
 void Emitter::end_element(Place in) {
   if (options_.strict) return steer_elsewhere(in);
+  const Within part(*this, Part::Sequence);
   const bool has_map = steps_[in->target].op == DataOp::Pmap && in.address < general_size(program_);
   movzx(ecx, STOPBIT_FIELD_BYTE(loop_depth));
   shl(ecx, 4);
@@ -144,6 +146,7 @@ void Emitter::end_element(Place in) {
 }
 
 void Emitter::end(Place in) {
+  const Within part(*this, Part::Frame);
   if (!options_.strict) {
     cmp(STOPBIT_FIELD_BYTE(call_depth), 0);
     je(complete_);

@@ -7,6 +7,7 @@ namespace stopbit::jit {
 using engine::remembers;
 
 auto Emitter::decimal(Place exponent) -> Place {
+  const Within part(*this, Part::Operator);
   const Place mantissa = place(exponent.address + 1);
   Label& done = new_label();
   const bool is_odd = exponent->control > ControlOp::Block || mantissa->control == ControlOp::Block;

@@ -15,6 +15,7 @@
 #include "decoder/engine/machine.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/jit/emitter.hpp"
+#include "decoder/jit/parts.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/state/dictionary.hpp"
 #include "decoder/wire/presence_map.hpp"
@@ -67,6 +68,25 @@ class Emitter : private Xbyak::CodeGenerator {
   static inline const int kMapBits = static_cast<int>(wire::PresenceMap::bits_offset());
   static inline const int kMapLeft = static_cast<int>(wire::PresenceMap::left_offset());
 
+  /// What is written while it lives belongs to a part of the code. In rare paths everything does to them.
+  class Within {
+   public:
+    Within(Emitter& emitter, Part part) : emitter_(emitter), outer_(emitter.part_) {
+      if (outer_ != Part::Rare) emitter_.set_part(part);
+    }
+    ~Within() { emitter_.set_part(outer_); }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Emitter& emitter_;
+    const Part outer_;
+  };
+  void set_part(Part part) {
+    part_ = part;
+    parts_.add(getCurr(), part);
+  }
+
   // ---- frame.cpp. Entry, exit, and the ways to the interpreter's functions.
 
   void emit_texts();
@@ -76,7 +96,7 @@ class Emitter : private Xbyak::CodeGenerator {
   void reload();
 
   /// Calls a hook with the address in esi; `result` is what it gave. Leaves the message after an error.
-  void emit_call(Label& label, const void* function, const Xbyak::Reg& result);
+  void emit_call(Label& label, const void* function, const Xbyak::Reg& result, Part part);
 
   /// Goes to the next window with a stop bit and counts the bytes before it in rcx. Carry: there is none.
   void emit_refill();
@@ -344,6 +364,8 @@ class Emitter : private Xbyak::CodeGenerator {
   std::vector<std::unique_ptr<Label>> owned_;
   std::vector<std::function<void()>> rare_;
   std::size_t rare_bytes_ = 0;
+  Part part_ = Part::Frame;
+  Parts parts_;
 };
 
 // Operands in the state, for Emitter's functions only.

@@ -8,6 +8,7 @@ using engine::is_narrow;
 using engine::is_signed;
 
 void Emitter::find_end(Label& otherwise) {
+  const Within part(*this, Part::Stop);
   find_stop(otherwise);
   if (options_.strict) {
     // Overlong entities have their own rules.
@@ -19,11 +20,13 @@ void Emitter::find_end(Label& otherwise) {
 }
 
 void Emitter::find_stop(Label& otherwise) {
+  const Within part(*this, Part::Stop);
   find_next(otherwise);
   blsr(stops_, stops_);
 }
 
 void Emitter::find_next(Label& otherwise) {
+  const Within part(*this, Part::Stop);
   Label& refill = new_label();
   Label& there = new_label();
   tzcnt(rcx, stops_);
@@ -73,6 +76,7 @@ void Emitter::extract_nine(bool is_signed) {
 }
 
 void Emitter::take_null_away(bool is_signed, bool is_wide, Label& null) {
+  const Within part(*this, Part::Null);
   if (is_signed) {
     mov(rdx, rax);
     shr(rdx, 63);
@@ -90,6 +94,7 @@ void Emitter::take_null_away(bool is_signed, bool is_wide, Label& null) {
 }
 
 void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& otherwise) {
+  const Within part(*this, Part::Integer);
   const bool is_wide = !is_narrow(type);
   const bool is_sign = is_signed(type);
   find_end(otherwise);

@@ -41,10 +41,10 @@ void Emitter::emit_frame() {
   ret();
 
   // Of a register that returns a bool only the lowest byte means something.
-  emit_call(open_block_, reinterpret_cast<const void*>(hooks_.open_block), al);
-  emit_call(take_, reinterpret_cast<const void*>(hooks_.take), al);
-  emit_call(take_text_, reinterpret_cast<const void*>(hooks_.take_text), al);
-  emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer), rax);
+  emit_call(open_block_, reinterpret_cast<const void*>(hooks_.open_block), al, Part::Interpreter);
+  emit_call(take_, reinterpret_cast<const void*>(hooks_.take), al, Part::Interpreter);
+  emit_call(take_text_, reinterpret_cast<const void*>(hooks_.take_text), al, Part::Texts);
+  emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer), rax, Part::Interpreter);
   emit_refill();
   L(start);
 }
@@ -57,7 +57,8 @@ void Emitter::reload() {
   xor_(fields_.cvt32(), fields_.cvt32());
 }
 
-void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& result) {
+void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& result, Part of) {
+  const Within part(*this, of);
   align(16);
   L(label);
   sub(rsp, 8);
@@ -95,6 +96,7 @@ void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& re
 }
 
 void Emitter::emit_refill() {
+  const Within part(*this, Part::Stop);
   align(16);
   L(refill_);
   mov(rdx, window_);

@@ -9,6 +9,7 @@ using engine::is_signed;
 using engine::remembers;
 
 void Emitter::integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal) {
+  const Within part(*this, Part::Operator);
   const Type type = isa::type_of(in->op);
   Field field{in,    isa::operator_of(in->op), type,   isa::is_optional(in->op), state::entry_type(type),
               &done, &when_absent(in, absent), decimal};

@@ -13,6 +13,7 @@ constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 }  // namespace
 
 void Emitter::ascii(Place in, Label& done) {
+  const Within part(*this, Part::String);
   const Operator op = isa::operator_of(in->op);
   if (options_.limits.string_bytes < kMaxInlineText) return take_elsewhere(in);
   if (op == Operator::Non) {
@@ -38,6 +39,7 @@ void Emitter::ascii(Place in, Label& done) {
 }
 
 void Emitter::take_text(Place in) {
+  const Within part(*this, Part::Texts);
   mov(esi, in.address);
   call(take_text_);
 }

@@ -23,6 +23,7 @@ void Emitter::make_dispatch(Code& code) {
 }
 
 void Emitter::dispatch(Place in) {
+  const Within part(*this, Part::Template);
   cmp(eax, static_cast<std::uint32_t>(dispatch_.size()));
   jae(dispatch_elsewhere_);
   mov(rcx, reinterpret_cast<std::uintptr_t>(dispatch_.data()));
@@ -34,6 +35,7 @@ void Emitter::dispatch(Place in) {
 }
 
 void Emitter::emit_entry(std::size_t address) {
+  const Within part(*this, Part::Template);
   for (const DispatchEntry& entry : program_.dispatch) {
     if (entry.table != 0 || entry.entry != address || entry.id >= dispatch_.size()) continue;
     const Template& chosen = program_.templates[entry.template_index];
@@ -108,6 +110,7 @@ void Emitter::find_wide_maps() {
 }
 
 void Emitter::push_map(Place in) {
+  const Within part(*this, Part::Map);
   if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
   Label& done = new_label();
   Label& otherwise = elsewhere(in, done, Bit::None);
@@ -164,6 +167,7 @@ bool Emitter::needs_map(const ProfileEntry& entry) const {
 }
 
 void Emitter::enter_profile(const ProfileEntry& entry) {
+  const Within part(*this, Part::Map);
   Label next;
   mov(rcx, entry.presence_bits);
   cmp(map_, rcx);
@@ -174,6 +178,7 @@ void Emitter::enter_profile(const ProfileEntry& entry) {
 }
 
 void Emitter::pop_map() {
+  const Within part(*this, Part::Map);
   mov(rcx, STOPBIT_FIELD(map));
   sub(rcx, static_cast<int>(sizeof(wire::PresenceMap)));
   mov(STOPBIT_FIELD(map), rcx);
@@ -181,6 +186,7 @@ void Emitter::pop_map() {
 }
 
 void Emitter::template_id(Place in) {
+  const Within part(*this, Part::Template);
   Label& done = new_label();
   Label& clear = new_label();
   Label& taken = new_label();
@@ -189,8 +195,7 @@ void Emitter::template_id(Place in) {
     mov(eax, STOPBIT_FIELD_DWORD(template_id));
     return;
   }
-  add(map_, map_);
-  jnc(clear);
+  go_if_clear(clear);
   Label& otherwise = elsewhere(in, taken, Bit::Set);
   read_integer(Type::U32, false, done, otherwise);
   assign(in->slot, state::EntryType::U32);
