@@ -76,7 +76,7 @@ void measure(const Workload& work, bool quick, Report& report) {
   record::BufferSink sink(
       work.program.max_record_slots, [](std::span<const record::Slot>) {}, ring_slots(work));
   wire::Index index;
-  const std::size_t wanted = quick ? 20 : 400;
+  const std::size_t wanted = quick ? 20 : 150;
   const std::size_t stride = std::max<std::size_t>(1, work.datagrams.size() / wanted);
   Counts of_index = {};
   Counts of_nothing = {};
