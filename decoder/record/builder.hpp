@@ -69,6 +69,10 @@ struct BuilderState {
   unsigned char* bases[2] = {};  ///< Words are counted from here: [0] the open block, [1] `first`.
   std::uint64_t next_slot = 0;   ///< Where the next block will be opened.
   std::uint64_t max_slots = 0;
+  // The same for code that works with addresses.
+  std::uint64_t end = 0;          ///< After the last slot that the record may have.
+  std::uint64_t turned_tags = 0;  ///< Plus a slot's address << kAddressShift: its empty tag word, turned left by a bit.
+  static constexpr unsigned kAddressShift = 51;  ///< From a slot's address to its number in a turned tag word.
 };
 
 /// Writes consecutive records into the slots that a sink provides. Values go directly to their slots, except those of
@@ -88,6 +92,9 @@ class Builder {
     state_.slots = place.slots;
     state_.bases[1] = reinterpret_cast<unsigned char*>(&state_.first);
     state_.next_slot = 0;
+    const auto address = reinterpret_cast<std::uintptr_t>(place.slots);
+    state_.end = address + state_.max_slots * kSlotBytes;
+    state_.turned_tags = (place.phase ? 1 : 0) - (static_cast<std::uint64_t>(address) << BuilderState::kAddressShift);
     string_slots_ = 0;
   }
 

@@ -29,11 +29,11 @@ class Index {
   /// Takes a datagram, or the first `max_bytes` of a longer one; replaces the previous one.
   void build(std::span<const std::byte> datagram) noexcept {
     size_ = std::min(datagram.size(), max_bytes_);
-    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[0].data(), stops_.get());
+    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[1].data(), stops_.get());
   }
 
-  /// The bytes, aligned to 64; kIndexBlock zeros follow them, which are readable, too.
-  [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_[0].data(); }
+  /// The bytes, aligned to 64; as many zeros are readable before and after them.
+  [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_[1].data(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   /// Bit i of word k: byte 64k + i is inside the datagram and has the stop bit. A word of zeros follows the last one.

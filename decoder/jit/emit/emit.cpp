@@ -26,7 +26,6 @@ Emitter::Emitter(const Program& program, const EngineOptions& options, const Hoo
 auto Emitter::emit(const Steps& steps) -> Code {
   Code code;
   make_dispatch(code);
-  emit_texts();
   align(16);
   set_part(Part::Frame);
   code.run = getCurr<bool (*)(Machine*)>();
@@ -55,12 +54,12 @@ auto Emitter::emit_steps(std::span<const Step> steps, std::size_t first) -> std:
   steps_ = steps;
   labels_ = std::vector<Label>(steps.size() + 1);
   find_wide_maps();
-  const bool is_message = first == 0;
-  if (is_message) find_openings();
+  is_message_ = first == 0;
+  if (is_message_) find_openings();
   expected_ = std::vector<bool>(steps.size());
-  for (std::size_t i = first; i < steps.size(); ++i) expected_[i] = is_in_opening(place(i), is_message);
+  for (std::size_t i = first; i < steps.size(); ++i) expected_[i] = is_in_opening(place(i));
   for (std::size_t i = first; i < steps.size(); ++i) {
-    if (is_message) emit_entry(i);
+    if (is_message_) emit_entry(i);
     i = emit_step(i);
   }
   const std::size_t before = getSize();

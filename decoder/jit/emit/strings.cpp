@@ -85,17 +85,23 @@ auto Emitter::short_constant(Place in) const -> std::optional<std::uint64_t> {
 }
 
 void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) {
-  find_stop(otherwise);
+  Label& again = new_label();
+  Label& beyond = new_label();
+  Label& zero = new_label();
+  L(again);
+  find_stop();
   mov(rax, ptr[window_ + last_ + 1]);
   mov(rdx, last_);
   sub(rdx, rcx);
   cmp(edx, -static_cast<int>(kMaxInlineText));
-  jl(longer);
-  Label& zero = new_label();
+  jl(beyond);
   test(al, 0x7F);
   jz(zero);
   const bool is_optional = isa::is_optional(in->op);
-  rare([this, is_optional, &zero, &null, &otherwise] {
+  rare([this, is_optional, &again, &beyond, &zero, &null, &longer, &otherwise] {
+    L(beyond);
+    look_further(again, longer);
+    jmp(longer);
     L(zero);
     if (is_optional) {
       cmp(al, kNullText);
@@ -107,11 +113,8 @@ void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) 
     }
   });
   mov(last_, rcx);
-  lea(ecx, ptr[rdx * 8]);
-  shrx(rcx, data_bits_, rcx);  // the mask of the string's bytes
-  and_(rax, rcx);
-  lea(rcx, ptr[rip + texts_]);
-  or_(rax, ptr[rcx + rdx * 8]);
+  and_(rax, by_length(rdx, offsetof(ByLength, data)));
+  or_(rax, by_length(rdx, offsetof(ByLength, text)));
 }
 
 void Emitter::copied_text(Place in, Label& done) {
@@ -164,8 +167,7 @@ void Emitter::text_not_sent(Place in, Label& null, Label& have, Label& done) {
   test(rax, rdx);
   jnz(otherwise);
   neg(rcx);
-  lea(rdx, ptr[rip + texts_]);
-  or_(rax, ptr[rdx + rcx * 8]);
+  or_(rax, by_length(rcx, offsetof(ByLength, text)));
 
   rare([this, in, slot, &other, &otherwise, &null, &have, &done] {
     L(other);  // empty, undefined, or of another type
@@ -197,7 +199,7 @@ void Emitter::assign_text(std::uint16_t slot) {
   add(rdx, STOPBIT_FIELD(strings));
   mov(entry_string_length(slot), ecx);
   mov(rsi, rax);
-  and_(rsi, data_bits_);
+  and_(rsi, data_bits());
   mov(ptr[rdx], rsi);
   set_mark(slot, state::EntryType::Ascii);
 }

@@ -49,11 +49,8 @@ void Emitter::emit_entry(std::size_t address) {
     mov(ecx, entry.template_index);
     mov(STOPBIT_FIELD_WORD(message_template), cx);
     mov(STOPBIT_FIELD_WORD(current_template), cx);
-    mov(ecx, chosen.root_block);
-    mov(STOPBIT_FIELD_WORD(block), cx);
-    mov(STOPBIT_RECORD_QWORD(next_slot), static_cast<int>(slots));
     mov(block_, STOPBIT_RECORD(slots));
-    mov(STOPBIT_RECORD(bases[0]), block_);
+    lea(next_, ptr[block_ + static_cast<int>(slots * record::kSlotBytes)]);
     mov(rsi, STOPBIT_RECORD(phase));
     vpxor(xmm0, xmm0, xmm0);
     const Opening& opening = openings_[chosen.root_block];
@@ -114,23 +111,30 @@ void Emitter::push_map(Place in) {
   if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
   Label& done = new_label();
   Label& otherwise = elsewhere(in, done, Bit::None);
-  find_end(otherwise);
+  Label& again = new_label();
+  Label& longer = new_label();
+  L(again);
+  find_stop();
   mov(rdx, last_);
   sub(rdx, rcx);
   cmp(edx, -8);
-  jl(otherwise);
-  mov(rsi, STOPBIT_FIELD(map));
-  lea(rax, ptr[machine_ +
-               static_cast<int>(offsetof(Machine, maps) + limits::kMaxPresenceMapDepth * sizeof(wire::PresenceMap))]);
-  cmp(rsi, rax);
-  jae(otherwise);
-  load(true);
+  jl(longer);
+  rare([this, &again, &longer, &otherwise] {
+    L(longer);
+    look_further(again, otherwise);
+    jmp(otherwise);
+  });
+  if (!is_message_) {
+    mov(rsi, STOPBIT_FIELD(map));
+    lea(rax, map_bits(limits::kMaxPresenceMapDepth));
+    cmp(rsi, rax);
+    jae(otherwise);
+  }
+  movbe(rax, ptr[window_ + last_ + 1]);
   mov(last_, rcx);
   // The bits to the top, and nothing below them.
-  lea(ecx, ptr[rdx * 8]);
-  shlx(rcx, data_bits_, rcx);
-  and_(rax, rcx);
-  pext(rax, rax, data_bits_);
+  and_(rax, by_length(rdx, offsetof(ByLength, front)));
+  pext(rax, rax, data_bits());
   shl(rax, 8);
   const std::vector<ProfileEntry> programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
@@ -139,15 +143,32 @@ void Emitter::push_map(Place in) {
     cmp(rax, rcx);
     je(labels_[entry.entry]);
   }
-  mov(ptr[rsi + kMapBits], map_);
-  add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
-  mov(STOPBIT_FIELD(map), rsi);
-  mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
-  mov(map_, rax);
+  push_bits(in);
   for (const ProfileEntry& entry : programs) {
     if (needs_map(entry)) enter_profile(entry);
   }
   L(done);
+}
+
+void Emitter::push_bits(Place in) {
+  if (is_message_) {
+    mov(map_bits(in->depth.maps), map_);
+    mov(map_left(in->depth.maps + 1), kMaxExposedBits + 1);
+  } else {
+    mov(ptr[rsi + kMapBits], map_);
+    add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
+    mov(STOPBIT_FIELD(map), rsi);
+    mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
+  }
+  mov(map_, rax);
+}
+
+auto Emitter::map_bits(unsigned depth) const -> Xbyak::Address {
+  return qword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapBits];
+}
+
+auto Emitter::map_left(unsigned depth) const -> Xbyak::Address {
+  return dword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapLeft];
 }
 
 auto Emitter::programs_of(std::uint16_t segment) const -> std::vector<ProfileEntry> {
@@ -177,8 +198,9 @@ void Emitter::enter_profile(const ProfileEntry& entry) {
   L(next);
 }
 
-void Emitter::pop_map() {
+void Emitter::pop_map(Place in) {
   const Within part(*this, Part::Map);
+  if (is_message_) return mov(map_, map_bits(in->depth.maps - 1));
   mov(rcx, STOPBIT_FIELD(map));
   sub(rcx, static_cast<int>(sizeof(wire::PresenceMap)));
   mov(STOPBIT_FIELD(map), rcx);
