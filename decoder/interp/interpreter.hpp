@@ -197,7 +197,7 @@ class Interpreter final : public Engine {
   // The datagram.
   std::vector<Channel> channels_;
   Channel* channel_ = nullptr;
-  record::Header header_;
+  record::Header::Words header_;
   record::Builder builder_;
   const PacketInfo* info_ = nullptr;
   std::uint64_t instructions_ = 0;  ///< Executed for this datagram.
@@ -225,8 +225,9 @@ Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram,
                                             record::RecordSink& sink, RunMessage run_message) noexcept {
   Outcome outcome;
   info_ = &info;
-  header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
-             info.sender_epoch, info.source,   info.time_quality};
+  header_ = record::Header{info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
+                           info.sender_epoch, info.source,   info.time_quality}
+                .words();
   channel_ = &channels_[info.channel];
   m_.dictionary = &channel_->dictionary;
   m_.waits_for_reset = &channel_->waits_for_reset;

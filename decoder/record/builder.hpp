@@ -17,7 +17,7 @@
 
 namespace stopbit::record {
 
-/// The header words that do not depend on the record's content.
+/// What a header says that does not depend on the record's content.
 struct Header {
   std::uint64_t arrival_ns = 0;
   std::uint32_t sequence = 0;
@@ -26,6 +26,18 @@ struct Header {
   std::uint16_t sender_epoch = 0;
   SourceLine source = SourceLine::File;
   TimeQuality time_quality = TimeQuality::Synthetic;
+
+  /// Words 1 to 3, what depends on the content left 0.
+  struct Words {
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+  };
+  [[nodiscard]] constexpr Words words() const noexcept {
+    return {arrival_ns, sequence | static_cast<std::uint64_t>(channel) << 32,
+            image_generation | static_cast<std::uint64_t>(sender_epoch) << 32 |
+                static_cast<std::uint64_t>(source) << 48 | static_cast<std::uint64_t>(time_quality) << 56};
+  }
 };
 
 /// Content of an event record; see layout.hpp.
@@ -83,9 +95,11 @@ class Builder {
   explicit Builder(const Program& program) { state_.max_slots = program.max_record_slots; }
 
   /// Begins a record; discards one that was begun and not committed.
-  void begin(RecordSink& sink, const Header& header) noexcept {
+  void begin(RecordSink& sink, const Header& header) noexcept { begin(sink, header.words()); }
+  /// The same, for a header that several records have.
+  void begin(RecordSink& sink, const Header::Words& header) noexcept {
     sink_ = &sink;
-    header_ = &header;
+    header_ = header;
     const RecordSink::Place place = sink.open();
     stamp_ = place.stamp;
     state_.phase = tag_word_base(place.phase, 0);
@@ -141,6 +155,7 @@ class Builder {
 
   /// Whether the string area has room for a string of this length.
   [[nodiscard]] bool has_room_for(std::size_t length) const noexcept {
+    if (length <= kStringSlotBytes) return string_slots_ < limits::kMaxStringSlots;
     return string_slots(length) <= limits::kMaxStringSlots - string_slots_;
   }
 
@@ -159,9 +174,16 @@ class Builder {
         return true;
       }
     }
+    const auto* from = static_cast<const unsigned char*>(bytes);
+    if (length <= kStringSlotBytes && string_slots_ < limits::kMaxStringSlots) [[likely]] {
+      copy_string_slot<kBits>(from, length, strings_.data() + string_slots_ * kStringSlotBytes);
+      string_words_[string_slots_] = static_cast<std::uint8_t>((length + 7) / 8);
+      store_long_word(place, length);
+      ++string_slots_;
+      return true;
+    }
     unsigned char* to = long_string(place, length);
     if (to == nullptr) return false;
-    const auto* from = static_cast<const unsigned char*>(bytes);
     for (; length > kStringSlotBytes; length -= kStringSlotBytes) {
       copy_string_slot<kBits>(from, kStringSlotBytes, to);
       from += kStringSlotBytes;
@@ -181,6 +203,10 @@ class Builder {
 
   /// Writes an event record in place of a record that was begun.
   void write_event(RecordSink& sink, const Header& header, const Event& event, std::uint16_t message_index) noexcept {
+    write_event(sink, header.words(), event, message_index);
+  }
+  void write_event(RecordSink& sink, const Header::Words& header, const Event& event,
+                   std::uint16_t message_index) noexcept {
     begin(sink, header);
     Slot& slot = state_.first;
     slot.words[4] = static_cast<std::uint64_t>(event.kind) | static_cast<std::uint64_t>(event.code) << 8 |
@@ -205,13 +231,17 @@ class Builder {
   /// Copies the bytes of one string slot without a branch on their number, and zeros after them.
   template <std::uint64_t kBits>
   static void copy_string_slot(const unsigned char* from, std::size_t count, unsigned char* to) noexcept {
+    // Two words at a time, which never are in memory: arrays would be.
+    typedef std::uint64_t Pair __attribute__((vector_size(16), aligned(1), may_alias));
+    typedef std::uint64_t Word __attribute__((aligned(1), may_alias));
     const unsigned char* const kept = kKept.data() + kStringSlotBytes - count;
-    std::array<std::uint64_t, kValueWords> words;
-    std::array<std::uint64_t, kValueWords> masks;
-    std::memcpy(words.data(), from, kStringSlotBytes);
-    std::memcpy(masks.data(), kept, kStringSlotBytes);
-    for (std::size_t i = 0; i < kValueWords; ++i) words[i] &= masks[i] & kBits;
-    std::memcpy(to, words.data(), kStringSlotBytes);
+    for (std::size_t at = 0; at < kStringSlotBytes - sizeof(Word); at += sizeof(Pair)) {
+      const Pair bytes = *reinterpret_cast<const Pair*>(from + at) & *reinterpret_cast<const Pair*>(kept + at);
+      *reinterpret_cast<Pair*>(to + at) = bytes & kBits;
+    }
+    constexpr std::size_t kLast = kStringSlotBytes - sizeof(Word);
+    *reinterpret_cast<Word*>(to + kLast) =
+        *reinterpret_cast<const Word*>(from + kLast) & *reinterpret_cast<const Word*>(kept + kLast) & kBits;
   }
 
   /// Reserves string slots and stores their word. Returns where the bytes go, or nullptr if there are not enough slots.
@@ -223,10 +253,15 @@ class Builder {
       const std::size_t bytes = std::min(length - i * kStringSlotBytes, kStringSlotBytes);
       string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
     }
-    store(place,
-          length | static_cast<std::uint64_t>(string_slots_) << 32 | static_cast<std::uint64_t>(kLongString) << 56);
+    store_long_word(place, length);
     string_slots_ += slots;
     return to;
+  }
+
+  /// The word of a string that begins in the next free string slot.
+  void store_long_word(WordPlace place, std::size_t length) noexcept {
+    store(place,
+          length | static_cast<std::uint64_t>(string_slots_) << 32 | static_cast<std::uint64_t>(kLongString) << 56);
   }
 
   void write_string_slot(std::size_t index) noexcept {
@@ -243,13 +278,10 @@ class Builder {
               std::size_t slots) noexcept {
     Slot& slot = state_.first;
     slot.words[0] = template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(stamp_) << 32;
-    slot.words[1] = header_->arrival_ns;
-    slot.words[2] = header_->sequence | static_cast<std::uint64_t>(header_->channel) << 32 |
-                    static_cast<std::uint64_t>(string_slots_) << 48 | static_cast<std::uint64_t>(flags) << 56;
-    slot.words[3] = header_->image_generation | static_cast<std::uint64_t>(message_index) << 16 |
-                    static_cast<std::uint64_t>(header_->sender_epoch) << 32 |
-                    static_cast<std::uint64_t>(header_->source) << 48 |
-                    static_cast<std::uint64_t>(header_->time_quality) << 56;
+    slot.words[1] = header_.first;
+    slot.words[2] =
+        header_.second | static_cast<std::uint64_t>(string_slots_) << 48 | static_cast<std::uint64_t>(flags) << 56;
+    slot.words[3] = header_.third | static_cast<std::uint64_t>(message_index) << 16;
     std::memcpy(&slot.words[kTagWord], &kHeaderTags, sizeof(kHeaderTags));
     sink_->commit(slot, static_cast<std::uint32_t>(slots));
   }
@@ -268,7 +300,7 @@ class Builder {
   static constexpr std::uint32_t kHeaderTags = kHeaderTag * 0x0101'0101U + 0x0302'0100U;
 
   RecordSink* sink_ = nullptr;
-  const Header* header_ = nullptr;
+  Header::Words header_;
   std::uint32_t stamp_ = 0;
   BuilderState state_;
   std::size_t string_slots_ = 0;

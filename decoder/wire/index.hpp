@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -47,6 +48,14 @@ class Index {
     // In two steps, as no shift is by 64: for bit 0 nothing is taken from the next word.
     return word[0] >> bit | word[1] << 1 << (kIndexBlock - 1 - bit);
   }
+
+  /// Fewer of them, at less cost: the stop bits of at least kNearBytes from a position on.
+  [[nodiscard]] std::uint64_t near_stops(std::size_t position) const noexcept {
+    std::uint64_t bits;
+    std::memcpy(&bits, reinterpret_cast<const unsigned char*>(stops_.get()) + position / 8, sizeof(bits));
+    return bits >> position % 8;
+  }
+  static constexpr std::size_t kNearBytes = 57;
 
  private:
   struct alignas(kIndexBlock) Block : std::array<std::uint8_t, kIndexBlock> {};

@@ -224,7 +224,14 @@ void Emitter::template_id(Place in) {
   mov(STOPBIT_FIELD_DWORD(template_id), eax);
   L(done);
   rare([this, in, &clear, &taken, &done] {
+    Label undefined;
     L(clear);
+    cmp(entry_mark(in->slot), mark_of(state::EntryType::U32));
+    jne(undefined);
+    mov(rax, entry_value(in->slot));
+    mov(STOPBIT_FIELD_DWORD(template_id), eax);
+    jmp(done);
+    L(undefined);
     put_back(Bit::Clear);
     take_elsewhere(in);
     L(taken);
