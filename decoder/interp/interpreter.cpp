@@ -57,12 +57,6 @@ Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& 
   }
 }
 
-template <class Observer>
-void Interpreter<Observer>::reset(std::uint16_t channel) noexcept {
-  channels_[channel].dictionary.reset();
-  channels_[channel].waits_for_reset = false;
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Datagrams and messages
 

@@ -52,7 +52,10 @@ class Interpreter final : public Engine {
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override;
-  void reset(std::uint16_t channel) noexcept override;
+  void reset(std::uint16_t channel) noexcept override {
+    channels_[channel].dictionary.reset();
+    channels_[channel].waits_for_reset = false;
+  }
   void invalidate(std::uint16_t channel) noexcept override {
     if (options_.reset != ResetRule::Packet) channels_[channel].waits_for_reset = true;
   }

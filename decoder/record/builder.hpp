@@ -85,7 +85,20 @@ struct BuilderState {
   std::uint64_t end = 0;          ///< After the last slot that the record may have.
   std::uint64_t turned_tags = 0;  ///< Plus a slot's address << kAddressShift: its empty tag word, turned left by a bit.
   static constexpr unsigned kAddressShift = 51;  ///< From a slot's address to its number in a turned tag word.
+  // Strings, until the record is committed.
+  std::uint64_t string_slots = 0;
+  std::array<std::uint8_t, limits::kMaxStringSlots> string_words;  ///< Words of each slot that have a byte.
+  std::array<unsigned char, limits::kMaxStringBytes> strings;      ///< Of each slot kStringSlotBytes.
 };
+
+/// Masks for the bytes of a string slot: ones, then as many zeros. To keep the first n bytes, load from n before the
+/// middle. `kBits`: those of each byte that count.
+template <std::uint8_t kBits>
+inline constexpr std::array<unsigned char, 2 * kStringSlotBytes> kKeptBytes = [] {
+  std::array<unsigned char, 2 * kStringSlotBytes> bytes = {};
+  for (std::size_t i = 0; i < kStringSlotBytes; ++i) bytes[i] = kBits;
+  return bytes;
+}();
 
 /// Writes consecutive records into the slots that a sink provides. Values go directly to their slots, except those of
 /// the first slot, which is committed last; strings are buffered, because their area comes last. All engines use it, so
@@ -109,7 +122,7 @@ class Builder {
     const auto address = reinterpret_cast<std::uintptr_t>(place.slots);
     state_.end = address + state_.max_slots * kSlotBytes;
     state_.turned_tags = (place.phase ? 1 : 0) - (static_cast<std::uint64_t>(address) << BuilderState::kAddressShift);
-    string_slots_ = 0;
+    state_.string_slots = 0;
   }
 
   /// Opens a block at the next free slot; false if the record would exceed its limit (X4).
@@ -155,8 +168,8 @@ class Builder {
 
   /// Whether the string area has room for a string of this length.
   [[nodiscard]] bool has_room_for(std::size_t length) const noexcept {
-    if (length <= kStringSlotBytes) return string_slots_ < limits::kMaxStringSlots;
-    return string_slots(length) <= limits::kMaxStringSlots - string_slots_;
+    if (length <= kStringSlotBytes) return state_.string_slots < limits::kMaxStringSlots;
+    return string_slots(length) <= limits::kMaxStringSlots - state_.string_slots;
   }
 
   /// As store, for a string in memory of which whole string slots are readable. `kDataBits`: the bits of each byte that
@@ -175,29 +188,29 @@ class Builder {
       }
     }
     const auto* from = static_cast<const unsigned char*>(bytes);
-    if (length <= kStringSlotBytes && string_slots_ < limits::kMaxStringSlots) [[likely]] {
-      copy_string_slot<kBits>(from, length, strings_.data() + string_slots_ * kStringSlotBytes);
-      string_words_[string_slots_] = static_cast<std::uint8_t>((length + 7) / 8);
+    if (length <= kStringSlotBytes && state_.string_slots < limits::kMaxStringSlots) [[likely]] {
+      copy_string_slot<kDataBits>(from, length, state_.strings.data() + state_.string_slots * kStringSlotBytes);
+      state_.string_words[state_.string_slots] = static_cast<std::uint8_t>((length + 7) / 8);
       store_long_word(place, length);
-      ++string_slots_;
+      ++state_.string_slots;
       return true;
     }
     unsigned char* to = long_string(place, length);
     if (to == nullptr) return false;
     for (; length > kStringSlotBytes; length -= kStringSlotBytes) {
-      copy_string_slot<kBits>(from, kStringSlotBytes, to);
+      copy_string_slot<kDataBits>(from, kStringSlotBytes, to);
       from += kStringSlotBytes;
       to += kStringSlotBytes;
     }
-    copy_string_slot<kBits>(from, length, to);
+    copy_string_slot<kDataBits>(from, length, to);
     return true;
   }
 
   /// Completes the record and makes it visible; false if it exceeds its limit (X4).
   [[nodiscard]] bool commit(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags) noexcept {
-    if (state_.next_slot + string_slots_ > state_.max_slots) return false;
-    for (std::size_t i = 0; i < string_slots_; ++i) write_string_slot(i);
-    finish(template_index, message_index, flags, state_.next_slot + string_slots_);
+    if (state_.next_slot + state_.string_slots > state_.max_slots) return false;
+    for (std::size_t i = 0; i < state_.string_slots; ++i) write_string_slot(i);
+    finish(template_index, message_index, flags, state_.next_slot + state_.string_slots);
     return true;
   }
 
@@ -229,49 +242,50 @@ class Builder {
   }
 
   /// Copies the bytes of one string slot without a branch on their number, and zeros after them.
-  template <std::uint64_t kBits>
+  template <std::uint8_t kBits>
   static void copy_string_slot(const unsigned char* from, std::size_t count, unsigned char* to) noexcept {
     // Two words at a time, which never are in memory: arrays would be.
     typedef std::uint64_t Pair __attribute__((vector_size(16), aligned(1), may_alias));
     typedef std::uint64_t Word __attribute__((aligned(1), may_alias));
-    const unsigned char* const kept = kKept.data() + kStringSlotBytes - count;
-    for (std::size_t at = 0; at < kStringSlotBytes - sizeof(Word); at += sizeof(Pair)) {
-      const Pair bytes = *reinterpret_cast<const Pair*>(from + at) & *reinterpret_cast<const Pair*>(kept + at);
-      *reinterpret_cast<Pair*>(to + at) = bytes & kBits;
-    }
     constexpr std::size_t kLast = kStringSlotBytes - sizeof(Word);
+    const unsigned char* const kept = kKeptBytes<kBits>.data() + kStringSlotBytes - count;
+    for (std::size_t at = 0; at < kLast; at += sizeof(Pair)) {
+      *reinterpret_cast<Pair*>(to + at) =
+          *reinterpret_cast<const Pair*>(from + at) & *reinterpret_cast<const Pair*>(kept + at);
+    }
     *reinterpret_cast<Word*>(to + kLast) =
-        *reinterpret_cast<const Word*>(from + kLast) & *reinterpret_cast<const Word*>(kept + kLast) & kBits;
+        *reinterpret_cast<const Word*>(from + kLast) & *reinterpret_cast<const Word*>(kept + kLast);
   }
 
   /// Reserves string slots and stores their word. Returns where the bytes go, or nullptr if there are not enough slots.
   unsigned char* long_string(WordPlace place, std::size_t length) noexcept {
     const std::size_t slots = string_slots(length);
-    if (slots > limits::kMaxStringSlots - string_slots_) return nullptr;
-    unsigned char* const to = strings_.data() + string_slots_ * kStringSlotBytes;
+    if (slots > limits::kMaxStringSlots - state_.string_slots) return nullptr;
+    unsigned char* const to = state_.strings.data() + state_.string_slots * kStringSlotBytes;
     for (std::size_t i = 0; i < slots; ++i) {
       const std::size_t bytes = std::min(length - i * kStringSlotBytes, kStringSlotBytes);
-      string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
+      state_.string_words[state_.string_slots + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
     }
     store_long_word(place, length);
-    string_slots_ += slots;
+    state_.string_slots += slots;
     return to;
   }
 
   /// The word of a string that begins in the next free string slot.
   void store_long_word(WordPlace place, std::size_t length) noexcept {
-    store(place,
-          length | static_cast<std::uint64_t>(string_slots_) << 32 | static_cast<std::uint64_t>(kLongString) << 56);
+    store(place, length | static_cast<std::uint64_t>(state_.string_slots) << 32 |
+                     static_cast<std::uint64_t>(kLongString) << 56);
   }
 
   void write_string_slot(std::size_t index) noexcept {
     const std::size_t number = state_.next_slot + index;
     Slot& slot = state_.slots[number];
     std::array<std::uint64_t, kValueWords> words;
-    std::memcpy(words.data(), strings_.data() + index * kStringSlotBytes, kStringSlotBytes);
+    std::memcpy(words.data(), state_.strings.data() + index * kStringSlotBytes, kStringSlotBytes);
     for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], words[word]);
     constexpr std::uint64_t kAllTags = kStringTag * 0x0101'0101'0101'0101U;
-    store_word(slot.words[kTagWord], tags_of(number) | (kAllTags & ~(~std::uint64_t{0} << 8 * string_words_[index])));
+    store_word(slot.words[kTagWord],
+               tags_of(number) | (kAllTags & ~(~std::uint64_t{0} << 8 * state_.string_words[index])));
   }
 
   void finish(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags,
@@ -279,8 +293,8 @@ class Builder {
     Slot& slot = state_.first;
     slot.words[0] = template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(stamp_) << 32;
     slot.words[1] = header_.first;
-    slot.words[2] =
-        header_.second | static_cast<std::uint64_t>(string_slots_) << 48 | static_cast<std::uint64_t>(flags) << 56;
+    slot.words[2] = header_.second | static_cast<std::uint64_t>(state_.string_slots) << 48 |
+                    static_cast<std::uint64_t>(flags) << 56;
     slot.words[3] = header_.third | static_cast<std::uint64_t>(message_index) << 16;
     std::memcpy(&slot.words[kTagWord], &kHeaderTags, sizeof(kHeaderTags));
     sink_->commit(slot, static_cast<std::uint32_t>(slots));
@@ -291,21 +305,12 @@ class Builder {
     return state_.phase | tag_word_base(false, number);
   }
 
-  /// A mask: 56 bytes of ones, then 56 of zeros. To keep n bytes of a string slot, load it from n before the middle.
-  static constexpr std::array<unsigned char, 2 * kStringSlotBytes> kKept = [] {
-    std::array<unsigned char, 2 * kStringSlotBytes> bytes = {};
-    for (std::size_t i = 0; i < kStringSlotBytes; ++i) bytes[i] = 0xFF;
-    return bytes;
-  }();
   static constexpr std::uint32_t kHeaderTags = kHeaderTag * 0x0101'0101U + 0x0302'0100U;
 
   RecordSink* sink_ = nullptr;
   Header::Words header_;
   std::uint32_t stamp_ = 0;
   BuilderState state_;
-  std::size_t string_slots_ = 0;
-  std::array<unsigned char, limits::kMaxStringBytes> strings_;
-  std::array<std::uint8_t, limits::kMaxStringSlots> string_words_;
 };
 
 }  // namespace stopbit::record

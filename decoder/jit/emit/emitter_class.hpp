@@ -174,9 +174,11 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Strict: overlong entities have their own rules.
   void refuse_overlong(Label& otherwise);
 
-  /// The number in the eight bytes that end with the entity, which are in rax, the first one on top. `length` is -8 to
-  /// -1.
-  void extract(bool is_signed, const Reg& length);
+  /// The last four bytes of the entity that ends at rcx, or eight, first byte on top, in rax.
+  void load(bool is_wide);
+
+  /// The number in them. `length` is -4 to -1, or -8 to -1.
+  void extract(bool is_signed, bool is_wide, const Reg& length);
 
   /// The same for nine bytes at the position: 63 bits.
   void extract_nine(bool is_signed);
@@ -321,6 +323,23 @@ class Emitter : private Xbyak::CodeGenerator {
   /// A label after which it repeats the instruction from its beginning: the string is longer than a word.
   Label& longer_text(Place in, Label& done, Bit bit);
   void text_with_default(Place in, Label& done);
+
+  // ---- long_strings.cpp.
+
+  /// A label after which a string of the stream that is longer than a word is stored, as read_text leaves it; those
+  /// that need more than a slot of the string area go to `longer`.
+  Label& long_text(Place in, Label& done, Label& longer);
+  void go_if_strings_are_full(Label& otherwise);
+
+  /// The string at rsi, with its length in edx, goes to the string area. `kept`: of record::kKeptBytes, where the ones
+  /// end.
+  void store_long_text(Place in, std::uintptr_t kept);
+
+  /// The same for up to eight bytes, unless they need the string area.
+  void store_short_text(Place in, Label& is_long);
+
+  /// At the end of the previous string: others are for engine::Texts.
+  void delta_text(Place in, Label& done);
 
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
   /// interpreter.

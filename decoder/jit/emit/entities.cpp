@@ -40,8 +40,21 @@ void Emitter::refuse_overlong(Label& otherwise) {
   je(otherwise);
 }
 
-void Emitter::extract(bool is_signed, const Reg& length) {
-  pext(rax, rax, by_length(length, offsetof(engine::ByLength, data)));
+void Emitter::load(bool is_wide) {
+  if (is_wide) {
+    movbe(rax, ptr[window_ + rcx - 7]);
+  } else {
+    movbe(eax, ptr[window_ + rcx - 3]);
+  }
+}
+
+void Emitter::extract(bool is_signed, bool is_wide, const Reg& length) {
+  const Xbyak::Address data = by_length(length, offsetof(engine::ByLength, data));
+  if (is_wide) {
+    pext(rax, rax, data);
+  } else {
+    pext(eax, eax, data);  // the lower half of the mask
+  }
   if (!is_signed) return;
   xor_(rax, by_length(length, offsetof(engine::ByLength, sign)));
   sub(rax, by_length(length, offsetof(engine::ByLength, sign)));
@@ -79,11 +92,11 @@ void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& othe
   L(again);
   find_stop();
   refuse_overlong(otherwise);
-  movbe(rax, ptr[window_ + rcx - 7]);
+  load(is_wide);
   sub(last_, rcx);  // the length, less than 0
   cmp(last_.cvt32(), is_wide ? -8 : -4);
   jl(longer);
-  extract(is_sign, last_);
+  extract(is_sign, is_wide, last_);
   mov(last_, rcx);
   if (is_optional) take_null_away(is_sign, null);
   L(there);
@@ -110,7 +123,8 @@ void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& othe
 
 void Emitter::longer_narrow(bool is_signed, bool is_optional, Label& null, Label& otherwise) {
   Label zero, is_there;
-  extract(is_signed, rdx);
+  load(true);
+  extract(is_signed, true, rdx);
   if (is_optional) take_null_away(is_signed, zero);
   if (is_signed) {
     movsxd(rdx, eax);

@@ -82,12 +82,12 @@ void Emitter::predicated(const Field& field) {
     jne(otherwise);
   }
   tzcnt(rcx, stops_);
-  movbe(rax, ptr[window_ + rcx - 7]);
+  load(is_wide);
   mov(rsi, last_);
   sub(rsi, rcx);
   cmp(esi, is_wide ? -8 : -4);
   jl(otherwise);
-  extract(is_sign, rsi);
+  extract(is_sign, is_wide, rsi);
   if (is_copy) {
     mov(rdx, entry_value(field.in->slot));
   } else {

@@ -18,7 +18,7 @@ void Emitter::ascii(Place in, Label& done) {
   if (options_.limits.string_bytes < kMaxInlineText) return take_elsewhere(in);
   if (op == Operator::Non) {
     Label& otherwise = elsewhere(in, done, Bit::None);
-    read_text(in, done, longer_text(in, done, Bit::None), otherwise);
+    read_text(in, done, long_text(in, done, longer_text(in, done, Bit::None)), otherwise);
     store(in);
     count_field(in);
   } else if (op == Operator::Con && short_constant(in)) {
@@ -31,7 +31,9 @@ void Emitter::ascii(Place in, Label& done) {
     text_with_default(in, done);
   } else if (op == Operator::Cop && program_.slots[in->slot].string_capacity >= kMaxInlineText) {
     copied_text(in, done);
-  } else if (op == Operator::Del || op == Operator::Tai) {
+  } else if (op == Operator::Del) {
+    delta_text(in, done);
+  } else if (op == Operator::Tai) {
     take_text(in);
   } else {
     take_elsewhere(in);
@@ -65,7 +67,8 @@ void Emitter::text_with_default(Place in, Label& done) {
   if (in->known == KnownBit::No) go_if_clear(has_initial(in) ? have : done);
   if (!is_clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
-    read_text(in, when_absent(in, done), longer_text(in, done, Bit::Set), otherwise);
+    Label& longest = longer_text(in, done, Bit::Set);
+    read_text(in, when_absent(in, done), long_text(in, done, longest), otherwise);
   }
   L(have);
   store(in);
@@ -100,7 +103,7 @@ void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) 
   const bool is_optional = isa::is_optional(in->op);
   rare([this, is_optional, &again, &beyond, &zero, &null, &longer, &otherwise] {
     L(beyond);
-    look_further(again, longer);
+    look_further(again, otherwise);
     jmp(longer);
     L(zero);
     if (is_optional) {
