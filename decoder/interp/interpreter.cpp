@@ -64,7 +64,10 @@ template <class Observer>
 Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const PacketInfo& info,
                                       record::RecordSink& sink) noexcept {
   const std::size_t bytes = std::min(datagram.size(), max_datagram_bytes());
-  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] { return run_message(); });
+  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] {
+    begin_message();
+    return run_message();
+  });
 }
 
 template <class Observer>

@@ -22,6 +22,7 @@ class Native final : public Engine {
  public:
   Native(const Program& program, const EngineOptions& options)
       : core_(program, options, nobody),
+        max_elements_(options.limits.elements),
         index_(core_.max_datagram_bytes()),
         texts_(core_.machine(), core_.builder(), index_, options.limits.string_bytes),
         memory_(room_for(program)) {}
@@ -46,7 +47,7 @@ class Native final : public Engine {
     m.stops = index_.stops();
     return core_.run_datagram({reinterpret_cast<const std::byte*>(index_.data()), index_.size()},
                               index_.size() != datagram.size(), info, sink, [this, &m] {
-                                enter(m);
+                                begin_message(m);
                                 return code_.run(&m);
                               });
   }
@@ -57,8 +58,14 @@ class Native final : public Engine {
   [[nodiscard]] const Code& code() const noexcept { return code_; }
 
  private:
-  /// Gives the code what it needs of a datagram's channel.
-  static void enter(engine::Machine& m) noexcept {
+  /// What the code needs of the channel, and of Interpreter::begin_message what `at` does not know.
+  void begin_message(engine::Machine& m) noexcept {
+    m.code = core_.message_code().data();
+    m.call_depth = 0;
+    m.complete = false;
+    m.message_elements_left = max_elements_;
+    m.fields = 0;
+    m.current_template = 0xFFFF;
     m.entries = m.dictionary->entries();
     m.strings = m.dictionary->strings();
     m.assigned_mark = m.dictionary->assigned_mark();
@@ -122,6 +129,7 @@ class Native final : public Engine {
   static inline interp::Silent nobody;
 
   interp::Interpreter<interp::Silent> core_;
+  const std::uint32_t max_elements_;
   wire::Index index_;
   engine::Texts texts_;
   CodeMemory memory_;

@@ -79,10 +79,9 @@ struct BuilderState {
   std::uint64_t phase = 0;       ///< Bit 63: of the record's slots.
   Slot* slots = nullptr;         ///< Where the record goes.
   unsigned char* bases[2] = {};  ///< Words are counted from here: [0] the open block, [1] `first`.
-  std::uint64_t next_slot = 0;   ///< Where the next block will be opened.
-  std::uint64_t max_slots = 0;
-  // The same for code that works with addresses.
-  std::uint64_t end = 0;          ///< After the last slot that the record may have.
+  Slot* next = nullptr;          ///< Where the next block will be opened.
+  Slot* end = nullptr;           ///< After the last slot that the record may have.
+  // For code that works with addresses.
   std::uint64_t turned_tags = 0;  ///< Plus a slot's address << kAddressShift: its empty tag word, turned left by a bit.
   static constexpr unsigned kAddressShift = 51;  ///< From a slot's address to its number in a turned tag word.
   // Strings, until the record is committed.
@@ -105,22 +104,25 @@ inline constexpr std::array<unsigned char, 2 * kStringSlotBytes> kKeptBytes = []
 /// that they write the same bytes.
 class Builder {
  public:
-  explicit Builder(const Program& program) { state_.max_slots = program.max_record_slots; }
+  explicit Builder(const Program& program) : max_slots_(program.max_record_slots) {}
 
   /// Begins a record; discards one that was begun and not committed.
-  void begin(RecordSink& sink, const Header& header) noexcept { begin(sink, header.words()); }
-  /// The same, for a header that several records have.
+  void begin(RecordSink& sink, const Header& header) noexcept {
+    own_header_ = header.words();
+    begin(sink, own_header_);
+  }
+  /// The same, for a header that several records have and that outlives them.
   void begin(RecordSink& sink, const Header::Words& header) noexcept {
     sink_ = &sink;
-    header_ = header;
+    header_ = &header;
     const RecordSink::Place place = sink.open();
     stamp_ = place.stamp;
     state_.phase = tag_word_base(place.phase, 0);
     state_.slots = place.slots;
     state_.bases[1] = reinterpret_cast<unsigned char*>(&state_.first);
-    state_.next_slot = 0;
+    state_.next = place.slots;
+    state_.end = place.slots + max_slots_;
     const auto address = reinterpret_cast<std::uintptr_t>(place.slots);
-    state_.end = address + state_.max_slots * kSlotBytes;
     state_.turned_tags = (place.phase ? 1 : 0) - (static_cast<std::uint64_t>(address) << BuilderState::kAddressShift);
     state_.string_slots = 0;
   }
@@ -128,18 +130,18 @@ class Builder {
   /// Opens a block at the next free slot; false if the record would exceed its limit (X4).
   [[nodiscard]] bool open_block(const Block& block, std::size_t base) noexcept {
     const std::size_t slots = block_slots(base, block.words);
-    if (state_.next_slot + slots > state_.max_slots) return false;
-    state_.bases[0] = reinterpret_cast<unsigned char*>(state_.slots + state_.next_slot);
+    if (slots > static_cast<std::size_t>(state_.end - state_.next)) return false;
+    const std::size_t first = next_slot();
+    state_.bases[0] = reinterpret_cast<unsigned char*>(state_.next);
     for (std::size_t i = 0; i < slots; ++i) {
-      const std::size_t number = state_.next_slot + i;
-      clear_slot(number == 0 ? state_.first : state_.slots[number], tags_of(number));
+      clear_slot(first + i == 0 ? state_.first : state_.next[i], tags_of(first + i));
     }
-    state_.next_slot += slots;
+    state_.next += slots;
     return true;
   }
 
   /// Where the next block will be opened.
-  [[nodiscard]] std::size_t next_slot() const noexcept { return state_.next_slot; }
+  [[nodiscard]] std::size_t next_slot() const noexcept { return static_cast<std::size_t>(state_.next - state_.slots); }
   [[nodiscard]] BuilderState& state() noexcept { return state_; }
 
   /// A root block in a dynamic reference: its first word is the template's index.
@@ -208,9 +210,10 @@ class Builder {
 
   /// Completes the record and makes it visible; false if it exceeds its limit (X4).
   [[nodiscard]] bool commit(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags) noexcept {
-    if (state_.next_slot + state_.string_slots > state_.max_slots) return false;
-    for (std::size_t i = 0; i < state_.string_slots; ++i) write_string_slot(i);
-    finish(template_index, message_index, flags, state_.next_slot + state_.string_slots);
+    const std::size_t slots = next_slot();
+    if (slots + state_.string_slots > max_slots_) return false;
+    for (std::size_t i = 0; i < state_.string_slots; ++i) write_string_slot(i, slots + i);
+    finish(template_index, message_index, flags, slots + state_.string_slots);
     return true;
   }
 
@@ -277,8 +280,7 @@ class Builder {
                      static_cast<std::uint64_t>(kLongString) << 56);
   }
 
-  void write_string_slot(std::size_t index) noexcept {
-    const std::size_t number = state_.next_slot + index;
+  void write_string_slot(std::size_t index, std::size_t number) noexcept {
     Slot& slot = state_.slots[number];
     std::array<std::uint64_t, kValueWords> words;
     std::memcpy(words.data(), state_.strings.data() + index * kStringSlotBytes, kStringSlotBytes);
@@ -292,10 +294,10 @@ class Builder {
               std::size_t slots) noexcept {
     Slot& slot = state_.first;
     slot.words[0] = template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(stamp_) << 32;
-    slot.words[1] = header_.first;
-    slot.words[2] = header_.second | static_cast<std::uint64_t>(state_.string_slots) << 48 |
+    slot.words[1] = header_->first;
+    slot.words[2] = header_->second | static_cast<std::uint64_t>(state_.string_slots) << 48 |
                     static_cast<std::uint64_t>(flags) << 56;
-    slot.words[3] = header_.third | static_cast<std::uint64_t>(message_index) << 16;
+    slot.words[3] = header_->third | static_cast<std::uint64_t>(message_index) << 16;
     std::memcpy(&slot.words[kTagWord], &kHeaderTags, sizeof(kHeaderTags));
     sink_->commit(slot, static_cast<std::uint32_t>(slots));
   }
@@ -308,9 +310,11 @@ class Builder {
   static constexpr std::uint32_t kHeaderTags = kHeaderTag * 0x0101'0101U + 0x0302'0100U;
 
   RecordSink* sink_ = nullptr;
-  Header::Words header_;
+  const Header::Words* header_ = nullptr;
+  Header::Words own_header_;
   std::uint32_t stamp_ = 0;
   BuilderState state_;
+  const std::size_t max_slots_;
 };
 
 }  // namespace stopbit::record

@@ -97,9 +97,6 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Registers that do not survive calls.
   void reload();
 
-  /// The record's next free slot, from its register and to it. Loses rcx.
-  void save_next();
-
   /// Calls a hook with the address in esi; `result` is what it gave. Leaves the message after an error.
   void emit_call(Label& label, const void* function, const Xbyak::Reg& result, Part part);
 

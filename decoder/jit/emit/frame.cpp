@@ -23,7 +23,7 @@ void Emitter::emit_frame() {
   L(exit_);
   lea(rcx, ptr[window_ + last_ + 1]);
   mov(ptr[machine_ + kPosition], rcx);
-  save_next();
+  mov(STOPBIT_RECORD(next), next_);
   add(STOPBIT_FIELD_DWORD(fields), fields_.cvt32());
   add(rsp, 8);
   for (const Reg& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
@@ -42,17 +42,8 @@ void Emitter::reload() {
   mov(record_, STOPBIT_FIELD(record));
   mov(mark_, STOPBIT_FIELD(assigned_mark));
   mov(entries_, STOPBIT_FIELD(entries));
-  mov(next_, STOPBIT_RECORD(next_slot));
-  shl(next_, 6);
-  add(next_, STOPBIT_RECORD(slots));
+  mov(next_, STOPBIT_RECORD(next));
   xor_(fields_.cvt32(), fields_.cvt32());
-}
-
-void Emitter::save_next() {
-  mov(rcx, next_);
-  sub(rcx, STOPBIT_RECORD(slots));
-  shr(rcx, 6);
-  mov(STOPBIT_RECORD(next_slot), rcx);
 }
 
 void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& result, Part of) {
@@ -64,7 +55,7 @@ void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& re
   mov(ptr[machine_ + kPosition], rcx);
   mov(rdx, map_);
   mov(STOPBIT_RECORD(bases[0]), block_);
-  save_next();
+  mov(STOPBIT_RECORD(next), next_);
   add(STOPBIT_FIELD_DWORD(fields), fields_.cvt32());
   mov(rdi, reinterpret_cast<std::uintptr_t>(hooks_.self));
   mov(rax, reinterpret_cast<std::uintptr_t>(function));
