@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the sources stay clean
 import nic  # noqa: E402
+import peers  # noqa: E402
 import results  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ BUILD = ROOT / "build/release"
 EXIT_PROBLEMS, EXIT_USAGE, EXIT_ENVIRONMENT = 1, 2, 3
 
 # Programs with figures of our own form, and those of Google Benchmark with their repetitions.
-OWN = ["decode", "fields", "profiles", "latency", "e2e", "outputs", "ring", "nic", "events", "wire"]
+OWN = ["decode", "breakdown", "floor", "fields", "profiles", "latency", "e2e", "outputs", "ring", "nic", "events", "wire"]
 GOOGLE = {"arbiter": 9, "index": 5, "views": 9, "hostile": 1, "ingest": 5}
 
 PERCENTILES = ["p90", "p99", "p99.9"]
@@ -283,7 +284,7 @@ def load(path):
 
 
 def parse_arguments(arguments):
-    parser = argparse.ArgumentParser(prog="./dev bench", description="Measures, and prints one table.")
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Measures, and prints one table. `./dev bench peers DIR`: decoders that you have built beside ours.")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join([*OWN, *GOOGLE])}; default: all")
     parser.add_argument("--quick", action="store_true", help="a few repetitions: to see that it runs")
     parser.add_argument("--filter", metavar="REGEX", help="only workloads whose name has a match; no peers of the network interface")
@@ -301,6 +302,11 @@ def parse_arguments(arguments):
 
 
 def main(arguments):
+    if "peers" in arguments[:2]:  # --targets may come first
+        if arguments[0] == "--targets":
+            print("bench_peer")
+            return 0
+        return peers.main(arguments[1:], sys.modules[__name__])
     options = parse_arguments(arguments)
     if options.targets:
         print(*([] if options.use else [f"bench_{program}" for program in options.programs or [*OWN, *GOOGLE]]))

@@ -84,6 +84,22 @@ def decode_table(result, figures):
     return table(["workload", "bytes", "fields", "slots", "interpreter, ns", "native, ns", "times faster"], rows)
 
 
+def breakdown_table(figures):
+    """Parts by workload; `all` last."""
+    workloads = figures.second_parts("breakdown")
+    parts = list(dict.fromkeys(name.split("/", 2)[2] for name in figures.all if name.startswith("breakdown/")))
+    parts = [part for part in parts if part != "all"] + ["all"]
+    rows = [[f"**{part}**" if part == "all" else part]
+            + [figures.cell(f"breakdown/{workload}/{part}") or "0" for workload in workloads] for part in parts]
+    return table(["instructions of a message", *(f"`{workload}`" for workload in workloads)], rows)
+
+
+def floor_table(figures):
+    rows = [[f"`{workload}`"] + [figures.cell(f"floor/{workload}/{part}") for part in ("floor", "native", "ratio")]
+            for workload in figures.second_parts("floor")]
+    return table(["workload", "floor, ns", "native, ns", "floor / native"], rows)
+
+
 def field_table(figures):
     names = dict.fromkeys(name.rsplit("/", 1)[0].removesuffix("/hostile") for name in figures.all
                           if name.startswith("field/") and not name.endswith("/gain"))
@@ -175,6 +191,8 @@ NOTES = {
     "profiles": "The first half of each workload's datagrams makes the profile programs, the second half uses them. *Maps covered* are those of the second half that have a program; the bodies of `complex30000` have none, because no map decides anything in them. Without programs both columns run the same code: their difference is noise. Profiles gain some percent in a loop, and lose on a cold message, because more code has to be fetched.",
     "reading": "Adds up prices, sizes and levels of every book update of the sample, per message of the capture. `reader` is `record::Reader`, which follows the schema; `view_checked` is the generated view with `Feed::read`, which checks the whole record first; `view` is `Feed::visit` alone; `by_hand` reads the same words by their numbers.",
     "decode": "`-fields` and `-one-slot` store the fields of an order book only (`stopbit compile --fields`). Everything is decoded all the same: the difference is the time of storing.",
+    "breakdown": "Counted one by one, so other work on the machine does not matter. The code of rare paths is a part of its own, whatever it does; functions that generated code calls count as the call's part.",
+    "floor": "The floor finds stop bits, takes each entity's value and stores it in as many slots as the decoder's record has: no templates, operators, presence or tags.",
     "wire": "A time begins when a packet is due and ends when its first record has been read. `clock alone` is the same schedule without packets. [How it is measured](../method.md#from-a-wire-to-a-record).",
 }
 
@@ -188,6 +206,8 @@ def pages(result):
     return [(name, title, make()) for name, title, make, exists in [
         ("targets", "Targets", lambda: target_table(figures), targets(figures)),
         ("decode", "Decode speed, per message", lambda: decode_table(result, figures), figures.second_parts("decode")),
+        ("breakdown", "What a message costs native code", lambda: breakdown_table(figures), figures.second_parts("breakdown")),
+        ("floor", "Native code beside the floor", lambda: floor_table(figures), figures.second_parts("floor")),
         ("fields", "One field, ns", lambda: field_table(figures), figures.second_parts("field")),
         ("latency", "One datagram by itself", lambda: latency_table(figures), figures.second_parts("latency")),
         ("load", "One datagram under load, native", lambda: load_table(figures, "latency"), figures.second_parts("latency")),

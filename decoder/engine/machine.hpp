@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "decoder/engine/steps.hpp"
@@ -29,7 +30,33 @@ struct Call {
   std::uint16_t template_index = 0;
 };
 
+/// By the length of an entity in bytes, counted from -8 to -1: what native code needs to take it from eight bytes.
+struct ByLength {
+  static constexpr std::size_t kLengths = 8;
+  using Table = std::array<std::uint64_t, kLengths>;
+
+  /// `make` gets lengths of 1 to 8.
+  template <class Make>
+  static constexpr Table table(Make make) {
+    Table table = {};
+    for (std::size_t i = 0; i < kLengths; ++i) table[i] = make(kLengths - i);
+    return table;
+  }
+  static constexpr std::uint64_t kDataBits = 0x7F7F'7F7F'7F7F'7F7F;
+
+  alignas(64) Table data = table([](std::size_t n) {
+    return kDataBits >> 8 * (kLengths - n);
+  });                                                                                  ///< Of the last bytes.
+  Table front = table([](std::size_t n) { return kDataBits << 8 * (kLengths - n); });  ///< Of the first ones.
+  Table sign = table([](std::size_t n) { return std::uint64_t{1} << (7 * n - 1); });   ///< Of the number.
+  /// The word of a string without its characters.
+  Table text = table([](std::size_t n) { return (n == 8 ? std::uint64_t{0x80} : std::uint64_t{n}) << 56; });
+  std::uint64_t empty_text = 0;  ///< The same for length 0.
+};
+
 struct Machine {
+  ByLength by_length;
+
   // The datagram.
   wire::Cursor in;
   std::uint64_t elements_left = 0;  ///< Sequence elements this datagram may still begin.
@@ -62,9 +89,7 @@ struct Machine {
   std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth + 1> maps;  ///< [0] is the bottom of the stack.
 
   // For native code: what it would otherwise fetch from other objects.
-  const std::uint8_t* window = nullptr;  ///< 64 bytes of the datagram, and ...
-  std::uint64_t window_stops = 0;        ///< ... the stop bits in them from `in.position` on.
-  const std::uint64_t* stops = nullptr;  ///< Of the whole datagram, by window.
+  const std::uint64_t* stops = nullptr;  ///< Of the whole datagram: wire::Index::stops.
   state::Dictionary::Entry* entries = nullptr;
   char* strings = nullptr;
   std::uint64_t assigned_mark = 0;

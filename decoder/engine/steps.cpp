@@ -25,6 +25,67 @@ void add_constant(const Program& program, const isa::Instruction& in, Step& step
   }
 }
 
+/// All jumps but those to the begin of a loop go forward, so one pass is enough.
+class Depths {
+ public:
+  explicit Depths(std::vector<Step>& steps) : steps_(steps), is_known_(steps.size() + 1) {}
+
+  void find(const Program& program) {
+    lead(0, {});
+    for (const DispatchEntry& entry : program.dispatch) lead(entry.entry, {.maps = 1});
+    for (std::size_t at = 0; at < general_size(program); ++at) {
+      if (is_known_[at]) pass(at);
+    }
+    for (const ProfileEntry& entry : program.profiles) lead(entry.entry, of_segment(program, entry.segment));
+    for (std::size_t at = general_size(program); at < steps_.size(); ++at) lead(at + 1, steps_[at].depth);
+  }
+
+ private:
+  void lead(std::size_t address, Depth depth) {
+    if (is_known_[address]) return;
+    is_known_[address] = true;
+    if (address < steps_.size()) steps_[address].depth = depth;
+  }
+
+  void pass(std::size_t at) {
+    const Step& in = steps_[at];
+    Depth after = in.depth;
+    if (in.op == isa::DataOp::Pmap) ++after.maps;
+    switch (in.control) {
+      case isa::ControlOp::Seq:
+        lead(in.target, after);
+        ++after.loops;
+        break;
+      case isa::ControlOp::Lend:
+        after = steps_[in.target].depth;
+        --after.loops;
+        break;
+      case isa::ControlOp::Skip: lead(in.target, after); break;
+      case isa::ControlOp::Pop:
+      case isa::ControlOp::Call: --after.maps; break;
+      case isa::ControlOp::End:
+      case isa::ControlOp::Disp: return;
+      default: break;
+    }
+    lead(at + 1, after);
+  }
+
+  /// In its profile programs, which have neither maps nor loops of their own.
+  [[nodiscard]] Depth of_segment(const Program& program, std::uint16_t segment) const {
+    Depth depth{.maps = 1};
+    if (segment >= ProfileEntry::kBody) return depth;
+    for (std::size_t at = 0; at < general_size(program); ++at) {
+      if (steps_[at].op != isa::DataOp::Pmap || program.code[at].constant != segment) continue;
+      depth = steps_[at].depth;
+      ++depth.maps;
+    }
+    return depth;
+  }
+
+  std::vector<Step>& steps_;
+  std::vector<bool> is_known_;
+};
+
 }  // namespace
 
 std::vector<Step> make_steps(const Program& program, std::size_t root_base, const Profiles& profiles) {
@@ -47,7 +108,7 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base, cons
     const isa::Instruction& in = program.code[i];
     if (roots[i] != kNoBlock) open = roots[i];
     if (in.control == isa::ControlOp::Block) open = in.target;
-    Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target, open};
+    Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target, open, {}};
     if (in.op == isa::DataOp::Pmap) {
       if (profiles.has(in.constant)) step.profiles = static_cast<std::uint16_t>(in.constant + 1);
       const auto [first, last] = entries.equal_range(in.constant);
@@ -64,6 +125,7 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base, cons
     }
     out.push_back(step);
   }
+  Depths(out).find(program);
   return out;
 }
 

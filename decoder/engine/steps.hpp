@@ -10,6 +10,12 @@
 /// A verified program, made ready for an executor in software.
 namespace stopbit::engine {
 
+/// Of the stacks. The same on each path to an instruction, as the verifier has shown.
+struct Depth {
+  std::uint8_t maps = 0;
+  std::uint8_t loops = 0;
+};
+
 /// An instruction, with what its numbers stand for. Points into the program.
 struct Step {
   isa::DataOp op;
@@ -20,7 +26,8 @@ struct Step {
   std::uint16_t slot;
   std::uint16_t target;
   std::uint16_t block = kNoBlock;  ///< Open while its data-op runs.
-  std::uint16_t profiles = 0;      ///< PMAP: 1 + number of its segment if its map is to be looked up, else 0.
+  Depth depth = {};  ///< Before its data-op. Not in a dynamic reference, which is as deep as its caller, and more.
+  std::uint16_t profiles = 0;  ///< PMAP: 1 + number of its segment if its map is to be looked up, else 0.
   // What would otherwise have to be looked up each time.
   std::uint8_t block_slots = 0;    ///< BLOCK: slots of the block.
   bool is_limited = false;         ///< The constant has a limit.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#define STOPBIT_INLINE [[gnu::always_inline]] inline
+
 namespace stopbit::engine {
 namespace {
 
@@ -44,35 +46,37 @@ inline void copy_data(char* to, const std::uint8_t* from, std::size_t length) no
 static_assert(Dictionary::kStringSlack >= 2 * kVector && Dictionary::kStringSlack >= record::kStringSlotBytes &&
               wire::kIndexBlock >= record::kStringSlotBytes);
 
-bool Texts::find(const std::uint8_t* position, Entity& out) const noexcept {
-  const auto bytes = static_cast<std::size_t>(std::countr_zero(index_.stops_from(m_.in.offset_of(position)))) + 1;
-  if (bytes > wire::kIndexBlock) return false;
+STOPBIT_INLINE bool Texts::find(const std::uint8_t* position, Entity& out) const noexcept {
+  const std::uint64_t stops = index_.near_stops(static_cast<std::size_t>(position - m_.in.begin));
+  const auto bytes = static_cast<std::size_t>(std::countr_zero(stops)) + 1;
+  if (stops == 0) return false;
   const bool is_empty = *position == kStop;
   if (!is_empty && (*position & kData) == 0) return false;
   out = {position, position + bytes, is_empty ? 0 : bytes};
   return true;
 }
 
-char* Texts::text_of(const Step& in) const noexcept {
+STOPBIT_INLINE char* Texts::text_of(const Step& in) const noexcept {
   return m_.dictionary->strings() + m_.dictionary->entries()[in.slot].string_offset;
 }
 
-bool Texts::is_previous(const Step& in) const noexcept {
+STOPBIT_INLINE bool Texts::is_previous(const Step& in) const noexcept {
   return m_.dictionary->entries()[in.slot].mark ==
          (m_.dictionary->assigned_mark() | static_cast<std::uint64_t>(state::EntryType::Ascii));
 }
 
-bool Texts::fits(const Step& in, std::size_t length) const noexcept {
-  return length <= std::min<std::size_t>(max_bytes_, m_.dictionary->entries()[in.slot].string_capacity) &&
+STOPBIT_INLINE bool Texts::fits(const Step& in, std::size_t length) const noexcept {
+  return length <= max_bytes_ && length <= m_.dictionary->entries()[in.slot].string_capacity &&
          builder_.has_room_for(length);
 }
 
-bool Texts::find_base(const Step& in, std::size_t& length) noexcept {
+STOPBIT_INLINE bool Texts::find_base(const Step& in, std::size_t& length) noexcept {
+  length = m_.dictionary->entries()[in.slot].string_length;
+  return is_previous(in) || find_initial(in, length);
+}
+
+bool Texts::find_initial(const Step& in, std::size_t& length) noexcept {
   const Dictionary::Entry& entry = m_.dictionary->entries()[in.slot];
-  if (is_previous(in)) {
-    length = entry.string_length;
-    return true;
-  }
   // Empty, or of another type.
   if ((entry.mark ^ m_.dictionary->assigned_mark()) >> Dictionary::kGenerationShift == 0) return false;
   length = 0;
@@ -83,6 +87,19 @@ bool Texts::find_base(const Step& in, std::size_t& length) noexcept {
   const std::uint64_t characters = length == 8 ? word & ~(std::uint64_t{kStop} << 56) : word;
   std::memcpy(text_of(in), &characters, sizeof(characters));
   return true;
+}
+
+STOPBIT_INLINE void Texts::store(const Step& in, std::size_t length) noexcept {
+  (void)builder_.store_readable<0xFF>(in.place, text_of(in), length);  // fits
+  m_.present = true;
+  ++m_.fields;
+}
+
+STOPBIT_INLINE void Texts::keep(const Step& in, std::size_t length) noexcept {
+  Dictionary::Entry& entry = m_.dictionary->entries()[in.slot];
+  entry.string_length = static_cast<std::uint32_t>(length);
+  entry.mark = m_.dictionary->assigned_mark() | static_cast<std::uint64_t>(state::EntryType::Ascii);
+  store(in, length);
 }
 
 bool Texts::take(const Step& in) noexcept {
@@ -99,11 +116,11 @@ bool Texts::take(const Step& in) noexcept {
   }
 }
 
-bool Texts::is_sent(const Step& in) const noexcept {
+STOPBIT_INLINE bool Texts::is_sent(const Step& in) const noexcept {
   return in.known == isa::KnownBit::No ? m_.map->bits() >> 63 != 0 : in.known == isa::KnownBit::Set;
 }
 
-void Texts::take_bit(const Step& in) noexcept {
+STOPBIT_INLINE void Texts::take_bit(const Step& in) noexcept {
   if (in.known == isa::KnownBit::No) (void)m_.map->take();
 }
 
@@ -173,19 +190,6 @@ bool Texts::delta(const Step& in) noexcept {
   m_.in.position = addition.end;
   keep(in, length);
   return true;
-}
-
-void Texts::keep(const Step& in, std::size_t length) noexcept {
-  Dictionary::Entry& entry = m_.dictionary->entries()[in.slot];
-  entry.string_length = static_cast<std::uint32_t>(length);
-  entry.mark = m_.dictionary->assigned_mark() | static_cast<std::uint64_t>(state::EntryType::Ascii);
-  store(in, length);
-}
-
-void Texts::store(const Step& in, std::size_t length) noexcept {
-  (void)builder_.store_readable<0xFF>(in.place, text_of(in), length);  // fits
-  m_.present = true;
-  ++m_.fields;
 }
 
 }  // namespace stopbit::engine

@@ -34,6 +34,8 @@ class Texts {
   [[nodiscard]] bool find(const std::uint8_t* position, Entity& out) const noexcept;
   /// The characters that an operator works on: in the dictionary's entry, whatever its state was.
   [[nodiscard]] bool find_base(const Step& in, std::size_t& length) noexcept;
+  /// The same for an entry that has no previous string.
+  [[nodiscard]] bool find_initial(const Step& in, std::size_t& length) noexcept;
   [[nodiscard]] bool is_previous(const Step& in) const noexcept;
   [[nodiscard]] char* text_of(const Step& in) const noexcept;
   [[nodiscard]] bool fits(const Step& in, std::size_t length) const noexcept;

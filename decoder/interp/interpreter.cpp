@@ -57,12 +57,6 @@ Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& 
   }
 }
 
-template <class Observer>
-void Interpreter<Observer>::reset(std::uint16_t channel) noexcept {
-  channels_[channel].dictionary.reset();
-  channels_[channel].waits_for_reset = false;
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // Datagrams and messages
 
@@ -70,7 +64,10 @@ template <class Observer>
 Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const PacketInfo& info,
                                       record::RecordSink& sink) noexcept {
   const std::size_t bytes = std::min(datagram.size(), max_datagram_bytes());
-  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] { return run_message(); });
+  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] {
+    begin_message();
+    return run_message();
+  });
 }
 
 template <class Observer>

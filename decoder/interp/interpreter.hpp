@@ -52,7 +52,10 @@ class Interpreter final : public Engine {
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override;
-  void reset(std::uint16_t channel) noexcept override;
+  void reset(std::uint16_t channel) noexcept override {
+    channels_[channel].dictionary.reset();
+    channels_[channel].waits_for_reset = false;
+  }
   void invalidate(std::uint16_t channel) noexcept override {
     if (options_.reset != ResetRule::Packet) channels_[channel].waits_for_reset = true;
   }
@@ -60,7 +63,8 @@ class Interpreter final : public Engine {
   // For native code, which runs the common instructions itself and leaves the others to these. All but `run_datagram`
   // give false after an error, which has then been noted.
 
-  /// Decodes the messages of a datagram, each with `run_message() -> bool`, and writes the event record of an error.
+  /// Decodes the messages of a datagram, each with `run_message() -> bool`, which begins it as begin_message does, and
+  /// writes the event record of an error.
   /// `is_cut`: it was longer than `datagram`.
   template <class RunMessage>
   Outcome run_datagram(std::span<const std::byte> datagram, bool is_cut, const PacketInfo& info,
@@ -69,6 +73,19 @@ class Interpreter final : public Engine {
   [[nodiscard]] record::Builder& builder() noexcept { return builder_; }
   [[nodiscard]] std::size_t max_datagram_bytes() const noexcept {
     return std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
+  }
+  /// Before the first instruction of a message.
+  void begin_message() noexcept {
+    m_.code = message_code_.data();
+    m_.next = m_.code;
+    m_.map = m_.maps.data();  // the element below the first map: never taken from
+    m_.loop_depth = 0;
+    m_.call_depth = 0;
+    m_.complete = false;
+    m_.message_elements_left = options_.limits.elements;
+    m_.fields = 0;
+    m_.current_template = 0xFFFF;
+    m_.block = kNoBlock;
   }
   /// Every instruction begins with this.
   void begin_step(const engine::Step& in) noexcept {
@@ -97,18 +114,6 @@ class Interpreter final : public Engine {
   static constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
 
   // Messages.
-  void begin_message() noexcept {
-    m_.code = message_code_.data();
-    m_.next = m_.code;
-    m_.map = m_.maps.data();  // the element below the first map: never taken from
-    m_.loop_depth = 0;
-    m_.call_depth = 0;
-    m_.complete = false;
-    m_.message_elements_left = options_.limits.elements;
-    m_.fields = 0;
-    m_.current_template = 0xFFFF;
-    m_.block = kNoBlock;
-  }
   bool run_message() noexcept;
   [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
@@ -197,7 +202,7 @@ class Interpreter final : public Engine {
   // The datagram.
   std::vector<Channel> channels_;
   Channel* channel_ = nullptr;
-  record::Header header_;
+  record::Header::Words header_;
   record::Builder builder_;
   const PacketInfo* info_ = nullptr;
   std::uint64_t instructions_ = 0;  ///< Executed for this datagram.
@@ -225,8 +230,9 @@ Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram,
                                             record::RecordSink& sink, RunMessage run_message) noexcept {
   Outcome outcome;
   info_ = &info;
-  header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
-             info.sender_epoch, info.source,   info.time_quality};
+  header_ = record::Header{info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
+                           info.sender_epoch, info.source,   info.time_quality}
+                .words();
   channel_ = &channels_[info.channel];
   m_.dictionary = &channel_->dictionary;
   m_.waits_for_reset = &channel_->waits_for_reset;
@@ -255,7 +261,6 @@ Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram,
   while (error_ == ErrorCode::None && m_.in.position != m_.in.end) {
     builder_.begin(sink, header_);
     observer_.message_begins(m_.in.offset());
-    begin_message();
     if (!run_message()) break;
     const std::uint8_t flags = m_.in.position == m_.in.end ? record::kFlagLastOfPacket : std::uint8_t{0};
     if (!builder_.commit(m_.message_template, message_index_, flags)) {

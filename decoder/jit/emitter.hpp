@@ -9,18 +9,20 @@
 #include "decoder/engine/machine.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/jit/code_memory.hpp"
+#include "decoder/jit/parts.hpp"
 #include "microcode/program.hpp"
 
 namespace stopbit::jit {
 
-/// Called by native code for an instruction it does not run itself. `self` is handed back.
+/// Called by native code for an instruction it does not run itself. `self` is handed back; `bits` are those left of the
+/// presence map.
 struct Hooks {
+  using Run = bool(void* self, std::uint32_t address, std::uint64_t bits);
   void* self = nullptr;
-  bool (*open_block)(void* self, std::uint32_t address) = nullptr;  ///< False after an error.
-  bool (*take)(void* self, std::uint32_t address) = nullptr;        ///< The data-op. False after an error.
-  /// As take, but quicker: for ASCII strings that are longer than a word, or have delta or tail.
-  bool (*take_text)(void* self, std::uint32_t address) = nullptr;
-  const void* (*steer)(void* self, std::uint32_t address) = nullptr;  ///< Where to go on. Null after an error.
+  Run* open_block = nullptr;  ///< False after an error.
+  Run* take = nullptr;        ///< The data-op. False after an error.
+  Run* take_text = nullptr;   ///< As take, but quicker: for ASCII strings longer than a word, or with delta or tail.
+  const void* (*steer)(void* self, std::uint32_t address, std::uint64_t bits) = nullptr;  ///< Where to go on, or null.
 };
 
 struct Code {
@@ -31,6 +33,7 @@ struct Code {
   std::vector<const void*> dispatch;  ///< By template identifier, where a message goes on. Read by the code.
   std::size_t bytes = 0;
   std::size_t rare_bytes = 0;
+  Parts parts;
 };
 
 /// The steps of a program: in messages, and in dynamic references.

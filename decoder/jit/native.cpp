@@ -22,6 +22,7 @@ class Native final : public Engine {
  public:
   Native(const Program& program, const EngineOptions& options)
       : core_(program, options, nobody),
+        max_elements_(options.limits.elements),
         index_(core_.max_datagram_bytes()),
         texts_(core_.machine(), core_.builder(), index_, options.limits.string_bytes),
         memory_(room_for(program)) {}
@@ -44,10 +45,9 @@ class Native final : public Engine {
     index_.build(datagram);
     engine::Machine& m = core_.machine();
     m.stops = index_.stops();
-    m.window = nullptr;
     return core_.run_datagram({reinterpret_cast<const std::byte*>(index_.data()), index_.size()},
                               index_.size() != datagram.size(), info, sink, [this, &m] {
-                                if (m.window == nullptr) enter(m);
+                                begin_message(m);
                                 return code_.run(&m);
                               });
   }
@@ -58,29 +58,48 @@ class Native final : public Engine {
   [[nodiscard]] const Code& code() const noexcept { return code_; }
 
  private:
-  /// Gives the code what it needs of a datagram.
-  void enter(engine::Machine& m) noexcept {
-    const std::size_t position = m.in.offset();
-    const std::size_t window = position / wire::kIndexBlock;
-    m.window = m.in.begin + window * wire::kIndexBlock;
-    m.window_stops = m.stops[window] & ~std::uint64_t{0} << position % wire::kIndexBlock;
+  /// What the code needs of the channel, and of Interpreter::begin_message what `at` does not know.
+  void begin_message(engine::Machine& m) noexcept {
+    m.code = core_.message_code().data();
+    m.call_depth = 0;
+    m.complete = false;
+    m.message_elements_left = max_elements_;
+    m.fields = 0;
+    m.current_template = 0xFFFF;
     m.entries = m.dictionary->entries();
     m.strings = m.dictionary->strings();
     m.assigned_mark = m.dictionary->assigned_mark();
   }
 
-  static const engine::Step& step(engine::Machine& m, std::uint32_t address) { return m.code[address]; }
+  /// Brings the state to an instruction. The code keeps what it needs: which block is open is known, and in messages
+  /// how deep the stacks are.
+  const engine::Step& at(std::uint32_t address, std::uint64_t bits, bool is_after_data_op = false) noexcept {
+    engine::Machine& m = core_.machine();
+    const engine::Step& in = m.code[address];
+    m.block = in.block;
+    if (in_message()) {
+      const bool has_pushed = is_after_data_op && in.op == isa::DataOp::Pmap;
+      m.map = &m.maps[in.depth.maps + (has_pushed ? 1U : 0U)];
+      m.loop_depth = in.depth.loops;
+    }
+    m.map->set_bits(bits);
+    return in;
+  }
+  [[nodiscard]] bool in_message() noexcept { return core_.machine().code == core_.message_code().data(); }
 
-  static bool open_block(void* self, std::uint32_t address) noexcept {
-    interp::Interpreter<interp::Silent>& core = static_cast<Native*>(self)->core_;
-    const engine::Step& in = step(core.machine(), address);
-    core.begin_step(in);
-    return core.open_block(in);
+  static bool open_block(void* self, std::uint32_t address, std::uint64_t bits) noexcept {
+    auto& native = *static_cast<Native*>(self);
+    const engine::Step& in = native.at(address, bits);
+    native.core_.begin_step(in);
+    return native.core_.open_block(in);
   }
 
-  static bool take(void* self, std::uint32_t address) noexcept {
-    interp::Interpreter<interp::Silent>& core = static_cast<Native*>(self)->core_;
-    const engine::Step& in = step(core.machine(), address);
+  static bool take(void* self, std::uint32_t address, std::uint64_t bits) noexcept {
+    auto& native = *static_cast<Native*>(self);
+    return native.take(native.at(address, bits));
+  }
+  bool take(const engine::Step& in) noexcept {
+    interp::Interpreter<interp::Silent>& core = core_;
     core.begin_step(in);
     if (in.op != isa::DataOp::Pmap) return core.take(in);
     if (!core.push_map()) return false;
@@ -88,27 +107,29 @@ class Native final : public Engine {
     return true;
   }
 
-  static bool take_text(void* self, std::uint32_t address) noexcept {
+  static bool take_text(void* self, std::uint32_t address, std::uint64_t bits) noexcept {
     auto& native = *static_cast<Native*>(self);
-    return native.texts_.take(step(native.core_.machine(), address)) || take(self, address);
+    const engine::Step& in = native.at(address, bits);
+    return native.texts_.take(in) || native.take(in);
   }
 
-  static const void* steer(void* self, std::uint32_t address) noexcept {
+  static const void* steer(void* self, std::uint32_t address, std::uint64_t bits) noexcept {
     auto& native = *static_cast<Native*>(self);
     engine::Machine& m = native.core_.machine();
-    const engine::Step& in = step(m, address);
+    const engine::Step& in = native.at(address, bits, true);
     m.step = &in;
     m.next = &in + 1;
     if (!native.core_.steer(in)) return nullptr;
     m.assigned_mark = m.dictionary->assigned_mark();
     if (m.complete) return native.code_.complete;
-    const bool is_message = m.code == native.core_.message_code().data();
+    const bool is_message = native.in_message();
     return (is_message ? native.code_.message : native.code_.reference)[static_cast<std::size_t>(m.next - m.code)];
   }
 
   static inline interp::Silent nobody;
 
   interp::Interpreter<interp::Silent> core_;
+  const std::uint32_t max_elements_;
   wire::Index index_;
   engine::Texts texts_;
   CodeMemory memory_;
@@ -130,8 +151,8 @@ Status check_processor() {
 }  // namespace
 }  // namespace jit
 
-Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options,
-                                            jit::Figures* figures) {
+Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options, jit::Figures* figures,
+                                            jit::Parts* parts) {
   if (const Status can = jit::check_processor(); !can) return can.failure();
   const auto begin = std::chrono::steady_clock::now();
   auto native = std::make_unique<jit::Native>(program, options);
@@ -140,6 +161,7 @@ Result<std::unique_ptr<Engine>> make_native(const Program& program, const Engine
     *figures = {program.code.size(), native->code().bytes, native->code().rare_bytes,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
   }
+  if (parts != nullptr) *parts = native->code().parts;
   return std::unique_ptr<Engine>(std::move(native));
 }
 

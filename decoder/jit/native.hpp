@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "decoder/engine/engine.hpp"
+#include "decoder/jit/parts.hpp"
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
 
@@ -23,8 +24,8 @@ struct Figures {
 
 /// The program as x86-64 code, made when the engine is made: the same records, errors and places as the interpreter, to
 /// which it leaves every rare instruction. `program` must have passed verify::check and outlive the engine. The failure
-/// says why this processor or this system cannot run native code.
+/// says why this processor or this system cannot run native code. `parts` gets what each piece of the code is for.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options,
-                                                          jit::Figures* figures = nullptr);
+                                                          jit::Figures* figures = nullptr, jit::Parts* parts = nullptr);
 
 }  // namespace stopbit

@@ -358,13 +358,13 @@ constexpr bool has_short_way(Operator op, Type type) {
 /// A block that is not the record's first.
 STOPBIT_INLINE bool open_block(Machine& m, const Step& in) noexcept {
   record::BuilderState& record = *m.record;
-  const std::uint64_t first = record.next_slot;
-  if (first == 0 || first + in.block_slots > record.max_slots) return false;
+  const auto first = static_cast<std::uint64_t>(record.next - record.slots);
+  if (first == 0 || in.block_slots > record.end - record.next) return false;
   for (std::uint64_t number = first; number < first + in.block_slots; ++number) {
     record::clear_slot(record.slots[number], record.phase | record::tag_word_base(false, number));
   }
-  record.bases[0] = reinterpret_cast<unsigned char*>(record.slots + first);
-  record.next_slot = first + in.block_slots;
+  record.bases[0] = reinterpret_cast<unsigned char*>(record.next);
+  record.next += in.block_slots;
   m.block = in.target;
   return true;
 }
@@ -431,7 +431,10 @@ class Quick final : public stopbit::Engine {
                  record::RecordSink& sink) noexcept override {
     index_.build(datagram);
     return core_.run_datagram(std::as_bytes(std::span(index_.data(), index_.size())), index_.size() != datagram.size(),
-                              info, sink, [this] { return run_message(); });
+                              info, sink, [this] {
+                                core_.begin_message();
+                                return run_message();
+                              });
   }
 
   void reset(std::uint16_t channel) noexcept override { core_.reset(channel); }

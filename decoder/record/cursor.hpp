@@ -52,10 +52,14 @@ class Cursor {
 
   /// A word of the open block.
   [[nodiscard]] ReadError load(WordPlace place, std::uint64_t& raw, bool& present) const noexcept {
+    return load(place, place.tag, raw, present);
+  }
+  [[nodiscard]] ReadError load(const WordPlace& place, std::uint8_t wanted, std::uint64_t& raw,
+                               bool& present) const noexcept {
     std::memcpy(&raw, block_ + place.value_offset, sizeof(raw));
     const std::uint8_t tag = block_[place.tag_offset];
     present = tag != 0;
-    return (present ? tag == place.tag : raw == 0) ? ReadError::None : ReadError::WrongTag;
+    return (present ? tag == wanted : raw == 0) ? ReadError::None : ReadError::WrongTag;
   }
 
   /// The string or byte vector that a word refers to. Valid until the next call.

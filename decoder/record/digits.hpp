@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Integers as decimal digits, two at a time. Writers return the end of what they wrote and may overwrite up to
+/// Integers as decimal digits, eight at a time. Writers return the end of what they wrote and may overwrite up to
 /// `kDigitsRoom` bytes from where they began.
 namespace stopbit::record {
 
@@ -14,15 +14,6 @@ namespace stopbit::record {
 inline constexpr std::size_t kDigitsRoom = 128;
 
 namespace digits {
-
-inline constexpr auto kPairs = [] {
-  std::array<char, 200> pairs{};
-  for (std::size_t i = 0; i < 100; ++i) {
-    pairs[2 * i] = static_cast<char>('0' + i / 10);
-    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return pairs;
-}();
 
 inline constexpr auto kPowers = [] {
   std::array<std::uint64_t, 20> powers{};
@@ -42,42 +33,49 @@ inline constexpr auto kPowers = [] {
   return guess + (value >= kPowers[guess] ? 1 : 0);
 }
 
-inline void pair(char* to, std::uint32_t below_100) noexcept {
-  std::memcpy(to, kPairs.data() + std::size_t{2} * below_100, 2);
+inline constexpr std::uint32_t kBelow = 100'000'000;  ///< Eight digits.
+
+/// The eight digits of a number below kBelow as bytes 0 to 9, the first one lowest: halves, pairs, digits, in parallel.
+[[nodiscard]] inline std::uint64_t eight(std::uint32_t value) noexcept {
+  const std::uint64_t halves = value / 10'000 | static_cast<std::uint64_t>(value % 10'000) << 32;
+  const std::uint64_t hundreds = (halves * 10'486) >> 20 & 0x7F'0000'007F;
+  const std::uint64_t pairs = hundreds | (halves - hundreds * 100) << 16;
+  const std::uint64_t tens = (pairs * 103) >> 10 & 0x000F'000F'000F'000F;
+  return tens | (pairs - tens * 10) << 8;
 }
 
-inline void eight(char* to, std::uint32_t value) noexcept {
-  const std::uint32_t high = value / 10'000;
-  const std::uint32_t low = value % 10'000;
-  pair(to, high / 100);
-  pair(to + 2, high % 100);
-  pair(to + 4, low / 100);
-  pair(to + 6, low % 100);
+inline constexpr std::uint64_t kZeros = 0x3030'3030'3030'3030;
+
+inline void write_word(char* to, std::uint64_t word) noexcept {
+  std::memcpy(to, &word, sizeof(word));
+}
+
+/// Without leading zeros. Writes eight bytes.
+inline char* write_below(char* to, std::uint32_t value) noexcept {
+  const std::uint64_t all = eight(value);
+  const int zeros = std::countr_zero(all | std::uint64_t{1} << 56) & ~7;  // the last digit is no leading zero
+  write_word(to, (all | kZeros) >> zeros);
+  return to + 8 - zeros / 8;
+}
+
+inline char* write_eight(char* to, std::uint32_t value) noexcept {
+  write_word(to, eight(value) | kZeros);
+  return to + 8;
 }
 
 }  // namespace digits
 
 inline char* write_unsigned(char* to, std::uint64_t value) noexcept {
-  constexpr std::uint64_t kEightDigits = 100'000'000;
-  char* const end = to + digits::count(value);
-  char* at = end;
-  while (value >= kEightDigits) {
-    at -= 8;
-    digits::eight(at, static_cast<std::uint32_t>(value % kEightDigits));
-    value /= kEightDigits;
-  }
-  auto rest = static_cast<std::uint32_t>(value);
-  while (rest >= 100) {
-    at -= 2;
-    digits::pair(at, rest % 100);
-    rest /= 100;
-  }
-  if (rest >= 10) {
-    digits::pair(at - 2, rest);
+  using digits::kBelow;
+  if (value < kBelow) [[likely]] return digits::write_below(to, static_cast<std::uint32_t>(value));
+  const std::uint64_t high = value / kBelow;
+  if (high < kBelow) {
+    to = digits::write_below(to, static_cast<std::uint32_t>(high));
   } else {
-    at[-1] = static_cast<char>('0' + rest);
+    to = digits::write_below(to, static_cast<std::uint32_t>(high / kBelow));
+    to = digits::write_eight(to, static_cast<std::uint32_t>(high % kBelow));
   }
-  return end;
+  return digits::write_eight(to, static_cast<std::uint32_t>(value % kBelow));
 }
 
 inline char* write_signed(char* to, std::int64_t value) noexcept {

@@ -27,8 +27,7 @@ const Template* Reader::open_reference() noexcept {
   return item;
 }
 
-bool Reader::convert(const SchemaNode& node, Value& value) noexcept {
-  if (is_text(node.type)) return pass(cursor_.text(raw_, value.bytes));
+bool Reader::convert_limited(const SchemaNode& node, Value& value) noexcept {
   const bool has_elements = node.type == FieldType::Enum || node.type == FieldType::Set;
   if (!is_in_range(node.type, has_elements ? schema_.element_count(node) : 0, raw_)) return fail(ReadError::BadValue);
   if (node.type == FieldType::Decimal) {

@@ -164,8 +164,8 @@ class Reader {
 
   bool open_block(std::uint16_t index, std::size_t base) noexcept {
     const Block& block = schema_.block(index);
-    base_ = base;
-    first_word_ = block.first_word;
+    places_ = kWordPlaces.data() + base;
+    tags_ = kValueTags.data() + block.first_word % kMaxValueTag;
     open_block_ = index;
     return pass(cursor_.open_block(block, base));
   }
@@ -177,18 +177,27 @@ class Reader {
   }
 
   bool load_word(std::size_t word, bool& present) noexcept {
-    return pass(cursor_.load(WordPlace::at(base_ + word, value_tag(first_word_ + word)), raw_, present));
+    return pass(cursor_.load(places_[word], tags_[word], raw_, present));
   }
 
   bool pass(ReadError error) noexcept { return error == ReadError::None || fail(error); }
 
   const Template* open_reference() noexcept;
-  bool convert(const SchemaNode& node, Value& value) noexcept;
+
+  bool convert(const SchemaNode& node, Value& value) noexcept {
+    if (is_text(node.type)) return pass(cursor_.text(raw_, value.bytes));
+    if (node.type >= FieldType::Decimal) return convert_limited(node, value);
+    value.bits = raw_;
+    return true;
+  }
+  /// Of a type that does not allow every value, or has two words.
+  bool convert_limited(const SchemaNode& node, Value& value) noexcept;
 
   Schema schema_;
   Cursor cursor_;
-  std::size_t base_ = 0;  ///< Of the open block.
-  std::size_t first_word_ = 0;
+  // By word of the open block.
+  const WordPlace* places_ = kWordPlaces.data();
+  const std::uint8_t* tags_ = kValueTags.data();
   std::uint16_t open_block_ = kNoBlock;
   std::uint64_t raw_ = 0;  ///< The word last loaded.
   std::uint64_t elements_left_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,11 +23,27 @@ struct WordPlace {
     place.in_first_slot = base == kHeaderWords && base + word < kValueWords;
     return place;
   }
+  /// Of a word of a record, counted from the first byte of its block. Words of a verified block are below kPlaces.
+  static constexpr std::size_t kPlaces = 264;
+
   static constexpr WordPlace at(std::size_t place, std::uint8_t tag) {
     const std::size_t slot = place / kValueWords * kSlotBytes;
     return {static_cast<std::uint16_t>(slot + place % kValueWords * 8),
             static_cast<std::uint16_t>(slot + kTagWord * 8 + place % kValueWords), tag};
   }
 };
+
+/// The places and tags of the words of blocks, so that readers need not divide.
+inline constexpr std::array<WordPlace, WordPlace::kPlaces> kWordPlaces = [] {
+  std::array<WordPlace, WordPlace::kPlaces> places = {};
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = WordPlace::at(i, 0);
+  return places;
+}();
+/// From the tag of a block's first word on.
+inline constexpr std::array<std::uint8_t, kMaxValueTag + WordPlace::kPlaces> kValueTags = [] {
+  std::array<std::uint8_t, kMaxValueTag + WordPlace::kPlaces> tags = {};
+  for (std::size_t i = 0; i < tags.size(); ++i) tags[i] = value_tag(i);
+  return tags;
+}();
 
 }  // namespace stopbit::record

@@ -20,7 +20,7 @@ Index::Index(std::size_t max_bytes) : Index(max_bytes, chosen_or_portable()) {}
 Index::Index(std::size_t max_bytes, const IndexKernel& kernel)
     : build_(kernel.build),
       max_bytes_(max_bytes),
-      blocks_(std::make_unique<Block[]>(blocks_for(max_bytes))),
+      blocks_(std::make_unique<Block[]>(1 + blocks_for(max_bytes))),
       stops_(std::make_unique<std::uint64_t[]>(blocks_for(max_bytes))) {}
 
 }  // namespace stopbit::wire

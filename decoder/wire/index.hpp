@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -29,11 +30,11 @@ class Index {
   /// Takes a datagram, or the first `max_bytes` of a longer one; replaces the previous one.
   void build(std::span<const std::byte> datagram) noexcept {
     size_ = std::min(datagram.size(), max_bytes_);
-    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[0].data(), stops_.get());
+    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[1].data(), stops_.get());
   }
 
-  /// The bytes, aligned to 64; kIndexBlock zeros follow them, which are readable, too.
-  [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_[0].data(); }
+  /// The bytes, aligned to 64; as many zeros are readable before and after them.
+  [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_[1].data(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   /// Bit i of word k: byte 64k + i is inside the datagram and has the stop bit. A word of zeros follows the last one.
@@ -47,6 +48,14 @@ class Index {
     // In two steps, as no shift is by 64: for bit 0 nothing is taken from the next word.
     return word[0] >> bit | word[1] << 1 << (kIndexBlock - 1 - bit);
   }
+
+  /// Fewer of them, at less cost: the stop bits of at least kNearBytes from a position on.
+  [[nodiscard]] std::uint64_t near_stops(std::size_t position) const noexcept {
+    std::uint64_t bits;
+    std::memcpy(&bits, reinterpret_cast<const unsigned char*>(stops_.get()) + position / 8, sizeof(bits));
+    return bits >> position % 8;
+  }
+  static constexpr std::size_t kNearBytes = 57;
 
  private:
   struct alignas(kIndexBlock) Block : std::array<std::uint8_t, kIndexBlock> {};

@@ -5,20 +5,16 @@
 namespace stopbit::jit {
 
 void Emitter::open_block(Place in) {
+  const Within part(*this, Part::Block);
   const Block& block = program_.blocks[in->target];
   const auto slots = static_cast<int>(record::block_slots(0, block.words));
   Label& otherwise = new_label();
   Label& done = new_label();
-  mov(rax, STOPBIT_RECORD(next_slot));
-  lea(rcx, ptr[rax + slots]);
-  cmp(rcx, STOPBIT_RECORD(max_slots));
+  lea(rcx, ptr[next_ + slots * static_cast<int>(record::kSlotBytes)]);
+  cmp(rcx, STOPBIT_RECORD(end));
   ja(otherwise);
-  mov(STOPBIT_RECORD(next_slot), rcx);
-  mov(block_, rax);
-  shl(block_, 6);
-  add(block_, STOPBIT_RECORD(slots));
-  mov(STOPBIT_RECORD(bases[0]), block_);
-  mov(STOPBIT_FIELD_WORD(block), in->target);
+  mov(block_, next_);
+  mov(next_, rcx);
   const Opening& opening = openings_[in->target];
   if (slots > 0) clear_slots(slots, opening);
   if (opening.fields != 0) add(fields_.cvt32(), opening.fields);
@@ -34,11 +30,11 @@ void Emitter::open_block(Place in) {
 void Emitter::clear_slots(int slots, const Opening& opening) {
   // rax: a tag word turned left by one bit, so that the number in its top bits counts modulo 128.
   constexpr std::uint64_t kOneSlot = std::uint64_t{1} << 57;
+  static_assert(record::kSlotBytes << BuilderState::kAddressShift == kOneSlot);
   vpxor(xmm0, xmm0, xmm0);
-  shl(rax, 57);
-  mov(rcx, STOPBIT_RECORD(phase));
-  shr(rcx, 63);
-  or_(rax, rcx);
+  mov(rax, block_);
+  shl(rax, BuilderState::kAddressShift);
+  add(rax, STOPBIT_RECORD(turned_tags));
   std::uint64_t tags = 0;
   std::uint64_t step = 0;
   for (int i = 0; i < slots; ++i) {
@@ -64,7 +60,7 @@ void Emitter::control(Place in) {
     case ControlOp::Skip: return skip(in);
     case ControlOp::Pop:
       if (options_.strict) return steer_elsewhere(in);
-      return pop_map();
+      return pop_map(in);
     case ControlOp::Disp: return dispatch(in);
     case ControlOp::Call: return steer_elsewhere(in);
     case ControlOp::End: return end(in);
@@ -75,8 +71,7 @@ void Emitter::control(Place in) {
 void Emitter::skip(Place in) {
   if (in->known == KnownBit::No) {
     if (has_wide_map_[in.address]) return steer_elsewhere(in);
-    add(map_, map_);
-    jnc(labels_[in->target]);
+    go_if_clear(labels_[in->target]);
   }
   if (in->op == DataOp::Nop && in->word != isa::kNoWord) {
     mov(eax, 1);
@@ -85,10 +80,28 @@ void Emitter::skip(Place in) {
 }
 
 void Emitter::begin_loop(Place in) {
-  const Block& element = program_.blocks[steps_[in.address + 1].target];
+  const Within part(*this, Part::Sequence);
   Label& otherwise = new_label();
   test(eax, eax);
   jz(labels_[in->target]);
+  if (options_.strict || (is_message_ && in->depth.loops >= nesting_)) {
+    jmp(otherwise);
+  } else {
+    check_elements(program_.blocks[steps_[in.address + 1].target], otherwise);
+    if (!is_message_) push_loop(otherwise);
+    sub(STOPBIT_FIELD_QWORD(elements_left), rax);
+    sub(STOPBIT_FIELD_DWORD(message_elements_left), eax);
+    if (is_message_) mov(elements_left(in->depth.loops), eax);
+  }
+  rare([this, in, &otherwise] {
+    L(otherwise);
+    mov(STOPBIT_FIELD_DWORD(sequence_length), eax);
+    mov(STOPBIT_FIELD_BYTE(present), 1);
+    steer_elsewhere(in);
+  });
+}
+
+void Emitter::check_elements(const Block& element, Label& otherwise) {
   if (element.min_bytes != 0) {
     mov(rdx, ptr[machine_ + kEnd]);
     sub(rdx, window_);
@@ -109,28 +122,36 @@ void Emitter::begin_loop(Place in) {
     cmp(eax, options_.limits.empty_elements);
     ja(otherwise);
   }
+}
+
+void Emitter::push_loop(Label& otherwise) {
+  static_assert(sizeof(engine::Loop) == 16);
   movzx(ecx, STOPBIT_FIELD_BYTE(loop_depth));
   cmp(ecx, nesting_);
   jae(otherwise);
-  sub(STOPBIT_FIELD_QWORD(elements_left), rax);
-  sub(STOPBIT_FIELD_DWORD(message_elements_left), eax);
   inc(STOPBIT_FIELD_BYTE(loop_depth));
-  static_assert(sizeof(engine::Loop) == 16);
   shl(ecx, 4);
   mov(dword[machine_ + rcx + kLoops], eax);
   mov(rdx, STOPBIT_FIELD(map));
   mov(ptr[machine_ + rcx + kLoops + kLoopMap], rdx);
-  rare([this, in, &otherwise] {
-    L(otherwise);
-    mov(STOPBIT_FIELD_DWORD(sequence_length), eax);
-    mov(STOPBIT_FIELD_BYTE(present), 1);
-    steer_elsewhere(in);
-  });
+}
+
+auto Emitter::elements_left(unsigned depth) const -> Xbyak::Address {
+  return dword[machine_ + kLoops + static_cast<int>(depth * sizeof(engine::Loop))];
 }
 
 void Emitter::end_element(Place in) {
   if (options_.strict) return steer_elsewhere(in);
-  const bool has_map = steps_[in->target].op == DataOp::Pmap && in.address < general_size(program_);
+  const Within part(*this, Part::Sequence);
+  const Step& first = steps_[in->target];
+  const bool has_map = first.op == DataOp::Pmap && in.address < general_size(program_);
+  if (!is_message_) return end_inner_element(in, has_map);
+  if (has_map) mov(map_, map_bits(first.depth.maps));
+  dec(elements_left(first.depth.loops - 1U));
+  jnz(labels_[in->target]);
+}
+
+void Emitter::end_inner_element(Place in, bool has_map) {
   movzx(ecx, STOPBIT_FIELD_BYTE(loop_depth));
   shl(ecx, 4);
   if (has_map) {
@@ -144,10 +165,8 @@ void Emitter::end_element(Place in) {
 }
 
 void Emitter::end(Place in) {
-  if (!options_.strict) {
-    cmp(STOPBIT_FIELD_BYTE(call_depth), 0);
-    je(complete_);
-  }
+  const Within part(*this, Part::Frame);
+  if (!options_.strict && is_message_) return jmp(complete_);
   steer_elsewhere(in);
 }
 

@@ -7,6 +7,7 @@ namespace stopbit::jit {
 using engine::remembers;
 
 auto Emitter::decimal(Place exponent) -> Place {
+  const Within part(*this, Part::Operator);
   const Place mantissa = place(exponent.address + 1);
   Label& done = new_label();
   const bool is_odd = exponent->control > ControlOp::Block || mantissa->control == ControlOp::Block;
@@ -70,10 +71,7 @@ void Emitter::one_operator(Place exponent, Place mantissa, Label& done) {
       return;
     case Operator::Def:
     case Operator::Cop: break;
-    case Operator::Del:
-      delta_exponent(field);
-      delta_mantissa(value);
-      return;
+    case Operator::Del: return delta_decimal(field, value, done);
     default:
       take_elsewhere(exponent);
       take_elsewhere(mantissa);
@@ -102,53 +100,44 @@ void Emitter::sent_mantissa(const Field& value) {
   keep(value);
 }
 
-void Emitter::delta_exponent(const Field& field) {
-  const std::uint16_t slot = field.in->slot;
+void Emitter::delta_decimal(const Field& field, const Field& value, Label& done) {
   Label& otherwise = elsewhere(field, Bit::None);
-  Label& have = new_label();
   Label& other = new_label();
   keep_place();
   Label& back = go_back(otherwise);
   read_integer(Type::S64, field.is_optional, *field.absent, otherwise);
-  const Reg mark = mark_of(field.entry);
-  cmp(entry_mark(slot), mark);
-  jne(other);
-  mov(rdx, entry_value(slot));
-  mov(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 1);
-  L(have);
-  rare([this, field, slot, &other, &have, &back] {
+  go_if_not_previous(field, other);
+  add_to_previous(field, back);
+  put(field);
+  delta_mantissa(value, true);
+  rare([this, field, value, &other, &back, &done] {
     L(other);
-    mov(rcx, entry_mark(slot));
-    xor_(rcx, mark_);
-    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
-    jz(back);
-    mov(rdx, field.in->constant->value);
-    mov(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 0);
-    jmp(have);
+    go_if_not_undefined(field, back);
+    add_to_initial(field, back);
+    put(field);
+    delta_mantissa(value, false);
+    jmp(done);
   });
-  add_delta(Type::S64, back);
-  check_limit(field.in, back);
-  keep(field);
 }
 
-void Emitter::delta_mantissa(const Field& value) {
-  Label& otherwise = elsewhere(value, Bit::None);
-  Label& have = new_label();
-  Label& initial = new_label();
+void Emitter::delta_mantissa(const Field& value, bool has_previous) {
+  Label& otherwise = new_label();
+  rare([this, value, has_previous, &otherwise] {
+    L(otherwise);
+    mov(STOPBIT_FIELD_BYTE(decimal_base_is_previous), has_previous ? 1 : 0);
+    jmp(elsewhere(value, Bit::None));
+  });
   keep_place();
   Label& back = go_back(otherwise);
   read_integer(Type::S64, false, *value.done, otherwise);
-  cmp(STOPBIT_FIELD_BYTE(decimal_base_is_previous), 0);
-  je(initial);
-  mov(rdx, entry_value(value.in->slot));
-  L(have);
-  rare([this, value, &initial, &have] {
-    L(initial);
+  if (has_previous) {
+    add_to_previous(value, back);
+  } else {
     mov(rdx, value.in->constant->value);
-    jmp(have);
-  });
-  add_delta(Type::S64, back);
-  keep(value);
+    add_delta(value.type, rdx, back);
+    assign(value.in->slot, value.entry);
+  }
+  put(value);
 }
 
 void Emitter::decimal_not_sent(const Field& field, const Field& value, Label& done) {

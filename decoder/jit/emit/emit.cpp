@@ -26,8 +26,8 @@ Emitter::Emitter(const Program& program, const EngineOptions& options, const Hoo
 auto Emitter::emit(const Steps& steps) -> Code {
   Code code;
   make_dispatch(code);
-  emit_texts();
   align(16);
+  set_part(Part::Frame);
   code.run = getCurr<bool (*)(Machine*)>();
   emit_frame();
   code.message = emit_steps(steps.message, 0);
@@ -41,6 +41,8 @@ auto Emitter::emit(const Steps& steps) -> Code {
   if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
   code.bytes = getSize();
   code.rare_bytes = rare_bytes_;
+  parts_.end(getCurr());
+  code.parts = std::move(parts_);
   return code;
 }
 
@@ -52,15 +54,16 @@ auto Emitter::emit_steps(std::span<const Step> steps, std::size_t first) -> std:
   steps_ = steps;
   labels_ = std::vector<Label>(steps.size() + 1);
   find_wide_maps();
-  const bool is_message = first == 0;
-  if (is_message) find_openings();
+  is_message_ = first == 0;
+  if (is_message_) find_openings();
   expected_ = std::vector<bool>(steps.size());
-  for (std::size_t i = first; i < steps.size(); ++i) expected_[i] = is_in_opening(place(i), is_message);
+  for (std::size_t i = first; i < steps.size(); ++i) expected_[i] = is_in_opening(place(i));
   for (std::size_t i = first; i < steps.size(); ++i) {
-    if (is_message) emit_entry(i);
+    if (is_message_) emit_entry(i);
     i = emit_step(i);
   }
   const std::size_t before = getSize();
+  const Within part(*this, Part::Rare);
   // A rare path may have rarer ones.
   for (std::size_t i = 0; i < rare_.size(); ++i) {
     const std::function<void()> path = std::move(rare_[i]);
@@ -80,10 +83,12 @@ std::size_t Emitter::emit_step(std::size_t address) {
     case ControlOp::Block: open_block(in); break;
     case ControlOp::Seq:
     case ControlOp::Disp:
-    case ControlOp::Call:
+    case ControlOp::Call: {
+      const Within part(*this, Part::Sequence);
       lea(rcx, ptr[window_ + last_ + 1]);
       mov(STOPBIT_FIELD(entity), rcx);
       break;
+    }
     default: break;
   }
   Place last = in;
@@ -101,6 +106,7 @@ void Emitter::rare(std::function<void()> path) {
 }
 
 void Emitter::take_elsewhere(Place in) {
+  const Within part(*this, Part::Interpreter);
   mov(esi, in.address);
   call(take_);
   if (in->control == ControlOp::Seq) {
@@ -112,6 +118,7 @@ void Emitter::take_elsewhere(Place in) {
 }
 
 void Emitter::steer_elsewhere(Place in) {
+  const Within part(*this, Part::Interpreter);
   mov(esi, in.address);
   call(steer_);
   jmp(rax);
@@ -178,8 +185,7 @@ bool Emitter::take_bit(Place in, std::function<void()> path) {
     return false;
   }
   Label& clear = new_label();
-  add(map_, map_);
-  jnc(clear);
+  go_if_clear(clear);
   rare([this, &clear, path = std::move(path)] {
     L(clear);
     path();
@@ -188,6 +194,7 @@ bool Emitter::take_bit(Place in, std::function<void()> path) {
 }
 
 void Emitter::go_if_clear(Label& clear) {
+  const Within part(*this, Part::Bit);
   add(map_, map_);
   jnc(clear);
 }

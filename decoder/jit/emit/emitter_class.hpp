@@ -15,6 +15,7 @@
 #include "decoder/engine/machine.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/jit/emitter.hpp"
+#include "decoder/jit/parts.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/state/dictionary.hpp"
 #include "decoder/wire/presence_map.hpp"
@@ -26,8 +27,10 @@ namespace stopbit::jit {
 inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: after the message's map and its template identifier.
 inline constexpr unsigned kMaxExposedBits = 63;   ///< Of a presence map that native code takes bits from.
 inline constexpr std::size_t kMaxInlineText = 8;
-inline constexpr unsigned kWindowBytes = 64;
-inline constexpr std::uint64_t kDataBits = 0x7F7F'7F7F'7F7F'7F7F;
+inline constexpr unsigned kWindowBytes = 56;
+inline constexpr int kNoStop = 64;  ///< The place of a stop bit that the window does not have.
+using engine::ByLength;
+inline constexpr std::uint64_t kDataBits = ByLength::kDataBits;
 
 /// The word of a string of up to eight bytes, without its characters.
 constexpr std::uint64_t text_word(std::size_t length) {
@@ -58,8 +61,9 @@ class Emitter : private Xbyak::CodeGenerator {
 
   // ---- Registers. The first row survives calls.
   const Reg machine_ = rbx, map_ = rbp, last_ = r12, stops_ = r13, window_ = r14, block_ = r15;
-  const Reg record_ = r8, mark_ = r9, entries_ = r10, data_bits_ = r11, fields_ = rdi;
-  // rax holds values; rcx, rdx and rsi are free. The position is window_ + last_ + 1: after the last stop bit.
+  const Reg record_ = r8, mark_ = r9, entries_ = r10, next_ = r11, fields_ = rdi;
+  // rax holds values; rcx, rdx and rsi are free. The position is window_ + last_ + 1: after the last stop bit. The
+  // window is kWindowBytes of the datagram.
 
   static constexpr int kPosition = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, position));
   static constexpr int kBegin = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, begin));
@@ -67,19 +71,40 @@ class Emitter : private Xbyak::CodeGenerator {
   static inline const int kMapBits = static_cast<int>(wire::PresenceMap::bits_offset());
   static inline const int kMapLeft = static_cast<int>(wire::PresenceMap::left_offset());
 
+  /// What is written while it lives belongs to a part of the code. In rare paths everything does to them.
+  class Within {
+   public:
+    Within(Emitter& emitter, Part part) : emitter_(emitter), outer_(emitter.part_) {
+      if (outer_ != Part::Rare) emitter_.set_part(part);
+    }
+    ~Within() { emitter_.set_part(outer_); }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Emitter& emitter_;
+    const Part outer_;
+  };
+  void set_part(Part part) {
+    part_ = part;
+    parts_.add(getCurr(), part);
+  }
+
   // ---- frame.cpp. Entry, exit, and the ways to the interpreter's functions.
 
-  void emit_texts();
   void emit_frame();
 
   /// Registers that do not survive calls.
   void reload();
 
   /// Calls a hook with the address in esi; `result` is what it gave. Leaves the message after an error.
-  void emit_call(Label& label, const void* function, const Xbyak::Reg& result);
+  void emit_call(Label& label, const void* function, const Xbyak::Reg& result, Part part);
 
-  /// Goes to the next window with a stop bit and counts the bytes before it in rcx. Carry: there is none.
-  void emit_refill();
+  /// A function: the window from the position on. Zero flag: it has no stop bit. Loses rcx and rdx only.
+  void emit_next_window();
+
+  /// The same for the position in `window_`.
+  void open_window();
 
   // ---- emit.cpp. All instructions.
 
@@ -135,27 +160,39 @@ class Emitter : private Xbyak::CodeGenerator {
 
   // ---- entities.cpp.
 
-  /// Finds the end of the entity at the position: rcx is where `last_` will be after it.
-  void find_end(Label& otherwise);
-  void find_stop(Label& otherwise);
-  /// Leaves the stop bit where it is.
-  void find_next(Label& otherwise);
+  /// Takes the next stop bit of the window: rcx is where `last_` will be after the entity at the position, or kNoStop.
+  /// Callers compare the length with what they can take: without a stop bit it is more than eight bytes.
+  void find_stop();
 
-  /// The first four bytes of the entity at the position, or eight, first byte on top, in rax.
+  /// In the rare path of a longer entity, with the position before it and rcx as find_stop left it: if the window has
+  /// no stop bit for it, goes back to `again` with a window that has, or to `otherwise`.
+  void look_further(Label& again, Label& otherwise);
+
+  /// Strict: overlong entities have their own rules.
+  void refuse_overlong(Label& otherwise);
+
+  /// The last four bytes of the entity that ends at rcx, or eight, first byte on top, in rax.
   void load(bool is_wide);
 
-  /// The number in the entity of up to four bytes (eight, if it is wide) that is in rax. `length` is less than 0, and
-  /// lost. Shifts take their count modulo the width of the register.
+  /// The number in them. `length` is -4 to -1, or -8 to -1.
   void extract(bool is_signed, bool is_wide, const Reg& length);
 
-  /// The same for nine bytes: 63 bits.
+  /// The same for nine bytes at the position: 63 bits.
   void extract_nine(bool is_signed);
 
+  /// The same for a 32-bit integer of five to eight bytes, whose length is in rdx: whether it is in range shows.
+  void longer_narrow(bool is_signed, bool is_optional, Label& null, Label& otherwise);
+
   /// NULL is 0, and what is above it counts one less. rcx is kept.
-  void take_null_away(bool is_signed, bool is_wide, Label& null);
+  void take_null_away(bool is_signed, Label& null);
 
   /// An integer from the stream in rax; the position is after it. `null`: present, but NULL (position after it too).
   void read_integer(Type type, bool is_optional, Label& null, Label& otherwise);
+
+  /// In the state: of a table by the length in a register, -8 to -1.
+  [[nodiscard]] Xbyak::Address by_length(const Reg& length, std::size_t table) const;
+  /// The data bits of all eight bytes.
+  [[nodiscard]] Xbyak::Address data_bits() const;
 
   // ---- values.cpp. The dictionary and the record.
 
@@ -194,7 +231,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Whether the field of the general program has a value whenever its block is opened and the message has no error,
   /// or all but always. The instruction must not depend on a group.
   [[nodiscard]] bool is_all_but_sure(Place in) const;
-  [[nodiscard]] bool is_in_opening(Place in, bool is_message) const;
+  [[nodiscard]] bool is_in_opening(Place in) const;
 
   /// Makes an expected field like any other.
   void undo(Place in);
@@ -244,12 +281,15 @@ class Emitter : private Xbyak::CodeGenerator {
   void take_initial(const Field& field, Label& have, Label& otherwise);
   void increment(const Field& field, Label& otherwise);
 
-  /// The previous value of a delta, or its initial one, in rdx.
-  void delta_base(const Field& field, Label& otherwise);
-
-  /// rax + rdx in rax; out of the type's range: `otherwise`.
-  void add_delta(Type type, Label& otherwise);
   void delta(const Field& field);
+  /// Unless the slot has a value of the field's type; and unless it is undefined.
+  void go_if_not_previous(const Field& field, Label& other);
+  void go_if_not_undefined(const Field& field, Label& otherwise);
+
+  /// The delta in rax becomes the value, and the next previous one. Out of range: `otherwise`, and nothing is kept.
+  void add_to_previous(const Field& field, Label& otherwise);
+  void add_to_initial(const Field& field, Label& otherwise);
+  void add_delta(Type type, const Xbyak::Operand& base, Label& otherwise);
 
   // The position has moved when a value turns out to be one for the interpreter: it is kept beside the value.
   void keep_place();
@@ -266,8 +306,8 @@ class Emitter : private Xbyak::CodeGenerator {
   void one_operator(Place exponent, Place mantissa, Label& done);
   void sent_mantissa(const Field& value);
   /// The base of both halves is the previous decimal, or the initial one.
-  void delta_exponent(const Field& field);
-  void delta_mantissa(const Field& value);
+  void delta_decimal(const Field& field, const Field& value, Label& done);
+  void delta_mantissa(const Field& value, bool has_previous);
   void decimal_not_sent(const Field& field, const Field& value, Label& done);
 
   // ---- strings.cpp.
@@ -280,6 +320,23 @@ class Emitter : private Xbyak::CodeGenerator {
   /// A label after which it repeats the instruction from its beginning: the string is longer than a word.
   Label& longer_text(Place in, Label& done, Bit bit);
   void text_with_default(Place in, Label& done);
+
+  // ---- long_strings.cpp.
+
+  /// A label after which a string of the stream that is longer than a word is stored, as read_text leaves it; those
+  /// that need more than a slot of the string area go to `longer`.
+  Label& long_text(Place in, Label& done, Label& longer);
+  void go_if_strings_are_full(Label& otherwise);
+
+  /// The string at rsi, with its length in edx, goes to the string area. `kept`: of record::kKeptBytes, where the ones
+  /// end.
+  void store_long_text(Place in, std::uintptr_t kept);
+
+  /// The same for up to eight bytes, unless they need the string area.
+  void store_short_text(Place in, Label& is_long);
+
+  /// At the end of the previous string: others are for engine::Texts.
+  void delta_text(Place in, Label& done);
 
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
   /// interpreter.
@@ -298,6 +355,13 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void push_map(Place in);
 
+  /// The bits in rax become those of the map on top.
+  void push_bits(Place in);
+
+  /// In messages, of the map at a depth of the stack: its bits, if it is not on top, and how many there are.
+  [[nodiscard]] Xbyak::Address map_bits(unsigned depth) const;
+  [[nodiscard]] Xbyak::Address map_left(unsigned depth) const;
+
   /// The programs of a segment in the order of the code: those of the most frequent maps first.
   [[nodiscard]] std::vector<ProfileEntry> programs_of(std::uint16_t segment) const;
 
@@ -307,21 +371,31 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Continues in the program if the map is its own. A sequence of comparisons is predicted better than a jump through
   /// a table.
   void enter_profile(const ProfileEntry& entry);
-  void pop_map();
+  void pop_map(Place in);
   void template_id(Place in);
 
   // ---- control.cpp. Blocks and control.
 
   void open_block(Place in);
 
-  /// Empties the block's slots, of which the first has the number in rax.
+  /// Empties the slots of the block that was opened.
   void clear_slots(int slots, const Opening& opening);
   void control(Place in);
   void skip(Place in);
 
   /// The number of elements is in eax.
   void begin_loop(Place in);
+
+  /// Goes to `otherwise` if it is more than limits allow.
+  void check_elements(const Block& element, Label& otherwise);
   void end_element(Place in);
+
+  // In dynamic references, where the depth of the stacks is not known.
+  void push_loop(Label& otherwise);
+  void end_inner_element(Place in, bool has_map);
+
+  /// In messages.
+  [[nodiscard]] Xbyak::Address elements_left(unsigned depth) const;
   void end(Place in);
   static constexpr int kLoops = static_cast<int>(offsetof(Machine, loops));
   static constexpr int kLoopMap = static_cast<int>(offsetof(engine::Loop, map));
@@ -335,8 +409,9 @@ class Emitter : private Xbyak::CodeGenerator {
   std::vector<std::pair<std::uint32_t, Label*>> dispatched_;
   Label dispatch_elsewhere_;
 
-  Label texts_, failed_, complete_, exit_, open_block_, take_, take_text_, steer_, refill_;
+  Label failed_, complete_, exit_, open_block_, take_, take_text_, steer_, next_window_;
   std::span<const Step> steps_;
+  bool is_message_ = false;  ///< Not a dynamic reference.
   std::vector<Label> labels_;
   std::vector<bool> has_wide_map_;
   std::vector<Opening> openings_;  ///< By block.
@@ -344,6 +419,8 @@ class Emitter : private Xbyak::CodeGenerator {
   std::vector<std::unique_ptr<Label>> owned_;
   std::vector<std::function<void()>> rare_;
   std::size_t rare_bytes_ = 0;
+  Part part_ = Part::Frame;
+  Parts parts_;
 };
 
 // Operands in the state, for Emitter's functions only.

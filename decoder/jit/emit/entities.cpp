@@ -7,136 +7,140 @@ namespace stopbit::jit {
 using engine::is_narrow;
 using engine::is_signed;
 
-void Emitter::find_end(Label& otherwise) {
-  find_stop(otherwise);
-  if (options_.strict) {
-    // Overlong entities have their own rules.
-    cmp(byte[window_ + last_ + 1], 0x00);
-    je(otherwise);
-    cmp(byte[window_ + last_ + 1], 0x7F);
-    je(otherwise);
-  }
+auto Emitter::by_length(const Reg& length, std::size_t table) const -> Xbyak::Address {
+  constexpr std::size_t kTable = sizeof(ByLength::Table);
+  return ptr[machine_ + length * 8 + static_cast<int>(offsetof(Machine, by_length) + table + kTable)];
 }
 
-void Emitter::find_stop(Label& otherwise) {
-  find_next(otherwise);
+auto Emitter::data_bits() const -> Xbyak::Address {
+  return ptr[machine_ + static_cast<int>(offsetof(Machine, by_length) + offsetof(ByLength, data))];
+}
+
+void Emitter::find_stop() {
+  const Within part(*this, Part::Stop);
+  tzcnt(rcx, stops_);
   blsr(stops_, stops_);
 }
 
-void Emitter::find_next(Label& otherwise) {
-  Label& refill = new_label();
-  Label& there = new_label();
-  tzcnt(rcx, stops_);
-  jc(refill);
-  L(there);
-  rare([this, &refill, &there, &otherwise] {
-    L(refill);
-    call(refill_);
-    jnc(there);
-    jmp(otherwise);
-  });
+void Emitter::look_further(Label& again, Label& otherwise) {
+  Label is_found;
+  cmp(ecx, kNoStop);
+  jne(is_found);
+  call(next_window_);
+  jnz(again);
+  jmp(otherwise);
+  L(is_found);
+}
+
+void Emitter::refuse_overlong(Label& otherwise) {
+  if (!options_.strict) return;
+  cmp(byte[window_ + last_ + 1], 0x00);
+  je(otherwise);
+  cmp(byte[window_ + last_ + 1], 0x7F);
+  je(otherwise);
 }
 
 void Emitter::load(bool is_wide) {
   if (is_wide) {
-    movbe(rax, ptr[window_ + last_ + 1]);
+    movbe(rax, ptr[window_ + rcx - 7]);
   } else {
-    movbe(eax, ptr[window_ + last_ + 1]);
+    movbe(eax, ptr[window_ + rcx - 3]);
   }
 }
 
 void Emitter::extract(bool is_signed, bool is_wide, const Reg& length) {
-  const Xbyak::Reg32 count = length.cvt32();
-  if (is_signed) {
-    imul(edx, count, 7);
-    pext(rax, rax, data_bits_);
-    shl(rax, 8);
-    sarx(rax, rax, rdx);
-  } else if (is_wide) {
-    shl(count, 3);
-    shrx(rax, rax, length);
-    pext(rax, rax, data_bits_);
+  const Xbyak::Address data = by_length(length, offsetof(engine::ByLength, data));
+  if (is_wide) {
+    pext(rax, rax, data);
   } else {
-    shl(count, 3);
-    shrx(eax, eax, count);
-    pext(eax, eax, data_bits_.cvt32());
+    pext(eax, eax, data);  // the lower half of the mask
   }
+  if (!is_signed) return;
+  xor_(rax, by_length(length, offsetof(engine::ByLength, sign)));
+  sub(rax, by_length(length, offsetof(engine::ByLength, sign)));
 }
 
 void Emitter::extract_nine(bool is_signed) {
   movbe(rax, ptr[window_ + last_ + 2]);
-  pext(rax, rax, data_bits_);
+  pext(rax, rax, data_bits());
   movzx(edx, byte[window_ + last_ + 1]);
   shl(rdx, is_signed ? 57 : 56);
   if (is_signed) sar(rdx, 1);
   or_(rax, rdx);
 }
 
-void Emitter::take_null_away(bool is_signed, bool is_wide, Label& null) {
+void Emitter::take_null_away(bool is_signed, Label& null) {
+  const Within part(*this, Part::Null);
   if (is_signed) {
-    mov(rdx, rax);
-    shr(rdx, 63);
+    lea(rdx, ptr[rax - 1]);
     test(rax, rax);
     jz(null);
-    lea(rax, ptr[rax + rdx - 1]);
+    cmovg(rax, rdx);
     return;
   }
-  if (is_wide) {
-    sub(rax, 1);
-  } else {
-    sub(eax, 1);
-  }
+  sub(rax, 1);
   jb(null);
 }
 
 void Emitter::read_integer(Type type, bool is_optional, Label& null, Label& otherwise) {
+  const Within part(*this, Part::Integer);
   const bool is_wide = !is_narrow(type);
   const bool is_sign = is_signed(type);
-  find_end(otherwise);
+  Label& again = new_label();
   Label& there = new_label();
   Label& longer = new_label();
-  load(is_wide || is_sign);
+  L(again);
+  find_stop();
+  refuse_overlong(otherwise);
+  load(is_wide);
   sub(last_, rcx);  // the length, less than 0
   cmp(last_.cvt32(), is_wide ? -8 : -4);
   jl(longer);
-  rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign, is_wide] {
+  extract(is_sign, is_wide, last_);
+  mov(last_, rcx);
+  if (is_optional) take_null_away(is_sign, null);
+  L(there);
+  rare([this, &again, &longer, &there, &null, &otherwise, is_optional, is_sign, is_wide] {
     L(longer);
-    mov(edx, last_.cvt32());
+    mov(rdx, last_);
     add(last_, rcx);
+    look_further(again, otherwise);
     if (is_wide) {
       cmp(edx, -9);
       jne(otherwise);
       extract_nine(is_sign);
       mov(last_, rcx);
-      if (is_optional) take_null_away(is_sign, true, null);
+      if (is_optional) take_null_away(is_sign, null);
       jmp(there);
-      return;
-    }
-    cmp(edx, -8);
-    jl(otherwise);
-    load(true);
-    extract(is_sign, true, rdx);
-    Label& zero = new_label();
-    if (is_optional) take_null_away(is_sign, true, zero);
-    if (is_sign) {
-      movsxd(rdx, eax);
     } else {
-      mov(edx, eax);
-    }
-    cmp(rdx, rax);
-    jne(otherwise);
-    mov(last_, rcx);
-    jmp(there);
-    if (is_optional) {
-      L(zero);
-      mov(last_, rcx);
-      jmp(null);
+      cmp(edx, -8);
+      jl(otherwise);
+      longer_narrow(is_sign, is_optional, null, otherwise);
+      jmp(there);
     }
   });
-  extract(is_sign, is_wide, last_);
+}
+
+void Emitter::longer_narrow(bool is_signed, bool is_optional, Label& null, Label& otherwise) {
+  Label zero, is_there;
+  load(true);
+  extract(is_signed, true, rdx);
+  if (is_optional) take_null_away(is_signed, zero);
+  if (is_signed) {
+    movsxd(rdx, eax);
+  } else {
+    mov(edx, eax);
+  }
+  cmp(rdx, rax);
+  jne(otherwise);
   mov(last_, rcx);
-  if (is_optional) take_null_away(is_sign, is_wide, null);
-  L(there);
+  if (is_optional) {
+    jmp(is_there);
+    L(zero);
+    mov(last_, rcx);
+    jmp(null);
+  }
+  L(is_there);
 }
 
 void Emitter::keep_place() {

@@ -9,6 +9,7 @@ using engine::is_signed;
 using engine::remembers;
 
 void Emitter::integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal) {
+  const Within part(*this, Part::Operator);
   const Type type = isa::type_of(in->op);
   Field field{in,    isa::operator_of(in->op), type,   isa::is_optional(in->op), state::entry_type(type),
               &done, &when_absent(in, absent), decimal};
@@ -80,8 +81,8 @@ void Emitter::predicated(const Field& field) {
     cmp(entry_mark(field.in->slot), mark);
     jne(otherwise);
   }
-  find_next(otherwise);
-  load(is_wide || is_sign);
+  tzcnt(rcx, stops_);
+  load(is_wide);
   mov(rsi, last_);
   sub(rsi, rcx);
   cmp(esi, is_wide ? -8 : -4);
@@ -229,29 +230,54 @@ void Emitter::increment(const Field& field, Label& otherwise) {
   }
 }
 
-void Emitter::delta_base(const Field& field, Label& otherwise) {
+void Emitter::delta(const Field& field) {
+  Label& otherwise = elsewhere(field, Bit::None);
   Label& other = new_label();
   Label& have = new_label();
-  const std::uint16_t slot = field.in->slot;
-  const Reg mark = mark_of(field.entry);
-  cmp(entry_mark(slot), mark);
-  jne(other);
-  mov(rdx, entry_value(slot));
+  keep_place();
+  Label& back = go_back(otherwise);
+  read_integer(Type::S64, field.is_optional, *field.absent, otherwise);
+  go_if_not_previous(field, other);
+  add_to_previous(field, back);
   L(have);
-  rare([this, field, slot, &other, &have, &otherwise] {
+  put(field);
+  rare([this, field, &other, &have, &back] {
     L(other);
-    mov(rcx, entry_mark(slot));
-    xor_(rcx, mark_);
-    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
-    jz(otherwise);
-    mov(rdx, field.in->constant->value);
+    go_if_not_undefined(field, back);
+    add_to_initial(field, back);
     jmp(have);
   });
 }
 
-void Emitter::add_delta(Type type, Label& otherwise) {
+void Emitter::go_if_not_previous(const Field& field, Label& other) {
+  const Reg mark = mark_of(field.entry);
+  cmp(entry_mark(field.in->slot), mark);
+  jne(other);
+}
+
+void Emitter::go_if_not_undefined(const Field& field, Label& otherwise) {
+  mov(rcx, entry_mark(field.in->slot));
+  xor_(rcx, mark_);
+  shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+  jz(otherwise);
+}
+
+void Emitter::add_to_previous(const Field& field, Label& otherwise) {
+  add_delta(field.type, entry_value(field.in->slot), otherwise);
+  if (is_limited(field.in)) check_limit(field.in, otherwise);
+  mov(entry_value(field.in->slot), rax);
+}
+
+void Emitter::add_to_initial(const Field& field, Label& otherwise) {
+  mov(rdx, field.in->constant->value);
+  add_delta(field.type, rdx, otherwise);
+  if (is_limited(field.in)) check_limit(field.in, otherwise);
+  assign(field.in->slot, field.entry);
+}
+
+void Emitter::add_delta(Type type, const Xbyak::Operand& base, Label& otherwise) {
   if (is_narrow(type)) {
-    add(rax, rdx);  // 56 bits and 32 bits
+    add(rax, base);  // 63 bits and 32 bits
     if (is_signed(type)) {
       movsxd(rcx, eax);
     } else {
@@ -260,27 +286,16 @@ void Emitter::add_delta(Type type, Label& otherwise) {
     cmp(rcx, rax);
     jne(otherwise);
   } else if (is_signed(type)) {
-    add(rax, rdx);
+    add(rax, base);
     jo(otherwise);
   } else {
     mov(rcx, rax);
     shr(rcx, 63);
-    add(rax, rdx);
+    add(rax, base);
     setc(dl);
     cmp(cl, dl);
     jne(otherwise);
   }
-}
-
-void Emitter::delta(const Field& field) {
-  Label& otherwise = elsewhere(field, Bit::None);
-  keep_place();
-  Label& back = go_back(otherwise);
-  read_integer(Type::S64, field.is_optional, *field.absent, otherwise);
-  delta_base(field, back);
-  add_delta(field.type, back);
-  if (is_limited(field.in)) check_limit(field.in, back);
-  keep(field);
 }
 
 }  // namespace stopbit::jit

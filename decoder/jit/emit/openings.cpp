@@ -98,9 +98,9 @@ bool Emitter::is_all_but_sure(Place in) const {
   return isa::is_exponent(isa::type_of(exponent->op)) && is_all_but_sure(exponent);
 }
 
-bool Emitter::is_in_opening(Place in, bool is_message) const {
+bool Emitter::is_in_opening(Place in) const {
   if (in->block == kNoBlock || in->word == isa::kNoWord || isa::is_special(in->op)) return false;
-  if (!is_message && program_.blocks[in->block].kind == BlockKind::Root) return false;
+  if (!is_message_ && program_.blocks[in->block].kind == BlockKind::Root) return false;
   return openings_[in->block].words[in->word];
 }
 

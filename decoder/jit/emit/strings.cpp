@@ -13,11 +13,12 @@ constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 }  // namespace
 
 void Emitter::ascii(Place in, Label& done) {
+  const Within part(*this, Part::String);
   const Operator op = isa::operator_of(in->op);
   if (options_.limits.string_bytes < kMaxInlineText) return take_elsewhere(in);
   if (op == Operator::Non) {
     Label& otherwise = elsewhere(in, done, Bit::None);
-    read_text(in, done, longer_text(in, done, Bit::None), otherwise);
+    read_text(in, done, long_text(in, done, longer_text(in, done, Bit::None)), otherwise);
     store(in);
     count_field(in);
   } else if (op == Operator::Con && short_constant(in)) {
@@ -30,7 +31,9 @@ void Emitter::ascii(Place in, Label& done) {
     text_with_default(in, done);
   } else if (op == Operator::Cop && program_.slots[in->slot].string_capacity >= kMaxInlineText) {
     copied_text(in, done);
-  } else if (op == Operator::Del || op == Operator::Tai) {
+  } else if (op == Operator::Del) {
+    delta_text(in, done);
+  } else if (op == Operator::Tai) {
     take_text(in);
   } else {
     take_elsewhere(in);
@@ -38,6 +41,7 @@ void Emitter::ascii(Place in, Label& done) {
 }
 
 void Emitter::take_text(Place in) {
+  const Within part(*this, Part::Texts);
   mov(esi, in.address);
   call(take_text_);
 }
@@ -63,7 +67,8 @@ void Emitter::text_with_default(Place in, Label& done) {
   if (in->known == KnownBit::No) go_if_clear(has_initial(in) ? have : done);
   if (!is_clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
-    read_text(in, when_absent(in, done), longer_text(in, done, Bit::Set), otherwise);
+    Label& longest = longer_text(in, done, Bit::Set);
+    read_text(in, when_absent(in, done), long_text(in, done, longest), otherwise);
   }
   L(have);
   store(in);
@@ -83,17 +88,23 @@ auto Emitter::short_constant(Place in) const -> std::optional<std::uint64_t> {
 }
 
 void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) {
-  find_stop(otherwise);
+  Label& again = new_label();
+  Label& beyond = new_label();
+  Label& zero = new_label();
+  L(again);
+  find_stop();
   mov(rax, ptr[window_ + last_ + 1]);
   mov(rdx, last_);
   sub(rdx, rcx);
   cmp(edx, -static_cast<int>(kMaxInlineText));
-  jl(longer);
-  Label& zero = new_label();
+  jl(beyond);
   test(al, 0x7F);
   jz(zero);
   const bool is_optional = isa::is_optional(in->op);
-  rare([this, is_optional, &zero, &null, &otherwise] {
+  rare([this, is_optional, &again, &beyond, &zero, &null, &longer, &otherwise] {
+    L(beyond);
+    look_further(again, otherwise);
+    jmp(longer);
     L(zero);
     if (is_optional) {
       cmp(al, kNullText);
@@ -105,11 +116,8 @@ void Emitter::read_text(Place in, Label& null, Label& longer, Label& otherwise) 
     }
   });
   mov(last_, rcx);
-  lea(ecx, ptr[rdx * 8]);
-  shrx(rcx, data_bits_, rcx);  // the mask of the string's bytes
-  and_(rax, rcx);
-  lea(rcx, ptr[rip + texts_]);
-  or_(rax, ptr[rcx + rdx * 8]);
+  and_(rax, by_length(rdx, offsetof(ByLength, data)));
+  or_(rax, by_length(rdx, offsetof(ByLength, text)));
 }
 
 void Emitter::copied_text(Place in, Label& done) {
@@ -162,8 +170,7 @@ void Emitter::text_not_sent(Place in, Label& null, Label& have, Label& done) {
   test(rax, rdx);
   jnz(otherwise);
   neg(rcx);
-  lea(rdx, ptr[rip + texts_]);
-  or_(rax, ptr[rdx + rcx * 8]);
+  or_(rax, by_length(rcx, offsetof(ByLength, text)));
 
   rare([this, in, slot, &other, &otherwise, &null, &have, &done] {
     L(other);  // empty, undefined, or of another type
@@ -195,7 +202,7 @@ void Emitter::assign_text(std::uint16_t slot) {
   add(rdx, STOPBIT_FIELD(strings));
   mov(entry_string_length(slot), ecx);
   mov(rsi, rax);
-  and_(rsi, data_bits_);
+  and_(rsi, data_bits());
   mov(ptr[rdx], rsi);
   set_mark(slot, state::EntryType::Ascii);
 }

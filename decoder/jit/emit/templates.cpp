@@ -23,6 +23,7 @@ void Emitter::make_dispatch(Code& code) {
 }
 
 void Emitter::dispatch(Place in) {
+  const Within part(*this, Part::Template);
   cmp(eax, static_cast<std::uint32_t>(dispatch_.size()));
   jae(dispatch_elsewhere_);
   mov(rcx, reinterpret_cast<std::uintptr_t>(dispatch_.data()));
@@ -34,6 +35,7 @@ void Emitter::dispatch(Place in) {
 }
 
 void Emitter::emit_entry(std::size_t address) {
+  const Within part(*this, Part::Template);
   for (const DispatchEntry& entry : program_.dispatch) {
     if (entry.table != 0 || entry.entry != address || entry.id >= dispatch_.size()) continue;
     const Template& chosen = program_.templates[entry.template_index];
@@ -47,11 +49,8 @@ void Emitter::emit_entry(std::size_t address) {
     mov(ecx, entry.template_index);
     mov(STOPBIT_FIELD_WORD(message_template), cx);
     mov(STOPBIT_FIELD_WORD(current_template), cx);
-    mov(ecx, chosen.root_block);
-    mov(STOPBIT_FIELD_WORD(block), cx);
-    mov(STOPBIT_RECORD_QWORD(next_slot), static_cast<int>(slots));
     mov(block_, STOPBIT_RECORD(slots));
-    mov(STOPBIT_RECORD(bases[0]), block_);
+    lea(next_, ptr[block_ + static_cast<int>(slots * record::kSlotBytes)]);
     mov(rsi, STOPBIT_RECORD(phase));
     vpxor(xmm0, xmm0, xmm0);
     const Opening& opening = openings_[chosen.root_block];
@@ -108,26 +107,34 @@ void Emitter::find_wide_maps() {
 }
 
 void Emitter::push_map(Place in) {
+  const Within part(*this, Part::Map);
   if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
   Label& done = new_label();
   Label& otherwise = elsewhere(in, done, Bit::None);
-  find_end(otherwise);
+  Label& again = new_label();
+  Label& longer = new_label();
+  L(again);
+  find_stop();
   mov(rdx, last_);
   sub(rdx, rcx);
   cmp(edx, -8);
-  jl(otherwise);
-  mov(rsi, STOPBIT_FIELD(map));
-  lea(rax, ptr[machine_ +
-               static_cast<int>(offsetof(Machine, maps) + limits::kMaxPresenceMapDepth * sizeof(wire::PresenceMap))]);
-  cmp(rsi, rax);
-  jae(otherwise);
-  load(true);
+  jl(longer);
+  rare([this, &again, &longer, &otherwise] {
+    L(longer);
+    look_further(again, otherwise);
+    jmp(otherwise);
+  });
+  if (!is_message_) {
+    mov(rsi, STOPBIT_FIELD(map));
+    lea(rax, map_bits(limits::kMaxPresenceMapDepth));
+    cmp(rsi, rax);
+    jae(otherwise);
+  }
+  movbe(rax, ptr[window_ + last_ + 1]);
   mov(last_, rcx);
   // The bits to the top, and nothing below them.
-  lea(ecx, ptr[rdx * 8]);
-  shlx(rcx, data_bits_, rcx);
-  and_(rax, rcx);
-  pext(rax, rax, data_bits_);
+  and_(rax, by_length(rdx, offsetof(ByLength, front)));
+  pext(rax, rax, data_bits());
   shl(rax, 8);
   const std::vector<ProfileEntry> programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
@@ -136,15 +143,32 @@ void Emitter::push_map(Place in) {
     cmp(rax, rcx);
     je(labels_[entry.entry]);
   }
-  mov(ptr[rsi + kMapBits], map_);
-  add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
-  mov(STOPBIT_FIELD(map), rsi);
-  mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
-  mov(map_, rax);
+  push_bits(in);
   for (const ProfileEntry& entry : programs) {
     if (needs_map(entry)) enter_profile(entry);
   }
   L(done);
+}
+
+void Emitter::push_bits(Place in) {
+  if (is_message_) {
+    mov(map_bits(in->depth.maps), map_);
+    mov(map_left(in->depth.maps + 1), kMaxExposedBits + 1);
+  } else {
+    mov(ptr[rsi + kMapBits], map_);
+    add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
+    mov(STOPBIT_FIELD(map), rsi);
+    mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
+  }
+  mov(map_, rax);
+}
+
+auto Emitter::map_bits(unsigned depth) const -> Xbyak::Address {
+  return qword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapBits];
+}
+
+auto Emitter::map_left(unsigned depth) const -> Xbyak::Address {
+  return dword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapLeft];
 }
 
 auto Emitter::programs_of(std::uint16_t segment) const -> std::vector<ProfileEntry> {
@@ -164,6 +188,7 @@ bool Emitter::needs_map(const ProfileEntry& entry) const {
 }
 
 void Emitter::enter_profile(const ProfileEntry& entry) {
+  const Within part(*this, Part::Map);
   Label next;
   mov(rcx, entry.presence_bits);
   cmp(map_, rcx);
@@ -173,7 +198,9 @@ void Emitter::enter_profile(const ProfileEntry& entry) {
   L(next);
 }
 
-void Emitter::pop_map() {
+void Emitter::pop_map(Place in) {
+  const Within part(*this, Part::Map);
+  if (is_message_) return mov(map_, map_bits(in->depth.maps - 1));
   mov(rcx, STOPBIT_FIELD(map));
   sub(rcx, static_cast<int>(sizeof(wire::PresenceMap)));
   mov(STOPBIT_FIELD(map), rcx);
@@ -181,6 +208,7 @@ void Emitter::pop_map() {
 }
 
 void Emitter::template_id(Place in) {
+  const Within part(*this, Part::Template);
   Label& done = new_label();
   Label& clear = new_label();
   Label& taken = new_label();
@@ -189,15 +217,21 @@ void Emitter::template_id(Place in) {
     mov(eax, STOPBIT_FIELD_DWORD(template_id));
     return;
   }
-  add(map_, map_);
-  jnc(clear);
+  go_if_clear(clear);
   Label& otherwise = elsewhere(in, taken, Bit::Set);
   read_integer(Type::U32, false, done, otherwise);
   assign(in->slot, state::EntryType::U32);
   mov(STOPBIT_FIELD_DWORD(template_id), eax);
   L(done);
   rare([this, in, &clear, &taken, &done] {
+    Label undefined;
     L(clear);
+    cmp(entry_mark(in->slot), mark_of(state::EntryType::U32));
+    jne(undefined);
+    mov(rax, entry_value(in->slot));
+    mov(STOPBIT_FIELD_DWORD(template_id), eax);
+    jmp(done);
+    L(undefined);
     put_back(Bit::Clear);
     take_elsewhere(in);
     L(taken);

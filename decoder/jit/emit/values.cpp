@@ -41,6 +41,7 @@ void Emitter::assign(std::uint16_t slot, state::EntryType type) {
 }
 
 void Emitter::store(Place in) {
+  const Within part(*this, Part::Store);
   if (in->place.tag == 0) return;  // records do not hold it
   const Reg base = in->place.in_first_slot ? record_ : block_;
   mov(ptr[base + in->place.value_offset], rax);
@@ -48,6 +49,7 @@ void Emitter::store(Place in) {
 }
 
 void Emitter::count_field(Place in) {
+  const Within part(*this, Part::Store);
   if (!expected_[in.address]) inc(fields_.cvt32());
 }
 

@@ -72,16 +72,20 @@ void append_constant(std::string& out, const record::Schema& schema, const Schem
 
 }  // namespace
 
-/// A field, sequence length, optional group or reference of a table.
-struct ColumnWriter::Column {
+/// Where the values of a column go.
+struct ColumnWriter::Files {
   enum class Kind : std::uint8_t { Number, Decimal, Text, Count, Group, Reference, Constant };
-  std::string name;
   Kind kind = Kind::Number;
-  const SchemaNode* node = nullptr;
   ColumnFile* values = nullptr;    ///< Numbers, mantissas, counts, rows; the bytes of texts.
   ColumnFile* second = nullptr;    ///< Exponents; offsets of texts; templates of references.
   ColumnFile* lengths = nullptr;   ///< Of texts.
   ColumnFile* presence = nullptr;  ///< If it can be absent.
+};
+
+/// A field, sequence length, optional group or reference of a table.
+struct ColumnWriter::Column : Files {
+  std::string name;
+  const SchemaNode* node = nullptr;
 };
 
 /// All messages of a template, or all elements of a sequence.
@@ -153,9 +157,8 @@ class ColumnWriter::Tables {
   }
 
  private:
-  struct Place {
-    Table* table = nullptr;
-    std::size_t column = 0;
+  /// What a walk needs of a node's column, beside each other.
+  struct Place : Files {
     Table* elements = nullptr;  ///< Of a sequence.
   };
   struct MessageHead {
@@ -179,7 +182,7 @@ class ColumnWriter::Tables {
     explicit Taker(Tables& tables) : tables_(tables) {}
 
     void field(const SchemaNode& node, const record::Value& value) {
-      const Column& column = column_of(node);
+      const Files& column = column_of(node);
       const std::uint64_t row = tables_.row();
       if (column.presence != nullptr) column.presence->put_at(row, 1);
       switch (column.kind) {
@@ -199,7 +202,7 @@ class ColumnWriter::Tables {
       if (node.optional) column_of(node).presence->put_at(tables_.row(), 1);
     }
     void begin_sequence(const SchemaNode& node, std::uint32_t count) {
-      const Column& column = column_of(node);
+      const Files& column = column_of(node);
       if (column.presence != nullptr) column.presence->put_at(tables_.row(), 1);
       column.values->put_at(tables_.row(), count);
     }
@@ -212,7 +215,7 @@ class ColumnWriter::Tables {
     void begin_reference(const SchemaNode& node, const Template& item) {
       const auto index = static_cast<std::uint16_t>(&item - tables_.schema_.program().templates.data());
       const std::uint64_t child = tables_.template_table(index).table->rows;
-      const Column& column = column_of(node);
+      const Files& column = column_of(node);
       if (column.presence != nullptr) column.presence->put_at(tables_.row(), 1);
       column.values->put_at(tables_.row(), child);
       column.second->put_at(tables_.row(), index);
@@ -221,9 +224,8 @@ class ColumnWriter::Tables {
     void end_reference(const SchemaNode&) { --tables_.depth_; }
 
    private:
-    [[nodiscard]] const Column& column_of(const SchemaNode& node) const {
-      const Place& place = tables_.places_[tables_.schema_.index_of(node)];
-      return place.table->columns[place.column];
+    [[nodiscard]] const Files& column_of(const SchemaNode& node) const {
+      return tables_.places_[tables_.schema_.index_of(node)];
     }
     Tables& tables_;
   };
@@ -283,7 +285,6 @@ class ColumnWriter::Tables {
       const std::string name = prefix + keys_[i];
       const bool is_optional = may_be_absent || node.optional;
       Place& place = places_[i];
-      place.table = &table;
       switch (node.kind) {
         case NodeKind::Field: {
           const Column::Kind kind = node.constant                     ? Column::Kind::Constant
@@ -291,33 +292,34 @@ class ColumnWriter::Tables {
                                     : node.type == FieldType::Decimal ? Column::Kind::Decimal
                                                                       : Column::Kind::Number;
           const bool is_value = i == first && end == first + 1 && i > 0 && schema_.is_vector(schema_.node(i - 1));
-          place.column = add_column(table, is_value ? "value" : name, kind, node, is_optional);
+          add_column(place, table, is_value ? "value" : name, kind, node, is_optional);
           break;
         }
         case NodeKind::Group:
-          if (node.optional) place.column = add_column(table, name, Column::Kind::Group, node, true);
+          if (node.optional) add_column(place, table, name, Column::Kind::Group, node, true);
           make_columns(table, i + 1, node.end, name + ".", is_optional);
           break;
         case NodeKind::Sequence: {
-          place.column = add_column(table, name, Column::Kind::Count, node, is_optional);
+          add_column(place, table, name, Column::Kind::Count, node, is_optional);
           Table& elements = add_table(table.name + "/" + name);
           place.elements = &elements;
           (void)elements.add_head(folder_, "@parent", {"<i8", 8});
           make_columns(elements, i + 1, node.end, "", false);
           break;
         }
-        case NodeKind::Reference:
-          place.column = add_column(table, name, Column::Kind::Reference, node, may_be_absent);
-          break;
+        case NodeKind::Reference: add_column(place, table, name, Column::Kind::Reference, node, may_be_absent); break;
       }
     }
   }
 
-  std::size_t add_column(Table& table, const std::string& name, Column::Kind kind, const SchemaNode& node,
-                         bool may_be_absent) {
+  void add_column(Files& place, Table& table, const std::string& name, Column::Kind kind, const SchemaNode& node,
+                  bool may_be_absent) {
     std::string free = name;
     while (!table.names.emplace(free, 1).second) free = name + "_" + std::to_string(++table.names[name]);
-    Column column{.name = std::move(free), .kind = kind, .node = &node};
+    Column column;
+    column.kind = kind;
+    column.name = std::move(free);
+    column.node = &node;
     const auto file = [&](NumberType type, std::string_view what = {}) {
       return &folder_.add(table.name + "." + column.name + std::string(what), type.dtype, type.bytes);
     };
@@ -341,8 +343,8 @@ class ColumnWriter::Tables {
       case Column::Kind::Constant: break;
     }
     if (may_be_absent) column.presence = file(kFlag, ".present");
+    place = column;
     table.columns.push_back(std::move(column));
-    return table.columns.size() - 1;
   }
 
   void append_table(std::string& out, const Table& table) const {

@@ -34,6 +34,7 @@ class ColumnWriter {
   [[nodiscard]] Status finish(bool is_whole);
 
  private:
+  struct Files;
   struct Column;
   struct Table;
   class Tables;

@@ -40,6 +40,7 @@ struct Workload {
 struct WorkloadSource {
   std::string name;
   std::function<Result<std::unique_ptr<Workload>>()> make;
+  std::string template_file = {};  ///< If all of it is used and the workload is a capture.
 };
 
 /// The bundled sample, the generated ones, and the captures of real exchanges if STOPBIT_CORPUS names their folder.

@@ -34,12 +34,15 @@ std::vector<WorkloadSource> workload_sources() {
   if (const char* corpus = std::getenv("STOPBIT_CORPUS"); corpus != nullptr) {
     for (const Capture& capture : kCorpus) {
       const std::string folder = std::string(corpus) + '/' + capture.folder;
-      sources.push_back({capture.name, [capture, folder] {
-                           return load_workload(capture.name, folder, capture.framing, capture.fields);
-                         }});
+      const std::string templates = *capture.fields == '\0' ? folder + "/templates.xml" : std::string();
+      sources.push_back(
+          {capture.name,
+           [capture, folder] { return load_workload(capture.name, folder, capture.framing, capture.fields); },
+           templates});
     }
   }
-  sources.push_back({"sample", [] { return load_workload("sample", STOPBIT_SAMPLE_FOLDER, "cme"); }});
+  sources.push_back({"sample", [] { return load_workload("sample", STOPBIT_SAMPLE_FOLDER, "cme"); },
+                     STOPBIT_SAMPLE_FOLDER "/templates.xml"});
   sources.push_back(
       {"sample-fields", [] { return load_workload("sample-fields", STOPBIT_SAMPLE_FOLDER, "cme", kSampleFields); }});
   sources.push_back({"ab", make_ab});

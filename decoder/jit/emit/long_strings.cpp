@@ -1,0 +1,179 @@
+#include <algorithm>
+
+#include "decoder/jit/emit/emitter_class.hpp"
+
+/// Strings that are longer than a word, up to a slot of the record's string area, and string deltas: what engine::Texts
+/// does, for the common case.
+namespace stopbit::jit {
+
+namespace {
+
+constexpr unsigned kSlotBytes = record::kStringSlotBytes;
+constexpr int kStringSlots = static_cast<int>(offsetof(record::BuilderState, string_slots));
+constexpr unsigned kMostAdded = 32;  ///< By a delta: two vectors.
+static_assert(kMostAdded <= state::Dictionary::kStringSlack && kSlotBytes <= state::Dictionary::kStringSlack);
+
+/// Where the bytes to keep end.
+template <std::uint8_t kBits>
+std::uintptr_t middle() {
+  return reinterpret_cast<std::uintptr_t>(record::kKeptBytes<kBits>.data()) + kSlotBytes;
+}
+
+}  // namespace
+
+auto Emitter::long_text(Place in, Label& done, Label& longer) -> Label& {
+  if (options_.limits.string_bytes < kSlotBytes) return longer;
+  Label& label = new_label();
+  rare([this, in, &label, &done, &longer] {
+    L(label);
+    cmp(edx, -static_cast<int>(kSlotBytes));
+    jl(longer);
+    test(al, 0x7F);
+    jz(longer);
+    go_if_strings_are_full(longer);
+    lea(rsi, ptr[window_ + last_ + 1]);
+    neg(rdx);
+    mov(last_, rcx);
+    store_long_text(in, middle<wire::kData>());
+    jmp(done);
+  });
+  return label;
+}
+
+void Emitter::go_if_strings_are_full(Label& otherwise) {
+  cmp(dword[record_ + kStringSlots], static_cast<int>(limits::kMaxStringSlots));
+  jae(otherwise);
+}
+
+void Emitter::store_long_text(Place in, std::uintptr_t kept) {
+  if (in->place.tag == 0) return count_field(in);  // records do not hold it
+  const auto strings = record_ + static_cast<int>(offsetof(BuilderState, strings));
+  mov(rcx, kept);
+  sub(rcx, rdx);
+  for (int i = 0; i < 3; ++i) {
+    vmovdqu(Xbyak::Xmm(i), ptr[rsi + 16 * i]);
+    vpand(Xbyak::Xmm(i), Xbyak::Xmm(i), ptr[rcx + 16 * i]);
+  }
+  mov(rsi, ptr[rsi + 48]);
+  and_(rsi, ptr[rcx + 48]);
+  mov(rax, ptr[record_ + kStringSlots]);
+  imul(rcx, rax, kSlotBytes);
+  for (int i = 0; i < 3; ++i) vmovdqu(ptr[strings + rcx + 16 * i], Xbyak::Xmm(i));
+  mov(ptr[strings + rcx + 48], rsi);
+  lea(ecx, ptr[rdx + 7]);
+  shr(ecx, 3);
+  mov(byte[record_ + rax + static_cast<int>(offsetof(BuilderState, string_words))], cl);
+  inc(qword[record_ + kStringSlots]);
+  shl(rax, 32);
+  or_(rdx, rax);
+  mov(rax, std::uint64_t{record::kLongString} << 56);
+  or_(rax, rdx);
+  store(in);
+  count_field(in);
+}
+
+void Emitter::delta_text(Place in, Label& done) {
+  const std::uint16_t slot = in->slot;
+  const bool is_optional = isa::is_optional(in->op);
+  const auto most =
+      std::min<std::size_t>({kSlotBytes, options_.limits.string_bytes, program_.slots[slot].string_capacity});
+  Label& otherwise = longer_text(in, done, Bit::None);
+  Label& again = new_label();
+  Label& beyond = new_label();
+  Label& null = new_label();
+  Label& zero = new_label();
+  Label& is_known = new_label();
+  Label& is_long = new_label();
+  Label& is_short = new_label();
+  L(again);
+  const Reg mark = mark_of(state::EntryType::Ascii);
+  cmp(entry_mark(slot), mark);
+  jne(otherwise);
+  find_stop();  // of the subtraction length: one byte
+  tzcnt(rsi, stops_);
+  jc(beyond);
+  lea(edx, ptr[rcx - 1]);
+  cmp(edx, last_.cvt32());
+  jne(otherwise);
+  movzx(eax, byte[window_ + last_ + 1]);
+  shl(eax, 25);
+  sar(eax, 25);
+  if (is_optional) {
+    jz(null);
+    js(otherwise);
+    dec(eax);
+  } else {
+    js(otherwise);  // from the front
+  }
+  // The addition: its bytes in edx.
+  mov(edx, esi);
+  sub(edx, ecx);
+  cmp(edx, kMostAdded);
+  ja(otherwise);
+  test(byte[window_ + rcx + 1], 0x7F);
+  jz(zero);
+  L(is_known);
+  vmovdqu(xmm0, ptr[window_ + rcx + 1]);
+  vmovdqu(xmm1, ptr[window_ + rcx + 17]);
+  // What is kept, in eax, and the new length, in edx.
+  neg(eax);
+  add(eax, entry_string_length(slot));
+  js(otherwise);
+  add(edx, eax);
+  cmp(edx, static_cast<int>(most));
+  ja(otherwise);
+  go_if_strings_are_full(otherwise);
+  blsr(stops_, stops_);
+  mov(last_, rsi);
+  mov(rcx, middle<wire::kData>() - kSlotBytes);
+  vpand(xmm0, xmm0, ptr[rcx]);
+  vpand(xmm1, xmm1, ptr[rcx]);
+  mov(esi, entry_string_offset(slot));
+  add(rsi, STOPBIT_FIELD(strings));
+  vmovdqu(ptr[rsi + rax], xmm0);
+  vmovdqu(ptr[rsi + rax + 16], xmm1);
+  mov(entry_string_length(slot), edx);
+  cmp(edx, static_cast<int>(kMaxInlineText));
+  jbe(is_short);
+  L(is_long);
+  store_long_text(in, middle<0xFF>());
+  rare([this, in, is_optional, &done, &otherwise, &again, &beyond, &null, &zero, &is_known, &is_long, &is_short] {
+    L(beyond);  // a window from the position on has both, or they are longer than this
+    cmp(last_, -1);
+    je(otherwise);
+    call(next_window_);
+    jmp(again);
+    L(zero);
+    cmp(byte[window_ + rcx + 1], 0x80);
+    jne(otherwise);
+    xor_(edx, edx);  // nothing is added
+    jmp(is_known);
+    L(is_short);
+    store_short_text(in, is_long);
+    jmp(done);
+    if (is_optional) {
+      L(null);
+      mov(last_, rcx);
+      jmp(done);
+    }
+  });
+}
+
+void Emitter::store_short_text(Place in, Label& is_long) {
+  Label is_word;
+  mov(rax, ptr[rsi]);
+  lea(ecx, ptr[rdx * 8]);
+  bzhi(rax, rax, rcx);
+  cmp(edx, static_cast<int>(kMaxInlineText));
+  jne(is_word);
+  mov(rcx, ~kDataBits);
+  test(rax, rcx);
+  jnz(is_long);
+  L(is_word);
+  neg(rdx);
+  or_(rax, by_length(rdx, offsetof(ByLength, text)));
+  store(in);
+  count_field(in);
+}
+
+}  // namespace stopbit::jit
