@@ -113,6 +113,35 @@ package stopbit_uop_pkg;
     logic [15:0] message_index;
   } command_t;
 
+  /// A command with places, for the last stage of the record packer. A word that no record holds has no column.
+  typedef struct packed {
+    logic        is_root;       // a block is opened: of the record
+    logic        is_reference;  // of a dynamic reference: begins with the index of its template
+    logic [5:0]  slots;         // of the block
+    logic [1:0][7:0]  tag;
+    logic [1:0][63:0] value;
+    logic [63:0] piece_value;   // of a long string
+    logic [7:0]  piece_slot;
+    logic [2:0]  piece_word;
+    logic [7:0]  string_slots;  // of the record so far, this command included
+    logic        commit;
+    logic [15:0] template_index;
+    logic [7:0]  flags;
+    logic        event_valid;
+    logic [7:0]  event_kind;
+    logic [7:0]  event_code;
+    place_t      place;
+    logic [15:0] message_index;
+  } pack_step_t;
+
+  /// What of it is still to do.
+  typedef struct packed {
+    logic        opens;      // a block
+    logic        piece;      // goes to the string area
+    logic [1:0][5:0] rolls;  // slots from the word before to each word
+    logic [1:0][ValueWords-1:0] column;
+  } pack_todo_t;
+
   /// An integer, an exponent or a mantissa from the consume stage on. Everything but `bytes` is decided there.
   typedef struct packed {
     // The entity: `length` bytes, the first in bits 7:0. `padded`: more came before them, all of them sign bits of
