@@ -143,6 +143,7 @@ module stopbit_frame_decoder #(
     .write_i         (group_write_i),
     .write_index_i   (group_index_i),
     .write_group_i   (group_i),
+    .go_i            (go),
     .source_address_i(source_address),
     .address_i       (address),
     .port_i          (port),
