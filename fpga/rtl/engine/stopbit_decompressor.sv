@@ -31,6 +31,8 @@ module stopbit_decompressor
   logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
   logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
   logic [4:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
+  // Whether the entities that end there are zero.
+  logic [RingBytes-1:0] zero_d, zero_q, second_zero_d, second_zero_q;
 
   logic [1:0] full_d, full_q;  // by half
   logic [1:0] last_d, last_q;
@@ -68,6 +70,8 @@ module stopbit_decompressor
     end
     window_o.available     = left > 6'(2 * WindowBytes) ? 5'(2 * WindowBytes) : left[4:0];
     window_o.length        = 5'(next_stop_q[place]) <= window_o.available ? next_stop_q[place] : 4'd0;
+    window_o.is_zero        = zero_q[place];
+    window_o.second_is_zero = second_zero_q[place];
     window_o.second_length = '0;
     if (second_stop_q[place] <= window_o.available && second_stop_q[place] != '0) begin
       window_o.second_length = 4'(second_stop_q[place] - 5'(next_stop_q[place]));
@@ -159,7 +163,14 @@ module stopbit_decompressor
       end
     end
     for (int unsigned i = 0; i < RingBytes; i++) begin
+      zero_d[i] = 1'b1;
+      for (int unsigned k = WindowBytes; k > 0; k--) begin
+        zero_d[i] = ring_d[5'(i+k-1)][6:0] == '0 && (ring_d[5'(i+k-1)][7] || zero_d[i]);
+      end
+    end
+    for (int unsigned i = 0; i < RingBytes; i++) begin
       second_stop_d[i] = '0;
+      second_zero_d[i] = zero_d[5'(i)+5'(next_stop_d[i])];
       if (next_stop_d[i] != '0 && next_stop_d[5'(i)+5'(next_stop_d[i])] != '0) begin
         second_stop_d[i] = 5'(next_stop_d[i]) + 5'(next_stop_d[5'(i)+5'(next_stop_d[i])]);
       end
@@ -194,6 +205,8 @@ module stopbit_decompressor
       ring_q        <= ring_d;
       next_stop_q   <= next_stop_d;
       second_stop_q <= second_stop_d;
+      zero_q        <= zero_d;
+      second_zero_q <= second_zero_d;
     end
   end
 
