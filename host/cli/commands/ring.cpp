@@ -65,7 +65,7 @@ std::string_view to_text(ring::WriterState state) {
 RingEntry look_at(std::string name, ring::Reader reader) {
   struct stat file {};
   (void)::stat(reader.path().c_str(), &file);
-  const Result<market::Tables> tables = market::Tables::open(reader.path(), reader.epoch());
+  const Result<market::Tables> tables = market::Tables::open(reader.path(), reader.tables_epoch());
   const std::array<std::string, 1> path = {reader.path()};
   RingEntry entry{.name = std::move(name),
                   .reader = std::move(reader),
