@@ -184,6 +184,7 @@ class RemoteTables : public ::testing::Test {
   void publish() {
     PublisherOptions how;
     how.rings.push_back({"cme", source.get(), ""});
+    how.beat_ns = beat_ns;
     how.log = [this](const std::string& line) { lines.push_back("publisher: " + line); };
     for (int i = 0; i < 64; ++i) {  // until it has the port again
       Result<std::unique_ptr<Publisher>> opened = Publisher::open(net->node(0), how);
@@ -257,6 +258,7 @@ class RemoteTables : public ::testing::Test {
   }
 
   bool is_one_host = false;
+  std::uint64_t beat_ns = PublisherOptions().beat_ns;
   RingName source;
   std::optional<Net> net;
   std::vector<std::string> lines;
@@ -410,6 +412,8 @@ TEST_P(RemoteTablesBoth, a_ring_that_ends_leaves_its_last_states) {
   const RingName name;
   Market feed(source.get());
   const std::uint32_t row = feed.add("key");
+  for (int i = 0; i < 2'000; ++i) feed.add("another-" + std::to_string(i));
+  beat_ns = 20'000;  // the publisher learns at once that the end has arrived
   start();
   SubscriberOptions how = options(name);
   how.follows = false;
@@ -418,8 +422,12 @@ TEST_P(RemoteTablesBoth, a_ring_that_ends_leaves_its_last_states) {
   const market::Tables tables = tables_of(name.get());
   const market::Tables there = tables_of(source.get());
   EXPECT_EQ(tables.states().writer(), market::state::Reader::Writer::Running);
-  for (int i = 0; i < 100; ++i) feed.trade(row, i);
   feed.quote(feed.add("last"), 700);
+  until_same(feed, tables);
+  for (int i = 0; i < 100; ++i) feed.trade(row, i);
+  run(300);  // the states of these are fetched; those of the next ones come with the next round, or at the end
+  for (std::uint32_t i = 1; i <= 2'000; i += 3) feed.trade(i, 500 + i);
+  feed.trade(row, 99);
   feed.finish();
   until([&] { return here.state() == SubscriberState::Ended; }, "the end");
   EXPECT_TRUE(is_same(there, tables)) << "they are there when the end is";
@@ -427,7 +435,6 @@ TEST_P(RemoteTablesBoth, a_ring_that_ends_leaves_its_last_states) {
   EXPECT_EQ(state_of(tables, row)[10], 99);
   if (is_one_host) subscribers.clear();
   until([&] { return publisher->status().empty(); }, "the publisher forgets it");
-  EXPECT_LT(net->now(), 2'000'000'000U) << "at once";
 }
 
 TEST_P(RemoteTablesBoth, a_new_ring_has_new_tables) {
