@@ -408,6 +408,34 @@ TEST_F(RemoteTablesFar, a_state_that_is_stored_after_its_event_was_read_comes_to
   until([&] { return state_of(tables, row)[10] == 6; }, "the state");
 }
 
+TEST_F(RemoteTablesFar, states_cost_the_network_a_bounded_part_however_many_events_there_are) {
+  const RingName name;
+  Market feed(source.get());
+  for (int i = 1; i <= 2'000; ++i) feed.add("key-" + std::to_string(i));
+  start();
+  until_live(subscribe(options(name)));
+  const market::Tables tables = tables_of(name.get());
+  until_same(feed, tables);
+  const auto cost = [&](std::uint32_t step_of_rows) {
+    const SubscriptionStatus before = publisher->status().at(0);
+    for (std::uint32_t i = 0; i < 20'000; ++i) {  // 0.2 s
+      feed.trade(1 + i * step_of_rows % 2'000, i);
+      step();
+    }
+    const SubscriptionStatus after = publisher->status().at(0);
+    return std::pair(after.gets - before.gets, after.fetched_bytes - before.fetched_bytes);
+  };
+  const auto [gets_of_one, bytes_of_one] = cost(0);
+  EXPECT_LE(gets_of_one, 100U) << "a row is fetched once in a round";
+  EXPECT_LE(bytes_of_one, 100'000U);
+  const auto [gets_of_all, bytes_of_all] = cost(917);
+  EXPECT_GT(gets_of_all, gets_of_one);
+  EXPECT_GE(bytes_of_all, 1'000'000U);
+  EXPECT_LE(bytes_of_all, 11 * (640U << 10U) + 11 * 3 * 65'536U);
+  // Nobody is forgotten.
+  until_same(feed, tables);
+}
+
 TEST_P(RemoteTablesBoth, a_ring_that_ends_leaves_its_last_states) {
   const RingName name;
   Market feed(source.get());
