@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kTablePieceBytes = 16 * nic::kPageBytes;
 constexpr unsigned kPieces = 3;
-constexpr std::uint64_t kRoundNs = 20'000'000;      ///< Between rounds through what events have named.
+constexpr std::uint64_t kRoundNs = 20'000'000;      ///< Between rounds through what events have named,
+constexpr std::uint64_t kRoundBytes = 640U << 10U;  ///< each of which fetches at most so much, and a piece.
 constexpr std::uint64_t kHeadsNs = 500'000'000;     ///< Between looks at the headers.
 constexpr std::uint64_t kSweepNs = 10'000'000'000;  ///< Between rounds through all instruments, if any has changed.
 constexpr const char* kTruncated = "the publisher's tables of instruments and states have been truncated";
@@ -85,18 +86,40 @@ FarTables::Job FarTables::choose(std::uint64_t now_ns) noexcept {
   if (known() < count_) return rows(known(), count_, Job::Instruments);
   const std::uint32_t last = std::min(fill_to_, shape_.states.rows);
   if (filled_ < last) return rows(filled_, last, Job::States);
-  if (old_states_.is_empty() && old_instruments_.is_empty()) return Job::None;
-  if (!is_round_ && now_ns < next_round_ns_) return Job::None;
-  is_round_ = true;
-  next_round_ns_ = now_ns + kRoundNs;
-  const Job job = old_instruments_.is_empty() ? Job::States : Job::Instruments;
-  run_ = (job == Job::States ? old_states_ : old_instruments_).take(rows_of_piece(job));
+  return choose_old(now_ns);
+}
+
+/// In rounds, so that a row of many events is not fetched for each of them, and changes of all rows do not fill the
+/// network: what is left comes first in the next round.
+FarTables::Job FarTables::choose_old(std::uint64_t now_ns) noexcept {
+  const std::uint64_t old = std::uint64_t{old_states_.size()} + old_instruments_.size();
+  if (old == 0) return Job::None;
+  if (round_left_ == 0 || budget_left_ == 0) {
+    if (!hurries_ && now_ns < next_round_ns_) return Job::None;
+    next_round_ns_ = now_ns + kRoundNs;
+    round_left_ = old;
+    budget_left_ = kRoundBytes;
+    // Instruments get their turn, and states most of it.
+    if (!old_instruments_.is_empty()) return take_old(Job::Instruments);
+  }
+  return take_old(old_states_.is_empty() ? Job::Instruments : Job::States);
+}
+
+FarTables::Job FarTables::take_old(Job job) noexcept {
+  RowMarks& rows = job == Job::States ? old_states_ : old_instruments_;
+  const std::uint32_t before = rows.size();
+  run_ = rows.take(rows_of_piece(job));
+  round_left_ -= std::min<std::uint64_t>(round_left_, before - rows.size());
+  budget_left_ -= std::min<std::uint64_t>(budget_left_, kPieces * run_.count * row_bytes(job));
   return job;
 }
 
+std::size_t FarTables::row_bytes(Job job) const noexcept {
+  return job == Job::States ? shape_.state_row_bytes : sizeof(market::InstrumentRow);
+}
+
 std::uint32_t FarTables::rows_of_piece(Job job) const noexcept {
-  return static_cast<std::uint32_t>(kTablePieceBytes /
-                                    (job == Job::States ? shape_.state_row_bytes : sizeof(market::InstrumentRow)));
+  return static_cast<std::uint32_t>(kTablePieceBytes / row_bytes(job));
 }
 
 /// The gets of the job, as far as the node takes them. False: not all of them yet.
@@ -110,7 +133,7 @@ bool FarTables::ask() noexcept {
     return true;
   }
   const bool is_state = job_ == Job::States;
-  const std::uint64_t row_bytes = is_state ? shape_.state_row_bytes : sizeof(market::InstrumentRow);
+  const std::uint64_t row_bytes = this->row_bytes(job_);
   const std::uint64_t begin = is_state ? shape_.states_offset : market::kInstrumentHeaderBytes;
   for (; asked_ < kPieces; ++asked_) {
     if (!(is_state ? states_ : instruments_)
@@ -153,7 +176,7 @@ void FarTables::take_heads(std::uint64_t now_ns) {
 void FarTables::take_rows(Job job) {
   using Taken = market::TableCopy::Taken;
   const bool is_state = job == Job::States;
-  const std::size_t row_bytes = is_state ? shape_.state_row_bytes : sizeof(market::InstrumentRow);
+  const std::size_t row_bytes = this->row_bytes(job);
   const std::byte* const pieces = memory_.span().data();
   for (std::uint32_t i = 0; i < run_.count; ++i) {
     const std::uint32_t row = run_.first + i;
@@ -171,7 +194,6 @@ void FarTables::take_rows(Job job) {
     (is_state ? old_states_ : old_instruments_).mark(row);
   }
   if (is_state && filled_ < fill_to_ && run_.first == filled_ + 1) filled_ += run_.count;
-  if (old_states_.is_empty() && old_instruments_.is_empty()) is_round_ = false;
   look_at_filling();
 }
 
@@ -201,20 +223,20 @@ bool FarTables::may_show(const record::Slot& slot) noexcept {
   return false;
 }
 
-void FarTables::saw(const record::Slot& slot) noexcept {
+void FarTables::saw(const record::Slot& slot, bool is_old) noexcept {
   if (copy_ == nullptr || !market::is_event(slot)) return;
   const market::Event event = market::Event::from(slot);
   if (is_newest_ended_) {
     // The publisher stores what an event changes after the event, and before the next one. The first levels of a book
     // come with the last event of the exchange's.
-    mark_newest();
+    if (!is_old) mark_newest();
     newest_count_ = 0;
   }
   if (newest_count_ < newest_.size()) newest_[newest_count_] = {event.instrument(), event.kind()};
   newest_count_ = std::min(newest_count_ + 1, newest_.size() + 1);
   heartbeats_left_ = kHeartbeats;
   is_newest_ended_ = event.last_of_event();
-  if (is_newest_ended_) mark_newest();
+  if (is_newest_ended_ && !is_old) mark_newest();
 }
 
 /// What the newest events may have changed.
@@ -249,7 +271,8 @@ void FarTables::last_look() noexcept {
   mark_newest();
   newest_count_ = heartbeats_left_ = 0;
   wants_heads_ = true;
-  next_round_ns_ = next_sweep_ns_ = 0;
+  next_sweep_ns_ = 0;
+  hurries_ = true;
 }
 
 bool FarTables::is_current() const noexcept {

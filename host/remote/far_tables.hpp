@@ -59,8 +59,9 @@ class FarTables {
   /// published.
   [[nodiscard]] bool may_show(const record::Slot& slot) noexcept;
   [[nodiscard]] bool is_wrong() const noexcept { return is_wrong_; }
-  /// A record was published: what it says of an instrument is to be fetched.
-  void saw(const record::Slot& slot) noexcept;
+  /// A record was published: what it says of an instrument is to be fetched. `is_old`: it was in the publisher's ring
+  /// before the tables were fetched.
+  void saw(const record::Slot& slot, bool is_old) noexcept;
   /// The ring's writer is well, as of then.
   void heartbeat(std::uint64_t heartbeat_ns) noexcept;
   /// No event follows: fetches what is still missing, and then is_current.
@@ -76,6 +77,8 @@ class FarTables {
         ring_epoch_(from.ring_epoch) {}
 
   [[nodiscard]] Job choose(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] Job choose_old(std::uint64_t now_ns) noexcept;
+  [[nodiscard]] Job take_old(Job job) noexcept;
   [[nodiscard]] bool ask() noexcept;
   void take_heads(std::uint64_t now_ns);
   void take_rows(Job job);
@@ -83,6 +86,7 @@ class FarTables {
   void mark_newest() noexcept;
   void fail(State state, std::string why);
   [[nodiscard]] std::uint32_t known() const noexcept { return copy_->instruments().count(); }
+  [[nodiscard]] std::size_t row_bytes(Job job) const noexcept;
   [[nodiscard]] std::uint32_t rows_of_piece(Job job) const noexcept;
 
   Fetch instruments_;
@@ -110,8 +114,10 @@ class FarTables {
 
   RowMarks old_instruments_;  ///< Rows that may be older here than at the publisher.
   RowMarks old_states_;
-  bool is_round_ = false;  ///< Through them, until none is left.
+  std::uint64_t round_left_ = 0;   ///< Of the rows that were old at the round's beginning: still to be got in it.
+  std::uint64_t budget_left_ = 0;  ///< Bytes.
   std::uint64_t next_round_ns_ = 0;
+  bool hurries_ = false;  ///< The last look: without rounds.
   struct Named {
     std::uint32_t row = 0;
     market::Kind kind = {};

@@ -21,6 +21,8 @@ class RowMarks {
   };
 
   [[nodiscard]] bool is_empty() const noexcept { return marked_ == 0; }
+  /// Marked rows.
+  [[nodiscard]] std::uint32_t size() const noexcept { return marked_; }
   void mark(std::uint32_t row) noexcept {
     if (row == 0 || row > rows_) return;
     std::uint64_t& word = words_[row / kBits];

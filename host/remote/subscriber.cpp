@@ -797,7 +797,7 @@ bool Subscriber::write(const record::Slot& slot) {
     case SlotWriter::Outcome::Whole: ++counters_.records; break;
   }
   ++counters_.slots;
-  if (is_first && far_tables_ != nullptr) far_tables_->saw(slot);
+  if (is_first && far_tables_ != nullptr) far_tables_->saw(slot, state_ == SubscriberState::History);
   const record::EventView event(slot);
   if (is_first && record::HeaderView(slot).is_event() && event.kind() == record::EventKind::Lost) {
     counters_.lost += event.missing();

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -298,8 +299,9 @@ bool InstrumentTable::copy_row(std::uint32_t number, const InstrumentRow& from) 
   row.name_bytes = static_cast<std::uint8_t>(instrument_name(row).size());
   row.product_bytes = static_cast<std::uint8_t>(product_of(row).size());
   if (number > count) {
-    const std::string key(key_of(row));
-    (void)add_row(key, row);
+    std::array<char, kInstrumentKeyBytes> key;
+    std::memcpy(key.data(), row.key, key.size());
+    (void)add_row({key.data(), row.key_bytes}, row);
     return true;
   }
   const InstrumentRow& own = view_.row(number);

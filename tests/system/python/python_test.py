@@ -689,6 +689,23 @@ class Market(unittest.TestCase):
         with self.assertRaises(ValueError):
             tables["events"]["price"][0] = 1
 
+    def test_a_copy_that_shares_the_tables_has_them(self):
+        """As the publisher of a near ring makes it: host/ring/ring.md."""
+        near = pathlib.Path(f"{self.name}-near")
+        ring = bytearray(pathlib.Path(self.name).read_bytes())
+        ring[88:96], ring[64:72] = ring[64:72], (1).to_bytes(8, "little")
+        near.write_bytes(ring)
+        for part in (".instruments", ".state"):
+            os.link(self.name + part, f"{near}{part}")
+        copy, whole = stopbit.ring(str(near)), stopbit.ring(self.name)
+        self.assertEqual((list(copy.states()), copy.instruments()), (list(whole.states()), whole.instruments()))
+        self.assertEqual(list(copy), list(whole))
+        near.unlink()
+        ring[88:96] = (2).to_bytes(8, "little")
+        near.write_bytes(ring)
+        with self.assertRaisesRegex(stopbit.RingError, "belong to another ring"):
+            list(stopbit.ring(str(near)).states())
+
     def test_has_instruments_and_states(self):
         reader = stopbit.ring(self.name)
         instruments = self.lines("instruments", self.name)

@@ -196,6 +196,38 @@ TEST_F(Copied, readers_find_states_as_they_were_at_one_moment) {
   EXPECT_EQ(copy.take_state(11, reinterpret_cast<const std::byte*>(reads[0].data()), nullptr, nullptr), Taken::Refused);
 }
 
+TEST_F(Copied, a_state_that_changes_while_it_is_read_is_not_taken) {
+  TableCopy copy = prepare(path);
+  ASSERT_TRUE(copy.take_names());
+  const state::Reader states = std::move(state::Reader::open(path)).value();
+  std::vector<std::uint64_t> before(state::row_bytes(kLevels) / 8);
+  before[0] = 2;
+  before[3] = before[5] = 7;  // bid and ask
+  std::vector<std::uint64_t> mixed = before;
+  mixed[5] = 8;  // the writer was faster than the read
+  std::vector<std::uint64_t> after = mixed;
+  after[0] = 4;
+  const auto take = [&](const auto&... reads) {
+    return copy.take_state(1, reinterpret_cast<const std::byte*>(reads.data())...);
+  };
+  EXPECT_EQ(take(before, mixed, after), Taken::Changed);
+  EXPECT_EQ(take(after, mixed, before), Taken::Changed);
+  state::Top top;
+  ASSERT_EQ(states.read(1, top), state::Read::Ok);
+  EXPECT_EQ(top.bid, kNoPrice) << "nothing was taken";
+  EXPECT_EQ(take(after, after, after), Taken::Whole);
+  ASSERT_EQ(states.read(1, top), state::Read::Ok);
+  EXPECT_EQ(top.ask, 8);
+  // A part that is whole is taken, whatever the others are.
+  std::vector<std::uint64_t> next = after;
+  next[0] = 6;
+  next[3] = 9;
+  next[8] = 3;  // the day is being written
+  EXPECT_EQ(take(next, next, next), Taken::Changed);
+  ASSERT_EQ(states.read(1, top), state::Read::Ok);
+  EXPECT_EQ(top.bid, 9);
+}
+
 TEST_F(Copied, states_never_go_back) {
   TableCopy copy = prepare(path);
   ASSERT_TRUE(copy.take_names());
