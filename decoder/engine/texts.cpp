@@ -47,7 +47,7 @@ static_assert(Dictionary::kStringSlack >= 2 * kVector && Dictionary::kStringSlac
               wire::kIndexBlock >= record::kStringSlotBytes);
 
 STOPBIT_INLINE bool Texts::find(const std::uint8_t* position, Entity& out) const noexcept {
-  const std::uint64_t stops = index_.near_stops(static_cast<std::size_t>(position - m_.in.begin));
+  const std::uint64_t stops = index_.stops_from(static_cast<std::size_t>(position - m_.in.begin));
   const auto bytes = static_cast<std::size_t>(std::countr_zero(stops)) + 1;
   if (stops == 0) return false;
   const bool is_empty = *position == kStop;

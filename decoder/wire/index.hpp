@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -40,17 +41,10 @@ class Index {
   /// Bit i of word k: byte 64k + i is inside the datagram and has the stop bit. A word of zeros follows the last one.
   [[nodiscard]] const std::uint64_t* stops() const noexcept { return stops_.get(); }
 
-  /// The stop bits of the 64 bytes at a position, bit 0 that of its own byte; `position` <= size(). The bytes of an
-  /// entity that begins there are one more than the zeros at its end; no bit set: it is longer, or cut off.
+  /// The stop bits of at least kNearBytes at a position, bit 0 that of its own byte; `position` <= size(). The bytes of
+  /// an entity that begins there are one more than the zeros at its end; no bit set: it is longer, or cut off.
   [[nodiscard]] std::uint64_t stops_from(std::size_t position) const noexcept {
-    const std::uint64_t* const word = stops_.get() + position / kIndexBlock;
-    const unsigned bit = position % kIndexBlock;
-    // In two steps, as no shift is by 64: for bit 0 nothing is taken from the next word.
-    return word[0] >> bit | word[1] << 1 << (kIndexBlock - 1 - bit);
-  }
-
-  /// Fewer of them, at less cost: the stop bits of at least kNearBytes from a position on.
-  [[nodiscard]] std::uint64_t near_stops(std::size_t position) const noexcept {
+    static_assert(std::endian::native == std::endian::little, "byte k has the stop bits of bytes 8k and after");
     std::uint64_t bits;
     std::memcpy(&bits, reinterpret_cast<const unsigned char*>(stops_.get()) + position / 8, sizeof(bits));
     return bits >> position % 8;

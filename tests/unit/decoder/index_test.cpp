@@ -54,7 +54,10 @@ void expect_indexed(const Index& index, std::span<const std::uint8_t> bytes) {
   ASSERT_EQ(index.size(), bytes.size());
   ASSERT_EQ(reinterpret_cast<std::uintptr_t>(index.data()) % kIndexBlock, 0U);
   ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), index.data()));
-  for (std::size_t i = 0; i < kIndexBlock; ++i) ASSERT_EQ(index.data()[bytes.size() + i], 0) << "behind the end: " << i;
+  for (std::size_t i = 0; i < kIndexBlock; ++i) {
+    ASSERT_EQ(index.data()[bytes.size() + i], 0) << "after the end: " << i;
+    ASSERT_EQ((index.data() - kIndexBlock)[i], 0) << "before the begin: " << i;
+  }
   const std::size_t words = (bytes.size() + kIndexBlock - 1) / kIndexBlock;
   Bytes stops;
   for (std::size_t i = 0; i < words * kIndexBlock; ++i) {
@@ -65,7 +68,7 @@ void expect_indexed(const Index& index, std::span<const std::uint8_t> bytes) {
   stops.resize(stops.size() + 2 * kIndexBlock, 0);
   for (std::size_t position = 0; position <= bytes.size(); ++position) {
     const std::uint64_t mask = index.stops_from(position);
-    for (std::size_t i = 0; i < kIndexBlock; ++i) {
+    for (std::size_t i = 0; i < Index::kNearBytes; ++i) {
       ASSERT_EQ(mask >> i & 1U, stops[position + i]) << "from " << position << ", byte " << i;
     }
   }

@@ -141,7 +141,7 @@ class RecordMaker {
  public:
   explicit RecordMaker(const Program& program)
       : program_(program), builder_(program), sink_(program.max_record_slots, Keep{&record_}) {
-    builder_.begin(sink_, header_);
+    builder_.begin(sink_, words_);
   }
 
   RecordMaker& open(std::uint16_t block, std::size_t base = 0) {
@@ -173,10 +173,12 @@ class RecordMaker {
     builder_.store(place(static_cast<std::uint8_t>(word + 1)), static_cast<std::uint64_t>(mantissa));
     return *this;
   }
+  /// Counts until the record is committed.
   Header& header() { return header_; }
 
   /// Empty if the record did not fit.
   std::vector<Slot> commit() {
+    words_ = header_.words();
     if (!ok_ || !builder_.commit(template_index_, 0, 0)) return {};
     return record_;
   }
@@ -195,6 +197,7 @@ class RecordMaker {
 
   const Program& program_;
   Header header_;
+  Header::Words words_;
   Builder builder_;
   std::vector<Slot> record_;
   BufferSink<Keep> sink_;
