@@ -10,7 +10,7 @@ namespace stopbit::appliance {
 void RecordOutput::publish() const noexcept {
   if (!load_->events) return;
   const market::EventMaker& maker = load_->events->maker();
-  const market::MarketCounts& counts = maker.translator().counts();
+  const market::MarketCounts counts = maker.translator().counts();
   const market::BookSet& books = maker.books();
   const MarketCounterSet& counter_set = market_counter_set_;
   counter_set.instruments.set(maker.instruments().count());
