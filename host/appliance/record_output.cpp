@@ -74,6 +74,7 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
         {.name = plan_.events.ring,
          .ring = {.slot_count = plan_.events.slots, .image_generation = generation, .lossless = plan_.events.lossless},
          .room = plan_.events.room,
+         .recovery = plan_.events.recovery,
          .replaces = load_ ? load_->events.get() : nullptr},
         std::move(*map), *program);
     if (!events) return Failure{events.message()};

@@ -335,6 +335,7 @@ int run_replay(const ReplayArguments& arguments) {
   if (arguments.content.events) {
     choice = description ? choose_map(arguments.map, arguments.depth, *description)
                          : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
+    if (arguments.feed.empty()) choice.recovery = recovery_of_captures(first.options.feed.size());
   }
   const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
 
@@ -354,7 +355,8 @@ int run_replay(const ReplayArguments& arguments) {
   const std::optional<RingArguments> ring_of_events = event_ring(arguments);
   std::optional<EventOutput> events;
   if (arguments.content.events) {
-    events.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events, arguments.quiet);
+    events.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events, arguments.quiet,
+                   choice.recovery);
   }
   // After the card and all memory: what an earlier run has written is replaced only by a run that can begin.
   take_names(ring ? &*ring : nullptr, events ? &*events : nullptr);

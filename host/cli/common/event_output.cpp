@@ -4,12 +4,15 @@
 
 namespace stopbit::tools {
 
-EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet)
+EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet,
+                         const market::RecoveryOptions& recovery)
     : map_(std::move(map)) {
   if (ring) ring_.emplace(prepare_ring(*ring, program, 0, quiet));
   sink_.emplace(ring_ ? static_cast<record::RecordSink&>(*ring_) : memory_, nullptr, 0);
   Result<std::unique_ptr<market::EventMaker>> maker = market::EventMaker::prepare(
-      map_, program, {.name = ring ? ring->name : std::string(), .ring_epoch = ring_ ? ring_->epoch() : 0}, *sink_);
+      map_, program,
+      {.name = ring ? ring->name : std::string(), .recovery = recovery, .ring_epoch = ring_ ? ring_->epoch() : 0},
+      *sink_);
   if (!maker) throw ToolError(kExitEnvironment, maker.message());
   maker_ = std::move(maker).value();
 }

@@ -15,6 +15,7 @@ Result<std::unique_ptr<EventRing>> EventRing::prepare(const Options& options, Ma
       EventMaker::prepare(made->map_, program,
                           {.name = options.name,
                            .room = options.room,
+                           .recovery = options.recovery,
                            .generation = of_ring.image_generation + 1,
                            .ring_epoch = made->ring_.epoch(),
                            .replaces = options.replaces != nullptr ? options.replaces->maker_.get() : nullptr},

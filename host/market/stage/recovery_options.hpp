@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "host/feed/arbitrate/options.hpp"
+#include "host/feed/description/description.hpp"
 #include "host/market/sync/options.hpp"
 
 namespace stopbit::market {
@@ -15,6 +17,24 @@ struct ChannelPlan {
   std::uint8_t sequence_bits = 32;        ///< Of its packets' numbers; 0: they have none.
   std::optional<std::uint16_t> recovers;  ///< Of snapshots: the channel whose books they heal.
 };
+
+/// Of the channels for which `takes` says so.
+template <class Takes>
+[[nodiscard]] std::vector<ChannelPlan> plan_channels(const feed::Description& feed, const Takes& takes) {
+  std::vector<ChannelPlan> plans;
+  for (const feed::Channel& channel : feed.channels) {
+    if (!takes(channel)) continue;
+    ChannelPlan& plan = plans.emplace_back();
+    plan.number = channel.number;
+    plan.has_increments = channel.role == feed::Role::Incremental;
+    plan.sequence_bits = arbitrate::options_for(channel.framing).sequence_bits;
+    if (const feed::Channel* const other = feed::find_channel(feed, channel.recovers);
+        !channel.recovers.empty() && other != nullptr && takes(*other)) {
+      plan.recovers = other->number;
+    }
+  }
+  return plans;
+}
 
 /// How books are kept right, and brought back.
 struct RecoveryOptions {
