@@ -407,7 +407,7 @@ class BookSet {
       case Kind::SnapshotEnd: item.is_building = false; return false;
       case Kind::Stale: {
         note_since(row, event);
-        if (keeps_rows(event.cause())) {
+        if (keeps_rows(event.cause()) && !item.is_building) {
           mark_stale(item, event.cause());
           return false;
         }
