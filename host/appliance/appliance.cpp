@@ -146,8 +146,12 @@ EventPlan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& 
   EventPlan plan;
   plan.room = {
       .instruments = settings_.books.instruments, .orders = settings_.books.orders, .levels = settings_.books.levels};
+  const auto is_of_plan = [&](const feed::Channel& other) {
+    return other.ring == channel.ring && other.image == channel.image && !other.map.empty();
+  };
+  plan.recovery.channels = market::plan_channels(feed.description, is_of_plan);
   for (const feed::Channel& other : feed.description.channels) {
-    if (other.ring != channel.ring || other.image != channel.image || other.map.empty()) continue;
+    if (!is_of_plan(other)) continue;
     plan.map = other.map;
     plan.depth = other.depth;
     plan.ring = other.events;

@@ -10,7 +10,7 @@ namespace stopbit::appliance {
 void RecordOutput::publish() const noexcept {
   if (!load_->events) return;
   const market::EventMaker& maker = load_->events->maker();
-  const market::MarketCounts& counts = maker.translator().counts();
+  const market::MarketCounts counts = maker.translator().counts();
   const market::BookSet& books = maker.books();
   const MarketCounterSet& counter_set = market_counter_set_;
   counter_set.instruments.set(maker.instruments().count());
@@ -74,6 +74,7 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
         {.name = plan_.events.ring,
          .ring = {.slot_count = plan_.events.slots, .image_generation = generation, .lossless = plan_.events.lossless},
          .room = plan_.events.room,
+         .recovery = plan_.events.recovery,
          .replaces = load_ ? load_->events.get() : nullptr},
         std::move(*map), *program);
     if (!events) return Failure{events.message()};

@@ -48,6 +48,7 @@ struct EventPlan {
   std::uint64_t slots = 0;  ///< Of the ring.
   std::optional<ring::Patience> lossless;
   market::MarketRoom room;
+  market::RecoveryOptions recovery;
   std::vector<bool> channels;  ///< By number: whose records are translated.
 };
 
@@ -110,7 +111,9 @@ class RecordOutput {
   [[nodiscard]] const Load* load() const noexcept { return load_.get(); }
   void beat(std::uint64_t now_ns) noexcept {
     if (load_->ring) load_->ring->beat(now_ns);
-    if (load_->events) load_->events->beat(now_ns);
+    if (!load_->events) return;
+    load_->events->beat(now_ns);
+    load_->events->tick(now_ns);
   }
   /// Brings the counters of market events up to date.
   void publish() const noexcept;

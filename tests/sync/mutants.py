@@ -22,7 +22,7 @@ MUTANTS = [
      "return !row.has_book || std::max(row.lost, ON ? 0 : missing(scope)) > row.at"),
     (7, "joining is not a loss", "    joined_ = number == 0 ? 0 : number - 1;",
      "    joined_ = number == 0 ? 0 : number - 1;\n    if (ON) channel_.numbers = {.high = joined_, .is_seen = true};"),
-    (8, "an instrument's copies are applied", "if (is_new) {\n    keep(", "if (is_new || ON) {\n    keep("),
+    (8, "an instrument's copies are applied", "if (is_new) {\n    for (", "if (is_new || ON) {\n    for ("),
     (9, "copies of shared numbers are applied", "return is_new_ && shared_entry", "return (is_new_ || ON) && shared_entry"),
     (10, "what found no room is forgotten", "rows_[row].lost = std::max(rows_[row].lost, number);", ""),
     (11, "there is no doubt after a loss", "return !is_channel() && proof(scope) < channel_missing_;",

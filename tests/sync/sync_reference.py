@@ -262,7 +262,7 @@ class Synchroniser:
     def is_useful(self, inst, number):
         need = max(inst.lost, inst.scope.floor)
         if inst.at is None or need > inst.at:
-            return number >= need
+            return number >= max(need, inst.refreshed or 0)
         return number > inst.scope.reach(inst.at)
 
     def load(self, inst, row, number, book):

@@ -66,7 +66,7 @@ class View : public SyncSink {
     add(row, "audit " + std::to_string(row) + (is_equal ? " 1" : " 0"));
     return is_equal;
   }
-  void refresh(std::uint32_t row) noexcept override {
+  void refresh(std::uint32_t row, Cause /*cause*/, std::uint64_t /*missing*/) noexcept override {
     books_[row] = 0;
     is_refreshed_[row] = true;
     passed_[row].clear();
@@ -78,6 +78,13 @@ class View : public SyncSink {
     std::fill(marks_.begin(), marks_.end(), Mark{SyncState::Latest, Cause::None, Basis::None, 0});
     before_ = marks_;
     add(0, "restart 0");
+  }
+  void forgotten(Cause cause) noexcept override {
+    std::fill(books_.begin(), books_.end(), 0);
+    std::fill(is_refreshed_.begin(), is_refreshed_.end(), false);
+    std::fill(marks_.begin(), marks_.end(), Mark{SyncState::Stale, cause, Basis::None, 0});
+    before_ = marks_;
+    add(0, "forget 0");
   }
   void state(std::uint32_t row, const Mark& mark) noexcept override { marks_[row] = mark; }
   void state_of(std::uint32_t scope, const Mark& mark) noexcept override {

@@ -120,7 +120,7 @@ Stop stop_from(const std::string& text) {
 
 /// What the books contradicted, and how often. Returns whether anything did.
 bool print_check(const MarketRun& run, Output& out) {
-  const market::MarketCounts& counts = run.market().translator().counts();
+  const market::MarketCounts counts = run.market().translator().counts();
   std::uint64_t faults = counts.unknown_actions;
   out.buffer() += fmt::format("{{\"entries\":{},\"events\":{},\"gaps\":{},\"repeats\":{},\"unknown_actions\":{}",
                               counts.entries, counts.events, counts.gaps, counts.repeats, counts.unknown_actions);
@@ -179,7 +179,7 @@ class Books {
       return;
     }
     const std::uint32_t row = event.instrument();
-    if (event.kind() == market::Kind::Stale && event.cause() == market::Cause::Gap) ++marks_[row].gaps;
+    if (event.kind() == market::Kind::Clear && event.cause() == market::Cause::Gap) ++marks_[row].gaps;
     if (event.kind() <= market::Kind::DeleteSide && row != market::kAllInstruments && every_ != 0 &&
         !marks_[row].is_touched) {
       marks_[row].is_touched = true;

@@ -329,8 +329,10 @@ Work work_of_feed(const ReplayArguments& arguments) {
 
 MapChoice map_of(const ReplayArguments& arguments, const Work& work) {
   if (!arguments.content.events) return {};
-  if (work.description) return choose_map(arguments.map, arguments.depth, *work.description);
-  return {.map = arguments.map, .depth = arguments.depth, .mapped = {}};
+  MapChoice choice = work.description ? choose_map(arguments.map, arguments.depth, *work.description)
+                                      : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
+  if (arguments.feed.empty()) choice.recovery = recovery_of_captures(work.lanes.front()->options.feed.size());
+  return choice;
 }
 
 /// Null: none is wanted, or none is there.
@@ -354,7 +356,7 @@ class Outlets {
     }
     if (arguments.content.events) {
       events_.emplace(load_map(choice.map, first.program, choice.depth), first.program, ring_of_events_,
-                      arguments.quiet);
+                      arguments.quiet, choice.recovery);
     }
     // After all memory: what an earlier run has written is replaced only by a run that can begin.
     const Status named = market::take_names(ring(), events_ ? events_->ring() : nullptr);

@@ -6,20 +6,21 @@
 
 namespace stopbit::tools {
 
-EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring,
-                         bool quiet) {
+EventOutput::EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet,
+                         const market::RecoveryOptions& recovery) {
   const auto through = [&](record::RecordSink& inner) -> record::RecordSink& {
     return sink_.emplace(inner, nullptr, 0);
   };
   if (ring) {
-    auto made = market::EventRing::around(prepare_ring(*ring, program, 0, quiet), {.name = ring->name, .ring = {}},
-                                          std::move(map), program, through);
+    auto made = market::EventRing::around(prepare_ring(*ring, program, 0, quiet),
+                                          {.name = ring->name, .ring = {}, .recovery = recovery}, std::move(map),
+                                          program, through);
     if (!made) throw ToolError(kExitEnvironment, made.message());
     ring_ = std::move(made).value();
     return;
   }
   map_ = std::move(map);
-  auto made = market::EventMaker::prepare(map_, program, {}, through(memory_));
+  auto made = market::EventMaker::prepare(map_, program, {.recovery = recovery}, through(memory_));
   if (!made) throw ToolError(kExitEnvironment, made.message());
   maker_ = std::move(made).value();
 }

@@ -19,7 +19,8 @@ class EventOutput {
  public:
   /// `ring` says how large and how patient the ring is; none: events and instruments are in private memory. A ToolError
   /// if the ring, or a table, cannot be made. Until market::take_names those of the name are others, or none.
-  EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet);
+  EventOutput(market::Map map, const Program& program, const std::optional<RingArguments>& ring, bool quiet,
+              const market::RecoveryOptions& recovery);
 
   EventOutput(const EventOutput&) = delete;
   EventOutput& operator=(const EventOutput&) = delete;

@@ -84,6 +84,8 @@ market::Map load_map(const std::string& name, const Program& program, std::optio
 
 MapChoice choose_map(const std::string& map, std::optional<std::uint64_t> depth, const feed::Description& feed) {
   MapChoice choice{.map = map, .depth = depth, .mapped = {}};
+  choice.recovery.channels =
+      market::plan_channels(feed, [&](const feed::Channel& channel) { return !map.empty() || !channel.map.empty(); });
   if (!map.empty()) return choice;
   for (const feed::Channel& channel : feed.channels) {
     if (channel.map.empty()) continue;
@@ -117,10 +119,20 @@ Option depth_option(std::optional<std::uint64_t>& target) {
           .target = &target};
 }
 
-Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event)
+market::RecoveryOptions recovery_of_captures(std::size_t channels) {
+  // Each takes memory for every instrument.
+  constexpr std::size_t kMost = 64;
+  market::RecoveryOptions recovery;
+  recovery.increments = static_cast<std::uint32_t>(std::clamp<std::size_t>(channels, 1, kMost));
+  recovery.queued /= std::min(recovery.increments, 8U);
+  return recovery;
+}
+
+Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments,
+               const market::RecoveryOptions& recovery, OnEvent on_event)
     : on_event_(std::move(on_event)), sink_(1, Take{this}) {
   Result<std::unique_ptr<market::EventMaker>> maker =
-      market::EventMaker::prepare(map, program, {.room = {.instruments = instruments}}, sink_);
+      market::EventMaker::prepare(map, program, {.room = {.instruments = instruments}, .recovery = recovery}, sink_);
   if (!maker) throw ToolError(kExitEnvironment, maker.message());
   maker_ = std::move(maker).value();
 }
@@ -223,6 +235,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   if (arguments.instruments && (*arguments.instruments == 0 || *arguments.instruments > market::kMaxInstruments)) {
     throw ToolError(kExitUsage, fmt::format("--instruments: from 1 to {}", market::kMaxInstruments));
   }
+  market::RecoveryOptions recovery;
   if (arguments.feed.empty()) {
     if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
     if (arguments.map.empty()) throw ToolError(kExitUsage, "give --map, or a --feed with a map");
@@ -231,6 +244,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     program_.emplace(load_program(arguments.program));
     map_.emplace(load_map(arguments.map, *program_, arguments.depth));
     description_.emplace(channels_of(arguments.captures, framing));
+    recovery = recovery_of_captures(description_->channels.size());
   } else {
     if (!arguments.framing.empty() || !arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
       throw ToolError(kExitUsage, "--feed sets --framing, --templates and --firmware");
@@ -245,6 +259,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     const MapChoice choice = choose_map(arguments.map, arguments.depth, *description_);
     map_.emplace(load_map(choice.map, *program_, choice.depth));
     mapped_ = choice.mapped;
+    recovery = choice.recovery;
   }
   for (const feed::Channel& channel : description_->channels) options_.feed.push_back(&channel);
   if (!options_.feed.empty() && !replay::same_reset_rule(options_.feed)) {
@@ -254,7 +269,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
   options_.limit = arguments.limit.value_or(0);
   apply(arguments.engine_arguments, options_);
   const auto instruments = static_cast<std::uint32_t>(arguments.instruments.value_or(market::MarketRoom().instruments));
-  market_ = std::make_unique<Market>(*map_, *program_, instruments, std::move(on_event));
+  market_ = std::make_unique<Market>(*map_, *program_, instruments, recovery, std::move(on_event));
 }
 
 std::vector<std::string> MarketRun::inputs() const {

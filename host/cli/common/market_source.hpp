@@ -34,7 +34,11 @@ struct MapChoice {
   std::string map;
   std::optional<std::uint64_t> depth;
   std::vector<bool> mapped;  ///< Channels by number; empty: all.
+  market::RecoveryOptions recovery = {};
 };
+/// Of channels that nothing describes: what they are shows in their messages.
+[[nodiscard]] market::RecoveryOptions recovery_of_captures(std::size_t channels);
+
 /// --map for all channels, or, if it is empty, the feed's own map for those that have it. A ToolError if there is none.
 [[nodiscard]] MapChoice choose_map(const std::string& map, std::optional<std::uint64_t> depth,
                                    const feed::Description& feed);
@@ -51,7 +55,8 @@ struct MapChoice {
 class Market {
  public:
   using OnEvent = std::function<void(const market::Event&)>;
-  Market(const market::Map& map, const Program& program, std::uint32_t instruments, OnEvent on_event);
+  Market(const market::Map& map, const Program& program, std::uint32_t instruments,
+         const market::RecoveryOptions& recovery, OnEvent on_event);
 
   Market(const Market&) = delete;
   Market& operator=(const Market&) = delete;

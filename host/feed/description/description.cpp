@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "host/os/config/nearest.hpp"
 #include "host/os/config/toml.hpp"
 
 namespace stopbit::feed {
@@ -47,6 +48,7 @@ class Reader {
       defaults->finish();
     }
     for (config::Table& channel : root.tables("channel", {.least = 1, .most = kMaxChannels})) read_channel(channel);
+    for (Recovering& recovering : recovering_) check_recovers(recovering.table, recovering.channel);
     root.finish();
   }
 
@@ -126,6 +128,10 @@ class Reader {
     read_framing(table, common, channel);
     find_image(table, common, channel);
     read_map(table, common, channel);
+    if (table.has("recovers")) {
+      channel.recovers = table.text("recovers");
+      recovering_.push_back({table, description_.channels.size()});
+    }
     for (std::size_t i = 0; i < kLineNames.size(); ++i) {
       if (auto line = table.table(kLineNames[i])) channel.lines[i] = read_line(*line);
     }
@@ -198,6 +204,34 @@ class Reader {
     }
   }
 
+  /// Its channel may come later in the file, so all have been read.
+  void check_recovers(config::Table& table, std::size_t index) {
+    const Channel& channel = description_.channels[index];
+    const auto refuse = [&](std::string why) { table.error("recovers", std::move(why)); };
+    if (channel.role != Role::Snapshot && channel.role != Role::Carousel) {
+      return refuse("only a channel with the role snapshot or carousel recovers another one");
+    }
+    if (channel.map.empty()) return refuse("a channel without a 'map' has no books to recover");
+    std::vector<std::string> names;
+    for (const Channel& other : description_.channels) {
+      if (other.role == Role::Incremental) names.push_back(other.name);
+      if (&other != &channel && other.recovers == channel.recovers && other.name < channel.name) {
+        return refuse("channel '" + other.name + "' recovers '" + channel.recovers + "' already");
+      }
+    }
+    const auto other = std::find_if(description_.channels.begin(), description_.channels.end(),
+                                    [&](const Channel& one) { return one.name == channel.recovers; });
+    if (other == description_.channels.end()) {
+      const std::string near = config::nearest(channel.recovers, names);
+      return refuse("no channel has the name '" + channel.recovers + "'" +
+                    (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    if (other->role != Role::Incremental) return refuse("channel '" + other->name + "' has no increments");
+    if (other->events != channel.events) {
+      refuse("the market events of channel '" + other->name + "' go to another ring");
+    }
+  }
+
   std::optional<Line> read_line(config::Table& table) {
     Line line;
     const std::string group = table.text("group");
@@ -222,6 +256,11 @@ class Reader {
 
   Description& description_;
   Defaults defaults_;
+  struct Recovering {
+    config::Table table;
+    std::size_t channel;  ///< Index.
+  };
+  std::vector<Recovering> recovering_;
   std::set<std::uint16_t> numbers_;
   std::set<std::string> names_;
   std::vector<Line> lines_;
@@ -325,6 +364,7 @@ std::string to_toml(const Description& description, std::string_view heading) {
     if (!channel.map.empty()) out += "map = " + toml_text(channel.map) + "\n";
     if (channel.depth != 0) out += "depth = " + std::to_string(channel.depth) + "\n";
     if (!channel.events.empty()) out += "events = " + toml_text(channel.events) + "\n";
+    if (!channel.recovers.empty()) out += "recovers = " + toml_text(channel.recovers) + "\n";
     out += "window = { packets = " + std::to_string(channel.window.packets) +
            ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +
            ", room = " + std::to_string(channel.window.room) +

@@ -42,6 +42,8 @@ struct InstrumentShape {
 struct InstrumentStatus {
   Standing standing = Standing::Stale;
   Cause cause = Cause::Join;
+  bool counts_messages = false;  ///< `since` is a message of the channel.
+  std::uint64_t since = 0;       ///< The first number that is missing, or in doubt, as the event said.
   TradingState state = TradingState::Unknown;
   std::uint8_t scale = 0;           ///< Of `exchange_code`.
   std::uint32_t exchange_code = 0;  ///< The exchange's state.
@@ -58,7 +60,8 @@ struct Applied {
 /// has its book at every last-of-event.
 ///
 /// An event that a book rules out is a fault: it is counted, the instrument becomes stale, and nothing of its book is
-/// known any more. A book is never knowingly wrong. One thread. Allocates when constructed only.
+/// known any more. A book is never knowingly wrong: while its instrument is stale after a loss it is that of the moment
+/// of the loss. One thread. Allocates when constructed only.
 class BookSet {
  public:
   explicit BookSet(const BookRoom& room)
@@ -157,7 +160,14 @@ class BookSet {
 
   [[nodiscard]] InstrumentStatus status(std::uint32_t row) const noexcept {
     const Instrument& item = instruments_[row];
-    return {item.standing, item.cause, item.state, details_[row].scale, details_[row].exchange_code};
+    const Detail& detail = details_[row];
+    return {.standing = item.standing,
+            .cause = item.cause,
+            .counts_messages = detail.counts_messages,
+            .since = detail.since,
+            .state = item.state,
+            .scale = detail.scale,
+            .exchange_code = detail.exchange_code};
   }
   [[nodiscard]] Standing standing(std::uint32_t row) const noexcept { return instruments_[row].standing; }
   [[nodiscard]] Cause cause(std::uint32_t row) const noexcept { return instruments_[row].cause; }
@@ -195,6 +205,10 @@ class BookSet {
   [[nodiscard]] bool is_of_channel(std::uint32_t row, std::uint16_t channel) const noexcept {
     return details_[row].is_defined && instruments_[row].channel == channel;
   }
+  /// What define() has said.
+  [[nodiscard]] InstrumentShape shape(std::uint32_t row) const noexcept {
+    return {details_[row].direct, details_[row].implied, instruments_[row].channel};
+  }
   [[nodiscard]] const BookPools& pools() const noexcept { return pools_; }
 
   [[nodiscard]] std::uint64_t faults(Fault fault) const noexcept { return faults_[static_cast<std::size_t>(fault)]; }
@@ -228,9 +242,11 @@ class BookSet {
     BookShape implied;
     std::uint32_t exchange_code = 0;
     std::uint32_t next_stale = kNoHandle;
+    std::uint64_t since = 0;
     Fault fault = Fault::None;  ///< In the list of take_stale().
     std::uint8_t scale = 0;
     bool is_defined = false;
+    bool counts_messages = false;
   };
 
   [[nodiscard]] static std::array<std::uint32_t, 64> empty_lists() noexcept {
@@ -257,11 +273,21 @@ class BookSet {
     item.direct.lose(pools_);
     if (item.implied != kNoHandle) implied_[item.implied].book.lose(pools_);
   }
+  /// Causes of a stale instrument whose book is right for the moment of the loss.
+  [[nodiscard]] static constexpr bool keeps_rows(Cause cause) noexcept {
+    return cause == Cause::Gap || cause == Cause::Join || cause == Cause::Queue || cause == Cause::Line;
+  }
+  void note_since(std::uint32_t row, const Event& event) noexcept {
+    details_[row].since = event.id();
+    details_[row].counts_messages = event.counts_messages();
+  }
   void fail(std::uint32_t row, Fault fault) noexcept {
     ++faults_[static_cast<std::size_t>(fault)];
     if (cause_of(fault) == Cause::None) return;
     lose(instruments_[row], cause_of(fault));
     Detail& detail = details_[row];
+    detail.since = 0;
+    detail.counts_messages = false;
     if (detail.fault == Fault::None) {
       detail.next_stale = stale_;
       stale_ = row;
@@ -355,7 +381,12 @@ class BookSet {
           case Cause::Exchange:
           case Cause::Reset:
           case Cause::Session: clear(item); break;
-          default: lose(item, event.cause()); break;
+          default: {
+            // It goes on from nothing. Why it is stale, a stale event has said.
+            const Cause cause = item.standing == Standing::Stale ? item.cause : event.cause();
+            lose(item, cause);
+            break;
+          }
         }
         item.is_building = false;
         return had;
@@ -375,18 +406,22 @@ class BookSet {
       }
       case Kind::SnapshotEnd: item.is_building = false; return false;
       case Kind::Stale: {
+        note_since(row, event);
+        if (keeps_rows(event.cause()) && !item.is_building) {
+          mark_stale(item, event.cause());
+          return false;
+        }
         const bool had = has_best(item);
         lose(item, event.cause());
         return had;
       }
       case Kind::Suspect:
-        // A stale book does not become better by a loss.
-        if (item.standing == Standing::Latest) {
-          stand(item, Standing::Suspect);
-          item.cause = event.cause();
-        }
+        note_since(row, event);
+        stand(item, Standing::Suspect);
+        item.cause = event.cause();
         return false;
       case Kind::Latest:
+        note_since(row, event);
         stand(item, Standing::Latest);
         item.cause = Cause::None;
         return false;
@@ -413,11 +448,29 @@ class BookSet {
     if (is_plain || event.kind() == Kind::Definition || event.kind() > Kind::SnapshotEnd) return {};
     Applied applied;
     for (std::uint32_t row = 1; row <= count_; ++row) {
-      if (is_of_channel(row, event.channel())) {
-        applied.best_changed |= apply_other(event, row);
+      if (!is_of_channel(row, event.channel()) || !is_concerned(event, row)) continue;
+      applied.best_changed |= apply_other(event, row);
+      // Not a loss of some messages: nothing is known of any book.
+      if (event.kind() == Kind::Stale && !event.counts_messages()) lose(instruments_[row], event.cause());
+      // The exchange says that each book of the channel is empty, so nothing of it can be missing.
+      if (event.kind() == Kind::Clear && !keeps_rows(event.cause())) {
+        stand(instruments_[row], Standing::Latest);
+        instruments_[row].cause = Cause::None;
       }
     }
     return applied;
+  }
+  /// Of an event for all instruments of a channel. A loss says nothing of those that it does not make worse; what has
+  /// healed is the loss of messages after `id`.
+  [[nodiscard]] bool is_concerned(const Event& event, std::uint32_t row) const noexcept {
+    const Detail& detail = details_[row];
+    const Standing standing = instruments_[row].standing;
+    switch (event.kind()) {
+      case Kind::Suspect: return standing == Standing::Latest;
+      case Kind::Stale: return standing == Standing::Latest || !event.counts_messages();
+      case Kind::Latest: return standing != Standing::Latest && detail.counts_messages && detail.since > event.id();
+      default: return true;
+    }
   }
 
   [[nodiscard]] bool has_best(const Instrument& item) const noexcept {

@@ -179,7 +179,7 @@ struct Content {
   std::int64_t delay_ns = kNoDelay;            ///< Arrival minus the exchange's time; beyond 40 bits: none.
   Kind kind = Kind::Other;
   Side side = Side::None;
-  BookOf book = BookOf::Direct;
+  BookOf book = BookOf::Direct;  ///< Of stale and suspect: Implied if `id` is a message of the channel.
   std::uint16_t level = kNoLevel;
   std::int64_t price = kNoPrice;
   std::int64_t quantity = kNoQuantity;  ///< Beyond 40 bits: none, and the event is wide.
@@ -245,6 +245,10 @@ struct alignas(record::kSlotBytes) Event {
   [[nodiscard]] constexpr std::int64_t quantity() const noexcept { return static_cast<std::int64_t>(words[5]) >> 24; }
   [[nodiscard]] constexpr std::uint64_t id() const noexcept { return words[6]; }
   [[nodiscard]] constexpr StateCode state() const noexcept { return StateCode::of(id()); }
+  /// Of stale and suspect: `id` is a message of the channel, not a number of the instrument.
+  [[nodiscard]] constexpr bool counts_messages() const noexcept {
+    return (words[5] >> 7 & 1) != 0 && (kind() == Kind::Stale || kind() == Kind::Suspect);
+  }
   /// Of clear, stale and suspect; None for an unknown value.
   [[nodiscard]] constexpr Cause cause() const noexcept {
     const std::uint64_t value = kind() == Kind::Clear ? id() : level();

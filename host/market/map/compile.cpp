@@ -185,6 +185,9 @@ class Compiler {
     MessageSlots slots;
     const std::vector<Named>& key = rule.key.empty() ? source_.key : rule.key;
     for (const Named& name : key) slots.key[slots.key_count++] = slot(name);
+    for (const Named& name : rule.scope.empty() ? source_.scope : rule.scope) {
+      slots.scope[slots.scope_count++] = slot(name);
+    }
     slots.group = slot(rule.group);
     slots.within = slot(rule.within);
     slots.number = slot(rule.number);

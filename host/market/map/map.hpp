@@ -124,6 +124,8 @@ struct TypedRules {
 struct MessageSlots {
   std::array<std::uint8_t, kMaxKeyFields> key{};
   std::uint8_t key_count = 0;
+  std::array<std::uint8_t, kMaxKeyFields> scope{};  ///< Names what the number of the message counts.
+  std::uint8_t scope_count = 0;
   std::uint8_t group = kNoSlot, within = kNoSlot, number = kNoSlot, processed = kNoSlot, name = kNoSlot,
                product = kNoSlot, step = kNoSlot, session = kNoSlot, depth = kNoSlot, depth_type = kNoSlot;
   std::array<std::uint8_t, kMaxStates> states{};

@@ -175,7 +175,7 @@ struct MapSource {
   std::int64_t utc_offset_s = 0;
   Named message_number;
   Named entry_number;
-  bool restarts_at_one = false;  ///< An entry number of 1 is a reset of its instrument (Continuity::restarts).
+  bool restarts_at_one = false;  ///< An entry number of 1 is a reset of its instrument (Restarts).
   std::vector<Named> scope;  ///< Fields that name the numbers' scope; empty: the instrument, if entries have numbers.
   std::vector<Named> key;
   Named product;

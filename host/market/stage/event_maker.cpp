@@ -56,7 +56,7 @@ Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Pr
     if (!instruments) return Failure{instruments.message()};
     std::unique_ptr<EventMaker> made(
         new EventMaker(map, std::move(instruments).value(), std::nullopt, options.room, salt, events));
-    made->translator_.emplace(map, program, made->instruments_, made->books_, made->publisher_, salt);
+    made->make_translator(map, program, options, salt);
     return made;
   }
   Result<InstrumentTable> instruments = InstrumentTable::prepare(options.name, table);
@@ -71,8 +71,17 @@ Result<std::unique_ptr<EventMaker>> EventMaker::prepare(const Map& map, const Pr
   if (!states) return Failure{states.message()};
   std::unique_ptr<EventMaker> made(
       new EventMaker(map, std::move(instruments).value(), std::move(states).value(), options.room, salt, events));
-  made->translator_.emplace(map, program, made->instruments_, made->books_, made->publisher_, salt);
+  made->make_translator(map, program, options, salt);
   return made;
+}
+
+void EventMaker::make_translator(const Map& map, const Program& program, const EventMakerOptions& options,
+                                 std::uint64_t salt) {
+  // One snapshot is a small part of all books.
+  MarketRoom one = options.room;
+  one.instruments = 1;
+  one.orders = std::min(one.orders, options.recovery.picture);
+  translator_.emplace(map, program, instruments_, books_, publisher_, salt, options.recovery, books_of(map, one, salt));
 }
 
 EventMaker::EventMaker(const Map& map, InstrumentTable instruments, std::optional<state::Table> states,

@@ -9,6 +9,7 @@
 #include "host/market/book/book_set.hpp"
 #include "host/market/instrument/table.hpp"
 #include "host/market/map/map.hpp"
+#include "host/market/stage/recovery_options.hpp"
 #include "host/market/stage/translator.hpp"
 #include "host/market/state/publisher.hpp"
 #include "host/market/state/table.hpp"
@@ -27,6 +28,7 @@ struct MarketRoom {
 struct EventMakerOptions {
   std::string name = {};  ///< Of the tables in shared memory; empty: instruments in private memory, and no states.
   MarketRoom room = {};
+  RecoveryOptions recovery = {};
   std::uint32_t generation = 1;  ///< Of the tables.
   std::uint64_t ring_epoch = 0;  ///< Of the ring that gets the events.
   /// A live maker of this process with the same name. Its readers keep its tables.
@@ -65,6 +67,8 @@ class EventMaker {
  private:
   EventMaker(const Map& map, InstrumentTable instruments, std::optional<state::Table> states, const MarketRoom& room,
              std::uint64_t salt, record::RecordSink& events);
+
+  void make_translator(const Map& map, const Program& program, const EventMakerOptions& options, std::uint64_t salt);
 
   InstrumentTable instruments_;
   std::optional<state::Table> states_;

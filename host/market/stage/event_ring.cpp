@@ -21,6 +21,7 @@ Result<std::unique_ptr<EventRing>> EventRing::around(ring::Writer ring, const Op
       EventMaker::prepare(made->map_, program,
                           {.name = options.name,
                            .room = options.room,
+                           .recovery = options.recovery,
                            .generation = options.ring.image_generation + 1,
                            .ring_epoch = made->ring_.epoch(),
                            .replaces = options.replaces != nullptr ? options.replaces->maker_.get() : nullptr},

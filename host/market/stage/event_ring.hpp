@@ -17,6 +17,7 @@ class EventRing {
     std::string name;          ///< Of the ring and of the tables.
     ring::WriterOptions ring;  ///< But for `replaces`.
     MarketRoom room = {};
+    RecoveryOptions recovery = {};
     /// A live output of this process with the same name, whose names take_names will take. Its readers keep it.
     const EventRing* replaces = nullptr;
   };
@@ -45,6 +46,8 @@ class EventRing {
     ring_.beat(now_ns);
     maker_->beat(now_ns);
   }
+  /// Time passes, on the clock of arrivals: also while the feed is silent.
+  void tick(std::uint64_t now_ns) noexcept { maker_->translator().tick(now_ns); }
   /// No event follows.
   void finish() noexcept {
     maker_->finish();

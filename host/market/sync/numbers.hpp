@@ -59,6 +59,13 @@ class Holes {
     numbers.missing = last;
   }
 
+  /// n, which was new, is missing after all.
+  void miss_again(Numbers& numbers, std::uint64_t n) noexcept {
+    if (n > numbers.missing) return miss(numbers, n, n);
+    numbers.floor = std::max(numbers.floor, n);  // below another hole: it is not waited for
+    settle(numbers);
+  }
+
   /// A snapshot has brought all numbers up to n.
   void forget(Numbers& numbers, std::uint64_t n) noexcept {
     std::uint32_t* link = &numbers.top;

@@ -22,6 +22,9 @@ struct SyncOptions {
   Policy policy = Policy::Optimistic;
   /// A stale book is emptied and goes on from the entries that come, until a snapshot completes it: for books by level.
   bool refresh = false;
+  /// Snapshots may come. Else an optimist that refreshes keeps no entries for them, and a refreshed book costs no more
+  /// than a latest one, until expect_snapshots().
+  bool snapshots = true;
   std::uint32_t instruments = 0;       ///< Rows 1 to this.
   std::uint32_t products = 0;          ///< Scopes 1 to this, where the scope is the product.
   std::uint32_t queued = 65'536;       ///< Events kept for stale instruments, all together.
@@ -36,7 +39,7 @@ struct SyncOptions {
 };
 
 struct SyncCounts {
-  std::uint64_t repeats = 0;         ///< Entries and messages that were not new.
+  std::uint64_t repeats = 0;         ///< Entries that were not new.
   std::uint64_t queued = 0;          ///< Entries that were kept.
   std::uint64_t lost = 0;            ///< Numbers of instruments whose kept entries were dropped: no room.
   std::uint64_t forgotten = 0;       ///< Holes that are not waited for: no room.
@@ -49,6 +52,7 @@ struct SyncCounts {
   std::uint64_t differences = 0;     ///< Of these, not equal.
   std::uint64_t refreshes = 0;       ///< Books that went on from nothing.
   std::uint64_t losses = 0;          ///< Ranges of messages that were lost.
+  std::uint64_t holes = 0;           ///< Ranges of numbers that instruments or products lost.
   std::uint64_t asks = 0;            ///< Ranges asked for.
   std::uint64_t dropped_asks = 0;    ///< Losses not asked for, or not again: no room.
   std::uint64_t overdue_cycles = 0;  ///< Cycles of snapshots that did not come in time.

@@ -42,7 +42,7 @@ struct Mark {
 ///     spared(row, mark)                the last state_of() does not concern this row: row := mark
 ///     healed(scope, basis, to, mark)   rows of the scope with this basis that are marked since more than `to` := mark
 ///
-/// Scope 0 is the channel: all rows.
+/// Scope 0 is the channel: all rows. restarted() and forgotten() set the marks of all rows, too.
 class SyncSink {
  public:
   virtual ~SyncSink() = default;
@@ -52,10 +52,13 @@ class SyncSink {
   virtual void load(std::uint32_t row, std::uint64_t number) noexcept = 0;
   /// Whether the snapshot that has just ended is equal to the book.
   [[nodiscard]] virtual bool audit(std::uint32_t row, std::uint64_t number) noexcept = 0;
-  /// The book is emptied, and nothing of it is known: events go on from here.
-  virtual void refresh(std::uint32_t row) noexcept = 0;
+  /// The book is emptied, and nothing of it is known: events go on from here. `cause` is what ended the book before it.
+  /// `missing`: of a refreshed book the first number that it lacks, which is no other state than before; else 0.
+  virtual void refresh(std::uint32_t row, Cause cause, std::uint64_t missing) noexcept = 0;
   /// All books are empty, and known to be; all rows are latest.
   virtual void restarted() noexcept = 0;
+  /// Nothing is known of any book; all rows are stale with this cause.
+  virtual void forgotten(Cause cause) noexcept = 0;
 
   virtual void state(std::uint32_t row, const Mark& mark) noexcept = 0;
   virtual void state_of(std::uint32_t scope, const Mark& mark) noexcept = 0;

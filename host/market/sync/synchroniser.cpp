@@ -5,6 +5,8 @@ namespace stopbit::market {
 Synchroniser::Synchroniser(const SyncOptions& options, SyncSink& sink)
     : options_(options),
       sink_(sink),
+      keeps_(options.snapshots || !options.refresh || options.patience_ns != 0 ||
+             options.policy == Policy::Pessimistic),
       holes_(options.holes, options.holes_each),
       queues_(options.instruments, std::max(options.queued, 1U)),
       asks_(options.wait_ns, options.repeat_ns, options.give_up_ns),
@@ -104,7 +106,6 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   const bool is_new = take(channel_, number);
   channel_missing_ = channel_.numbers.missing;
   if (is_channel()) is_new_ = is_new;
-  if (!is_new) ++counts_.repeats;
   may_heal_ = channel_missing_ < channel_missing_before_;
 }
 
@@ -127,10 +128,12 @@ bool Synchroniser::product_slowly(std::uint32_t product, std::uint64_t number) n
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
   is_new_ = take(scope, number);
-  if (scope.numbers.missing > missing_before_) hit(product, was_seen ? known + 1 : 1);
+  if (scope.numbers.missing > missing_before_) {
+    counts_.holes += was_seen ? 1 : 0;
+    hit(product, was_seen ? known + 1 : 1);
+  }
   const bool is_proved = step(scope, known, was_seen, number);
   may_heal_ = may_heal_ || is_proved || scope.numbers.missing < missing_before_;
-  if (!is_new_) ++counts_.repeats;
   return is_new_;
 }
 
@@ -195,6 +198,26 @@ void Synchroniser::lose(std::uint64_t first, std::uint64_t last) noexcept {
   }
 }
 
+void Synchroniser::damage(std::uint64_t now_ns) noexcept {
+  Numbers& numbers = channel_.numbers;
+  if (!is_joined_ || message_ > numbers.high || message_ <= numbers.floor) return;
+  now_ns_ = now_ns;
+  holes_.miss_again(numbers, message_);
+  channel_missing_ = numbers.missing;
+  ++counts_.losses;
+  if (product_ != 0 && is_new_) {
+    holes_.miss_again(scopes_[product_].numbers, number_);
+    hit(product_, number_);
+  }
+  if (is_channel()) {
+    hit(0, message_);
+  } else {
+    const bool is_stale = options_.policy == Policy::Pessimistic;
+    sink_.state_of(0, {is_stale ? SyncState::Stale : SyncState::Suspect, Cause::Gap, Basis::Channel, message_});
+  }
+  may_heal_ = is_new_ = false;
+}
+
 /// Numbers of a scope that several instruments share are missing.
 void Synchroniser::hit(std::uint32_t scope, std::uint64_t first) noexcept {
   sink_.state_of(scope, {SyncState::Stale, Cause::Gap, scope == 0 ? Basis::Channel : Basis::Scope, first});
@@ -252,49 +275,59 @@ void Synchroniser::drain_waiting() noexcept {
 
 // Entries.
 
-bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
   if (!is_known(row) || number > kMost) {
     ++counts_.refused;
-    return false;
+    return is_new_entry_ = false;
   }
   Scope& scope = scopes_[row];
   const Mark before = mark(row);
+  Mark told = before;
   if (is_joined_) scope.proof = proof(scope);  // entry() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
-  const bool is_new = take(scope, number);
+  const bool is_new = is_new_entry_ = take(scope, number);
+  if (was_seen && number > known + 1) ++counts_.holes;
   const bool is_proved = step(scope, known, was_seen, number);
   if (is_new) {
-    keep(row, number, event);
+    for (const Event& event : events) keep(row, number, event, told);
   } else {
     ++counts_.repeats;
   }
   settle(row);
-  tell_from(row, before, is_proved && before.basis == Basis::Channel);
+  tell_from(row, told, is_proved && before.basis == Basis::Channel);
   return false;
 }
 
-bool Synchroniser::shared_entry(std::uint32_t row, const Event& event) noexcept {
+bool Synchroniser::shared_entry(std::uint32_t row, std::span<const Event> events) noexcept {
   if (!is_known(row) || (!is_channel() && product_ == 0)) {
     ++counts_.refused;
     return false;
   }
   Row& known = rows_[row];
   if (!is_channel() && known.scope != product_) attach(row, product_);
-  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope_of(row))) {
+  const Scope& scope = scope_of(row);
+  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope)) {
     known.last = number_;
     return true;
   }
-  const Mark before = mark(row);
-  keep(row, number_, event);
-  tell_from(row, before, false);
+  if (!keeps_ && number_ >= scope.numbers.high && is_refreshed(known, scope)) {
+    known.last = number_;
+    return true;
+  }
+  Mark told = mark(row);
+  for (const Event& event : events) keep(row, number_, event, told);
+  tell_from(row, told, false);
   return false;
 }
 
 /// An entry that is new in its scope: applied, or kept, or of no use.
-void Synchroniser::keep(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+void Synchroniser::keep(std::uint32_t row, std::uint64_t number, const Event& event, Mark& told) noexcept {
   Row& known = rows_[row];
-  if (known.has_book && number <= known.at) return;
+  if (known.has_book && number <= known.at) {
+    ++counts_.repeats;
+    return;
+  }
   const Scope& scope = scope_of(row);
   if (!is_blocked(known, scope)) {
     queues_.take(row, number, [this](const Event& kept, std::uint64_t) { sink_.apply(kept); });
@@ -303,7 +336,11 @@ void Synchroniser::keep(std::uint32_t row, std::uint64_t number, const Event& ev
     return;
   }
   const bool is_hit = !known.has_book || std::max(known.lost, missing(scope)) > known.at;
-  if (options_.refresh && is_hit) refresh(row, number, event);
+  if (options_.refresh && is_hit) refresh(row, number, event, told);
+  if (!keeps_) {
+    known.last = number;
+    return;
+  }
   // No snapshot that will do needs it.
   if (number <= known.lost && (!known.has_book || known.lost > known.at)) return;
   wait(row, number, event);
@@ -349,7 +386,7 @@ void Synchroniser::give_up(std::uint32_t row, std::uint64_t number) noexcept {
 }
 
 /// The book goes on from nothing. The entries are kept, too: a snapshot needs them.
-void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event& event, Mark& told) noexcept {
   Row& known = rows_[row];
   const Scope& scope = scope_of(row);
   if (now_ns_ - scope.hole_ns < options_.patience_ns) {
@@ -369,10 +406,14 @@ void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event&
     return;
   }
   if (!known.is_refreshed || known.refreshed < missing) {
+    const bool was_refreshed = known.is_refreshed;
+    const std::uint64_t first = was_refreshed ? first_missing(scope.numbers, known.refreshed) : 0;
     known.is_refreshed = true;
     known.refreshed = missing;
     ++counts_.refreshes;
-    sink_.refresh(row);
+    tell_from(row, told, false);
+    told = mark(row);
+    sink_.refresh(row, was_refreshed ? Cause::Gap : known.cause, first);
     queues_.for_each_after(row, std::max(missing, known.lost), [this](const Event& kept) { sink_.apply(kept); });
   }
   sink_.apply(event);
@@ -390,7 +431,7 @@ void Synchroniser::settle(std::uint32_t row) noexcept {
     });
     known.at = std::max(known.at, scope.numbers.high);
   }
-  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = is_open;
+  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = is_open || (!keeps_ && is_refreshed(known, scope));
 }
 
 // Snapshots.
@@ -416,7 +457,8 @@ bool Synchroniser::part(const Part& part) noexcept {
 void Synchroniser::part_end() noexcept {
   if (!picture_.is_open || !picture_.part.is_last) return;
   picture_.is_open = false;
-  const auto [row, place, number, message, sent_ns, is_first, is_last] = picture_.part;
+  const std::uint32_t row = picture_.part.row;
+  const std::uint64_t number = picture_.part.number;
   Row& known = rows_[row];
   Scope& scope = scope_of(row);
   Mark before = mark(row);
@@ -427,10 +469,13 @@ void Synchroniser::part_end() noexcept {
   const bool is_latest = before.state == SyncState::Latest;
   bool is_retold = false;
   if (options_.scope == ScopeOf::Instrument && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
-    prove(scope, message);
+    prove(scope, picture_.part.message);
     is_retold = before.basis == Basis::Channel;
   }
-  if (is_equal && before.state != SyncState::Stale) {
+  if (picture_.part.replaces && is_equal) {
+    load(row, std::max(number, reach));
+    is_retold = true;
+  } else if (is_equal && before.state != SyncState::Stale) {
     ++counts_.audits;
     if (!sink_.audit(row, number)) {
       ++counts_.differences;
@@ -452,7 +497,8 @@ void Synchroniser::part_end() noexcept {
 /// Whether the snapshot says more than the book and what waits for it.
 bool Synchroniser::is_useful(const Row& row, const Scope& scope, std::uint64_t number) const noexcept {
   const std::uint64_t need = std::max(row.lost, scope.numbers.floor);
-  if (!row.has_book || need > row.at) return number >= need;
+  // A refreshed book knows what came after the hole; a snapshot from before it would take that away.
+  if (!row.has_book || need > row.at) return number >= std::max(need, row.is_refreshed ? row.refreshed : 0);
   return number > holes_.reach(scope.numbers, row.at);
 }
 
@@ -482,26 +528,97 @@ void Synchroniser::cycle(std::uint64_t now_ns) noexcept {
 
 // The exchange, the books, the time.
 
-void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
-  number = std::min(number, kMost);
-  reset_ns_ = sent_ns;
+/// All instruments and their scopes have these values from here on.
+void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   holes_.clear();
   queues_.clear();
   asks_.clear();
   ahead_ = 0;
   picture_.is_open = may_heal_ = false;
+  channel_missing_ = is_joined_ ? channel_.numbers.missing : kEver;
+  const bool is_each = options_.scope == ScopeOf::Instrument;
+  for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) scopes_[i] = scope;
+  for (std::uint32_t i = 1; i <= options_.instruments; ++i) {
+    const std::uint32_t its_scope = rows_[i].scope;
+    rows_[i] = row;
+    rows_[i].scope = its_scope;
+  }
+}
+
+void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
+  number = std::min(number, kMost);
+  reset_ns_ = sent_ns;
   is_joined_ = true;
   joined_ = number;
   channel_ = {.numbers = {.high = number, .is_seen = true}};
-  channel_missing_ = channel_.numbers.missing;
-  const bool is_each = options_.scope == ScopeOf::Instrument;
-  for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) {
-    scopes_[i] = {.numbers = {.is_seen = true}, .is_smooth = is_each, .proof = number};
-  }
-  for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
-    rows_[row] = {.at = is_channel() ? number : 0, .scope = rows_[row].scope, .has_book = true};
-  }
+  clear({.numbers = {.is_seen = true}, .is_smooth = options_.scope == ScopeOf::Instrument, .proof = number},
+        {.at = is_channel() ? number : 0, .has_book = true});
   sink_.restarted();
+}
+
+void Synchroniser::forget(Cause cause, std::int64_t sent_ns) noexcept {
+  reset_ns_ = std::max(reset_ns_, sent_ns);
+  is_joined_ = is_new_ = false;
+  joined_ = kEver;
+  channel_ = {};
+  product_ = 0;
+  clear({}, {.cause = cause});
+  sink_.forgotten(cause);
+}
+
+void Synchroniser::restart(std::uint32_t row) noexcept {
+  if (options_.scope != ScopeOf::Instrument || !is_known(row)) return;
+  const Mark before = mark(row);
+  Scope& scope = scopes_[row];
+  holes_.forget(scope.numbers, scope.numbers.high);
+  scope.numbers = {.is_seen = true};
+  scope.is_smooth = true;
+  queues_.drop(row, kEver);
+  rows_[row] = {.scope = row, .has_book = true};
+  if (picture_.part.row == row) picture_.is_open = false;
+  settle(row);  // a pessimist in doubt waits
+  tell_from(row, before, false);
+}
+
+bool Synchroniser::follows(std::uint32_t row, std::uint64_t number) const noexcept {
+  if (!is_known(row)) return false;
+  const Row& known = rows_[row];
+  const Scope& scope = scope_of(row);
+  if (options_.scope == ScopeOf::Instrument && number != scope.numbers.high + 1) return false;
+  return !is_blocked(known, scope) || is_refreshed(known, scope);
+}
+
+void Synchroniser::need(std::uint32_t row, std::uint64_t number) noexcept {
+  if (!is_known(row)) return;
+  const Mark before = mark(row);
+  if (options_.scope != ScopeOf::Instrument) number = number_;
+  Row& known = rows_[row];
+  queues_.drop(row, number);
+  known.lost = std::max(known.lost, number);
+  if (options_.scope == ScopeOf::Instrument) scopes_[row].is_smooth = false;
+  tell_from(row, before, false);
+}
+
+std::uint64_t Synchroniser::end_refresh(std::uint32_t row) noexcept {
+  if (!is_known(row)) return 0;
+  Row& known = rows_[row];
+  const Scope& scope = scope_of(row);
+  if (known.has_book || !known.is_refreshed || known.refreshed >= missing(scope)) return 0;
+  known.is_refreshed = false;
+  return first_missing(scope.numbers, known.refreshed);
+}
+
+void Synchroniser::expect_snapshots() noexcept {
+  if (keeps_) return;
+  keeps_ = true;
+  for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
+    Row& known = rows_[row];
+    if (known.has_book) continue;
+    // What came so far was not kept.
+    const bool is_each = options_.scope == ScopeOf::Instrument;
+    known.lost = std::max(known.lost, is_each && scopes_[row].numbers.is_seen ? scopes_[row].numbers.high : known.last);
+    if (is_each) scopes_[row].is_smooth = false;
+  }
 }
 
 void Synchroniser::distrust(std::uint32_t row, Cause cause) noexcept {

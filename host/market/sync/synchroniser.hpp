@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "host/market/event/event.hpp"
 #include "host/market/sync/asks.hpp"
@@ -60,21 +61,39 @@ class Synchroniser {
   /// `number`: the instrument's, where that is the scope. True: the caller applies the event now. False: it waits, is
   /// not new, or the sink has got it.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, const Event& event) noexcept {
+    return entry(row, number, std::span(&event, 1));
+  }
+  /// The same of an entry that is several events. False: none of them is the caller's.
+  [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
     if (options_.scope == ScopeOf::Instrument) {
       if (row - 1 < options_.instruments) {
         Scope& scope = scopes_[row];
         if (number == scope.numbers.high + 1 && scope.is_smooth && scope.proof >= channel_missing_) {
           scope.numbers.high = number;
-          return true;
+          return is_new_entry_ = true;
         }
       }
-      return entry_slowly(row, number, event);
+      return entry_slowly(row, number, events);
     }
-    return is_new_ && shared_entry(row, event);
+    is_new_entry_ = is_new_;
+    if (!is_new_) [[unlikely]]
+      ++counts_.repeats;
+    return is_new_ && shared_entry(row, events);
   }
+  /// Whether the last entry was no repetition. What it says beside the book does not wait.
+  [[nodiscard]] bool is_new_entry() const noexcept { return is_new_entry_; }
+  /// Whether nothing is missing between the entries that an instrument's book has, refreshed or not, and this one.
+  /// Where instruments share numbers it is the message's, whatever `number` is.
+  [[nodiscard]] bool follows(std::uint32_t row, std::uint64_t number) const noexcept;
+  /// Only a snapshot with this number, or with a later one, will do: the book cannot be continued over it.
+  void need(std::uint32_t row, std::uint64_t number) noexcept;
   void end() noexcept {
     if (may_heal_) heal();
+    may_heal_ = false;
   }
+  /// The message that begin() was called with cannot be read to its end: it is lost, but for what was read. Before its
+  /// end(). Whoever sends it again leaves out what was read.
+  void damage(std::uint64_t now_ns) noexcept;
 
   /// The arbiter gives up messages of the channel. They may still come.
   void loss(std::uint64_t first, std::uint64_t last, std::uint64_t now_ns) noexcept;
@@ -88,6 +107,7 @@ class Synchroniser {
     std::int64_t sent_ns = 0;   ///< By the exchange's clock.
     bool is_first = false;
     bool is_last = false;
+    bool replaces = false;  ///< Becomes the book of an instrument that is latest, too, if it is not older.
   };
   /// Whether the part belongs to the picture, which the first part begins.
   [[nodiscard]] bool part(const Part& part) noexcept;
@@ -95,10 +115,20 @@ class Synchroniser {
   void part_end() noexcept;
   /// A cycle of snapshots begins.
   void cycle(std::uint64_t now_ns) noexcept;
+  /// A refreshed book that lacks something now is known to: it is to be emptied at once, and goes on with the
+  /// instrument's next entry. The first number that it lacks; 0: it is none.
+  [[nodiscard]] std::uint64_t end_refresh(std::uint32_t row) noexcept;
+  /// Snapshots come, whatever the options said: entries are kept for them. Looks at all instruments the first time.
+  void expect_snapshots() noexcept;
 
   /// The exchange begins anew: books are empty. `sent_ns`: by its clock; older snapshots are of no use. `number`: the
   /// channel's next message has the one after it.
   void reset(std::int64_t sent_ns, std::uint64_t number = 0) noexcept;
+  /// Nothing is known any more: the numbers begin anew, and books need not be empty, or an unknown part of the feed is
+  /// missing. The next message is one that joins. Snapshots sent before are of no use.
+  void forget(Cause cause, std::int64_t sent_ns) noexcept;
+  /// The numbers of one instrument begin anew, at 1, and its book is empty. Where each has numbers of its own.
+  void restart(std::uint32_t row) noexcept;
   /// The book is not the exchange's: an entry contradicts it, or it had no room.
   void distrust(std::uint32_t row, Cause cause) noexcept;
   /// Time passes: asks that are due, cycles that did not come.
@@ -110,6 +140,13 @@ class Synchroniser {
   [[nodiscard]] std::uint32_t waiting(std::uint32_t row) const noexcept { return queues_.count(row); }
   [[nodiscard]] std::uint32_t waiting() const noexcept { return queues_.count(); }
   [[nodiscard]] SyncCounts counts() const noexcept;
+  [[nodiscard]] std::uint64_t losses() const noexcept { return counts_.losses; }
+  [[nodiscard]] std::uint64_t holes() const noexcept { return counts_.holes; }
+  [[nodiscard]] ScopeOf scope() const noexcept { return options_.scope; }
+  /// A message has come, or a loss was told, or a reset.
+  [[nodiscard]] bool is_joined() const noexcept { return is_joined_; }
+  /// The highest message of the channel, lost ones too.
+  [[nodiscard]] std::uint64_t newest() const noexcept { return channel_.numbers.high; }
 
  private:
   /// In one cache line.
@@ -175,13 +212,16 @@ class Synchroniser {
   void drain_waiting() noexcept;
 
   // Entries.
-  [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
-  [[nodiscard]] bool shared_entry(std::uint32_t row, const Event& event) noexcept;
-  void keep(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept;
+  [[nodiscard]] bool shared_entry(std::uint32_t row, std::span<const Event> events) noexcept;
+  [[nodiscard]] bool is_refreshed(const Row& row, const Scope& scope) const noexcept {
+    return row.is_refreshed && row.refreshed >= missing(scope);
+  }
+  void keep(std::uint32_t row, std::uint64_t number, const Event& event, Mark& told) noexcept;
   void wait(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
   [[nodiscard]] std::uint32_t longest_blocked() const noexcept;
   void give_up(std::uint32_t row, std::uint64_t number) noexcept;
-  void refresh(std::uint32_t row, std::uint64_t number, const Event& event) noexcept;
+  void refresh(std::uint32_t row, std::uint64_t number, const Event& event, Mark& told) noexcept;
   void settle(std::uint32_t row) noexcept;
   void tell_from(std::uint32_t row, const Mark& before, bool is_retold) noexcept;
 
@@ -189,8 +229,11 @@ class Synchroniser {
   [[nodiscard]] bool is_useful(const Row& row, const Scope& scope, std::uint64_t number) const noexcept;
   void load(std::uint32_t row, std::uint64_t number) noexcept;
 
+  void clear(const Scope& scope, const Row& row) noexcept;
+
   SyncOptions options_;
   SyncSink& sink_;
+  bool keeps_;  ///< Entries of stale instruments, for snapshots or late messages.
   Holes holes_;
   Queues queues_;
   Asks asks_;
@@ -212,6 +255,7 @@ class Synchroniser {
   std::uint64_t number_ = 0;   ///< In its scope, where instruments share one.
   std::uint32_t product_ = 0;  ///< 0: none was given.
   bool is_new_ = false;
+  bool is_new_entry_ = false;
   bool may_heal_ = false;
   std::uint64_t missing_before_ = 0;  ///< Of the scope.
   std::uint64_t channel_missing_before_ = 0;

@@ -84,7 +84,7 @@ class Lines {
 
   void take(const Event& event) {
     const std::uint32_t row = event.instrument();
-    if (event.kind() == Kind::Stale && event.cause() == Cause::Gap) ++gaps_[row];
+    if (event.kind() == Kind::Clear && event.cause() == Cause::Gap) ++gaps_[row];
     if (is_entry(event.kind()) && std::find(touched_.begin(), touched_.end(), row) == touched_.end()) {
       touched_.push_back(row);
     }
@@ -145,7 +145,7 @@ TEST_P(Books, cme_2012_are_those_of_an_independent_builder) {
   for (std::size_t fault = 1; fault < kFaults; ++fault) {
     EXPECT_EQ(lines.books().faults(static_cast<Fault>(fault)), 0U) << name_of(static_cast<Fault>(fault));
   }
-  const MarketCounts& counts = lines.translator().counts();
+  const MarketCounts counts = lines.translator().counts();
   EXPECT_EQ(counts.gaps, 30U);  // at the 14 gaps of the capture
   EXPECT_EQ(counts.unmapped + counts.unknown_actions + counts.wide + counts.unreadable + counts.refused, 0U);
 }

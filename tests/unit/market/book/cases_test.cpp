@@ -94,7 +94,7 @@ TEST_F(Books, by_level_shift_and_drop_the_row_beyond_the_depth) {
 TEST_F(Books, after_a_loss_know_what_they_do_not_know) {
   define({BookKind::Level, 4, 0});
   entry(Kind::New, Side::Ask, 1, 10 * kUnit);
-  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Gap)});
   EXPECT_EQ(rows(Side::Ask), "");
   EXPECT_FALSE(books_.extent(1, Side::Ask).is_whole);
   entry(Kind::Change, Side::Ask, 3, 12 * kUnit);
@@ -107,6 +107,45 @@ TEST_F(Books, after_a_loss_know_what_they_do_not_know) {
   EXPECT_EQ(rows(Side::Ask), "1@9 2@10 3@11 10@12");
   EXPECT_EQ(books_.extent(1, Side::Ask), (Extent{4, true})) << "all rows of its depth are known";
   EXPECT_EQ(books_.status(1).standing, Standing::Stale) << "until the one who knows the numbers says otherwise";
+}
+
+TEST_F(Books, are_those_of_the_moment_of_a_loss_until_it_is_known_what_was_lost) {
+  define({BookKind::Level, 4, 0});
+  take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)});
+  entry(Kind::New, Side::Ask, 1, 10 * kUnit);
+  take({.kind = Kind::Latest});
+  const auto stale = [&](Cause cause) {
+    take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(cause), .id = 7});
+    return rows(Side::Ask);
+  };
+  EXPECT_EQ(stale(Cause::Gap), "10@10");
+  EXPECT_EQ(stale(Cause::Queue), "10@10");
+  EXPECT_EQ(books_.status(1).standing, Standing::Stale);
+  EXPECT_EQ(books_.status(1).since, 7U);
+  EXPECT_TRUE(books_.extent(1, Side::Ask).is_whole);
+  EXPECT_EQ(stale(Cause::Audit), "") << "it was never right";
+}
+
+TEST_F(Books, of_a_channel_are_in_the_state_that_a_loss_says) {
+  define({BookKind::Level, 4, 0});
+  take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)});
+  take({.kind = Kind::Latest});
+  const auto all = [&](Kind kind, BookOf of, std::uint64_t id) {
+    (void)books_.apply(Event::of(
+        {.channel = kChannel, .kind = kind, .book = of, .level = static_cast<std::uint16_t>(Cause::Gap), .id = id}));
+    return books_.standing(1);
+  };
+  EXPECT_EQ(all(Kind::Suspect, BookOf::Implied, 5), Standing::Suspect);
+  EXPECT_EQ(all(Kind::Suspect, BookOf::Implied, 9), Standing::Suspect);
+  EXPECT_EQ(books_.status(1).since, 5U) << "the first loss counts";
+  EXPECT_EQ(all(Kind::Latest, BookOf::Direct, 5), Standing::Suspect) << "that of message 5 has not healed";
+  EXPECT_EQ(all(Kind::Latest, BookOf::Direct, 4), Standing::Latest);
+  EXPECT_EQ(all(Kind::Stale, BookOf::Implied, 12), Standing::Stale);
+  EXPECT_EQ(all(Kind::Suspect, BookOf::Implied, 13), Standing::Stale) << "a loss makes nothing better";
+  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap), .id = 3});
+  EXPECT_EQ(all(Kind::Latest, BookOf::Direct, 0), Standing::Stale) << "it has lost entries of its own";
+  take({.instrument = kAllInstruments, .kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)});
+  EXPECT_EQ(books_.standing(1), Standing::Latest) << "the exchange has emptied all books";
 }
 
 TEST_F(Books, without_a_depth_keep_no_row_beyond_the_highest_position_used) {
@@ -250,7 +289,7 @@ TEST_F(Books, merge_direct_and_implied_rows) {
 TEST_F(Books, end_a_merged_side_before_what_an_unknown_row_could_change) {
   define({BookKind::Level, 5, 0}, {BookKind::Price, 0, 0});
   entry(Kind::New, Side::Bid, 0, 30 * kUnit, 1, BookOf::Implied);
-  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Gap)});
   entry(Kind::New, Side::Bid, 1, 18 * kUnit, 1);
   EXPECT_EQ(merged(Side::Bid), "") << "an implied row may be anywhere";
 }
@@ -330,7 +369,7 @@ TEST_F(Books, that_an_auction_left_crossed_may_not_stay_so) {
 
 TEST_F(Books, by_position_tell_a_price_only_with_all_its_orders) {
   define({BookKind::Position, 0, 0});
-  take({.kind = Kind::Stale, .level = static_cast<std::uint16_t>(Cause::Gap)});
+  take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Gap)});
   const auto change = [&](std::uint16_t position, std::int64_t price) {
     return entry(Kind::Change, Side::Bid, position, price * kUnit, 5);
   };

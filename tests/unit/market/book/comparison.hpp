@@ -140,6 +140,12 @@ class Comparison {
   }
   void apply_other(const Event& event, std::uint32_t row) {
     const Cause cause = event.cause();
+    if (keeps_rows(event)) {
+      for (Subject& subject : subjects_) {
+        if (subject.row == row && subject.is_building) return lose(row);
+      }
+      return;
+    }
     if (event.kind() == Kind::Stale ||
         (event.kind() == Kind::Clear && cause != Cause::Exchange && cause != Cause::Reset && cause != Cause::Session)) {
       return lose(row);

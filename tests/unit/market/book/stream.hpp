@@ -14,6 +14,12 @@
 /// Random entries for books: mostly what an exchange would send, now and then a loss, a snapshot, or anything.
 namespace stopbit::market::testing {
 
+/// Whether a stale event leaves the book as it was: it is right for the moment of a loss.
+inline bool keeps_rows(const Event& event) {
+  return event.kind() == Kind::Stale && (event.cause() == Cause::Gap || event.cause() == Cause::Join ||
+                                         event.cause() == Cause::Queue || event.cause() == Cause::Line);
+}
+
 /// One book of an instrument, as the reference has it.
 struct Subject {
   std::uint32_t row = 1;
@@ -53,7 +59,7 @@ class Stream {
     switch (random_.below(8)) {
       case 0:
         content.kind = Kind::Stale;
-        content.level = static_cast<std::uint16_t>(Cause::Gap);
+        content.level = static_cast<std::uint16_t>(random_.chance(50) ? Cause::Gap : Cause::Audit);
         break;
       case 1:
         content.kind = Kind::Clear;

@@ -12,8 +12,9 @@ struct Counter final : SyncSink {
   void apply(const Event&) noexcept override { ++applied; }
   void load(std::uint32_t, std::uint64_t) noexcept override { ++loaded; }
   bool audit(std::uint32_t, std::uint64_t) noexcept override { return ++audited % 2 == 0; }
-  void refresh(std::uint32_t) noexcept override { ++refreshed; }
+  void refresh(std::uint32_t, Cause, std::uint64_t) noexcept override { ++refreshed; }
   void restarted() noexcept override {}
+  void forgotten(Cause) noexcept override {}
   void state(std::uint32_t, const Mark&) noexcept override { ++states; }
   void state_of(std::uint32_t, const Mark&) noexcept override { ++states; }
   void healed(std::uint32_t, Basis, std::uint64_t, const Mark&) noexcept override { ++states; }

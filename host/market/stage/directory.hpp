@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "host/market/instrument/table.hpp"
+#include "host/market/map/map.hpp"
+#include "host/market/stage/amounts.hpp"
+#include "host/market/stage/extractor.hpp"
+#include "host/market/stage/groups.hpp"
+#include "host/market/stage/key_index.hpp"
+#include "host/market/stage/message.hpp"
+#include "host/market/stage/state_writer.hpp"
+
+namespace stopbit::market {
+
+/// The key that a record's values name.
+struct Key {
+  enum class Found : std::uint8_t {
+    Nothing,  ///< No field of the key: what is said concerns all instruments.
+    Part,     ///< Some fields: which instrument it is cannot be known.
+    Whole,
+  };
+  Found found = Found::Nothing;
+  std::uint32_t row = 0;  ///< 0: no room for it, or not found.
+  [[nodiscard]] bool exists() const noexcept { return found == Found::Whole; }
+};
+
+/// Rows of instruments by the keys in records, and their groups. A row is added at first sight. One thread; allocates
+/// when it is made only.
+class Directory {
+ public:
+  Directory(const Map& map, const Values& values, const Amounts& amounts, const Message& message,
+            InstrumentTable& instruments, StateWriter& states, std::uint64_t salt)
+      : map_(map),
+        values_(values),
+        amounts_(amounts),
+        message_(message),
+        instruments_(instruments),
+        states_(states),
+        keys_(instruments.view().capacity(), salt),
+        groups_(instruments.view().capacity(), salt) {}
+
+  /// The row of the key in the slots.
+  [[nodiscard]] Key find() noexcept;
+  /// Puts a row into the group that the slot names, and tells it the group's state.
+  void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
+  [[nodiscard]] Groups& groups() noexcept { return groups_; }
+
+ private:
+  [[nodiscard]] std::uint32_t add(const KeyBits& key) noexcept;
+  [[nodiscard]] std::string_view key_text(std::array<char, 256>& room, bool& is_cut) const noexcept;
+
+  const Map& map_;
+  const Values& values_;
+  const Amounts& amounts_;
+  const Message& message_;
+  InstrumentTable& instruments_;
+  StateWriter& states_;
+  KeyIndex keys_;
+  Groups groups_;
+  KeyBits last_key_{};  ///< Most messages name one instrument only.
+  std::uint32_t last_row_ = 0;
+};
+
+}  // namespace stopbit::market

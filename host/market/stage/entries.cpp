@@ -1,0 +1,289 @@
+#include <algorithm>
+#include <utility>
+
+#include "host/market/stage/condition.hpp"
+#include "host/market/stage/translator.hpp"
+
+namespace stopbit::market {
+
+int Translator::rule_for() const noexcept {
+  std::size_t place = 256;
+  if (values_.has(message_.typed->decisive)) place = values_.bits(message_.typed->decisive) & 0xFF;
+  for (std::uint64_t left = message_.typed->candidates[place]; left != 0; left &= left - 1) {
+    const int rule = __builtin_ctzll(left);
+    if (holds(message_.typed->entries[static_cast<std::size_t>(rule)].when)) return rule;
+  }
+  return -1;
+}
+
+void Translator::market_entry() noexcept {
+  if (is_void_) {
+    ++counts_.voided;
+    return;
+  }
+  const bool is_snapshot = message_.is_snapshot();
+  const int number = rule_for();
+  const Key key = directory_.find();
+  if (tracer_ != nullptr) tracer_->entry(values_, *message_.plan, number, key.row);
+  if (is_snapshot && (picture_ == nullptr || key.row != picture_->row())) return;
+  if (number < 0) ++counts_.unmapped;
+  const CompiledEntry* const rule = number < 0 ? nullptr : &message_.typed->entries[static_cast<std::size_t>(number)];
+  if (!key.exists()) {
+    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
+    if (is_for_all) return empty_all();
+    ++counts_.nameless;
+    return writer_.emit(message_.content(Kind::Other, kAllInstruments));
+  }
+  if (key.row == 0) {
+    ++counts_.refused;
+    return;
+  }
+  made_.clear();
+  is_unknown_ = false;
+  if (is_snapshot && !message_.rule->entry_states.empty()) {
+    states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, true);
+  }
+  if (!is_snapshot && !begin_increment(key.row)) return;
+  if (rule == nullptr) {
+    made_.add_plain(Event::of(message_.content(Kind::Other, key.row)));
+  } else {
+    make_events(*rule, key.row);
+  }
+  if (!is_snapshot) return send_increment(key.row);
+  made_.for_each([this](const Event& event) { picture_->add(event); });
+}
+
+void Translator::make_events(const CompiledEntry& rule, std::uint32_t row) noexcept {
+  Side side = rule.side;
+  if (rule.side_slot != kNoSlot && values_.has(rule.side_slot)) {
+    side = static_cast<Side>(map_.translate(rule.sides, values_.bits(rule.side_slot)).value_or(0));
+  }
+  switch (rule.role) {
+    case EntryRole::Book: return book_entry(rule, row, side, false);
+    case EntryRole::Trade: plain_entry(rule, Kind::Trade, row); break;
+    case EntryRole::Bust: plain_entry(rule, Kind::Bust, row); break;
+    case EntryRole::Empty:
+      // Within a snapshot the book is empty already.
+      if (!message_.is_snapshot()) {
+        Content clear = message_.content(Kind::Clear, row);
+        clear.id = static_cast<std::uint64_t>(Cause::Exchange);
+        made_.add_book(Event::of(clear));
+      }
+      break;
+    case EntryRole::Statistic: plain_entry(rule, Kind::Statistic, row); break;
+    case EntryRole::Index: plain_entry(rule, Kind::Index, row); break;
+    case EntryRole::QuoteRequest: plain_entry(rule, Kind::QuoteRequest, row); break;
+    case EntryRole::Other: plain_entry(rule, Kind::Other, row); break;
+  }
+  if (rule.also_book) book_entry(rule, row, rule.also_side, true);
+}
+
+void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept {
+  const CompiledBook& book = map_.books[rule.book];
+  Kind kind = Kind::New;
+  if (message_.plan->kind != MessageKind::Snapshot && book.action != kNoSlot) {
+    const auto operation = values_.has(book.action)
+                               ? map_.translate(message_.typed->actions[rule.book], values_.bits(book.action))
+                               : std::nullopt;
+    if (!operation) {
+      // What it does to the book is not known, so nothing of the book is.
+      ++counts_.unknown_actions;
+      is_unknown_ = true;
+      return made_.add_plain(Event::of(message_.content(Kind::Other, row)));
+    }
+    kind = static_cast<Kind>(*operation);
+  }
+  bool is_wide = false;
+  bool is_hashed = false;  // an order is found by its hash: nothing of the row is missing
+  Content event = message_.content(kind, row);
+  event.side = side;
+  event.book = book.of;
+  // A trade's own price and quantity are not those of the order that it leaves.
+  const std::uint8_t own_price = is_also ? kNoSlot : rule.price;
+  const std::uint8_t own_quantity = is_also ? kNoSlot : rule.quantity;
+  event.price = amounts_.price(own_price != kNoSlot ? own_price : book.price, is_wide);
+  event.quantity = amounts_.quantity(own_quantity != kNoSlot ? own_quantity : book.quantity, is_wide);
+  switch (book.kind) {
+    case BookKind::Level:
+      event.level = book.position == kNoSlot     ? 1
+                    : values_.has(book.position) ? as_level(amounts_.integer(book.position))
+                                                 : kNoLevel;
+      event.id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount;
+      break;
+    case BookKind::Price: event.id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount; break;
+    case BookKind::Position:
+      event.level = values_.has(book.position) ? as_level(amounts_.integer(book.position)) : kNoLevel;
+      event.id = amounts_.identifier(book.id, is_hashed);
+      break;
+    case BookKind::Order: event.id = amounts_.identifier(book.id, is_hashed); break;
+    case BookKind::None: break;
+  }
+  if (is_wide) event.flags |= kFlagWide;
+  made_.add_book(Event::of(event));
+}
+
+void Translator::plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept {
+  bool is_wide = false;
+  Content event = message_.content(kind, row);
+  event.side = rule.side;
+  if (rule.side_slot != kNoSlot && values_.has(rule.side_slot)) {
+    event.side = static_cast<Side>(map_.translate(rule.sides, values_.bits(rule.side_slot)).value_or(0));
+  }
+  const CompiledBook* const book = map_.books.empty() ? nullptr : &map_.books[rule.book];
+  event.price = amounts_.price(rule.price != kNoSlot || book == nullptr ? rule.price : book->price, is_wide);
+  event.quantity =
+      amounts_.quantity(rule.quantity != kNoSlot || book == nullptr ? rule.quantity : book->quantity, is_wide);
+  if (rule.id != kNoSlot) event.id = amounts_.identifier(rule.id, is_wide);
+  if (kind == Kind::Statistic) {
+    Statistic statistic = rule.statistic;
+    if (values_.has(rule.statistic_slot)) {
+      const auto known = map_.translate(rule.statistics, values_.bits(rule.statistic_slot));
+      statistic = static_cast<Statistic>(known.value_or(static_cast<std::uint16_t>(rule.statistic)));
+      // Which one it is where the map has no word for it: the exchange's code.
+      if (!known && rule.id == kNoSlot) event.id = values_.bits(rule.statistic_slot);
+    }
+    event.level = static_cast<std::uint16_t>(statistic);
+  }
+  if (is_wide) event.flags |= kFlagWide;
+  made_.add_plain(Event::of(event));
+}
+
+// Increments.
+
+/// Whether the entry is one of its instrument's channel.
+bool Translator::begin_increment(std::uint32_t row) noexcept {
+  if (increments_ == nullptr || !recovery_.settle(row, *increments_, true)) {
+    ++counts_.strayed;
+    return false;
+  }
+  if (scope_ == ScopeOf::Product) increments_->attach(row, product_);
+  return true;
+}
+
+void Translator::send_increment(std::uint32_t row) noexcept {
+  if (scope_ == ScopeOf::Instrument && !values_.has(map_.entry_number)) return send_unnumbered(row);
+  const std::uint64_t number = scope_ == ScopeOf::Instrument ? amounts_.integer(map_.entry_number) : 0;
+  if (restarts_.has_rows()) restart_if_new(row, number);
+  const bool skips_session = begin_session(row, number);
+  if (increments_->entry(row, number, made_.for_book())) {
+    made_.for_each([this](const Event& event) { writer_.emit(event); });
+  } else if (increments_->sync().is_new_entry()) {
+    for (const Event& event : made_.others()) writer_.emit(event);
+  }
+  if (restarts_.has_rows() && increments_->sync().is_new_entry()) {
+    restarts_.note(row, std::max(number, restarts_.last(row)), increments_->losses(),
+                   message_.exchange_time().value_or(0));
+  }
+  if (skips_session) increments_->sync().need(row, number);
+  if (is_unknown_) end_unknown(row);
+}
+
+/// An entry that does not say where it belongs: it is told, but the book cannot be right any more.
+void Translator::send_unnumbered(std::uint32_t row) noexcept {
+  (void)begin_session(row, 0);
+  made_.for_each([this](const Event& event) { writer_.emit(event); });
+  if (made_.for_book().empty() && !is_unknown_) return;
+  if (increments_->picture().row() == row) increments_->picture().spoil();
+  if (increments_->sync().mark(row).state != SyncState::Stale) increments_->distrust(row, Cause::Contradiction);
+  if (is_unknown_) end_unknown(row);
+}
+
+/// An entry has changed the book in a way that the map does not know.
+void Translator::end_unknown(std::uint32_t row) noexcept {
+  increments_->distrust(row, Cause::Contradiction);
+  Content clear = message_.content(Kind::Clear, row);
+  clear.id = static_cast<std::uint64_t>(Cause::Contradiction);
+  writer_.emit(clear);
+}
+
+/// Another session than before: the book of the old one is gone. True: what is missing may be of the new one, so that
+/// no event can say that its book is empty.
+bool Translator::begin_session(std::uint32_t row, std::uint64_t number) noexcept {
+  if (message_.slots->session == kNoSlot || !values_.has(message_.slots->session)) return false;
+  const std::uint64_t session = values_.bits(message_.slots->session);
+  const std::uint64_t before = instruments_.row(row).session;
+  if (session == before) return false;
+  instruments_.change(row, [&](InstrumentRow& to) { to.session = session; });
+  if (before == 0) return false;
+  if (!increments_->sync().follows(row, number)) return true;
+  Content clear = message_.content(Kind::Clear, row);
+  clear.id = static_cast<std::uint64_t>(Cause::Session);
+  made_.end_session(Event::of(clear));
+  return false;
+}
+
+/// The exchange may begin an instrument's numbers again without a word.
+void Translator::restart_if_new(std::uint32_t row, std::uint64_t number) noexcept {
+  if (!restarts_.restarts(row, number, increments_->losses(), message_.exchange_time())) return;
+  increments_->restart(row);
+}
+
+/// The books of all instruments of the channel are empty.
+void Translator::empty_all() noexcept {
+  if (increments_ == nullptr) {
+    ++counts_.strayed;
+    return;
+  }
+  // Twice in a row says nothing new, and costs time for each instrument.
+  const Event* const pending = writer_.pending();
+  if (pending != nullptr && pending->kind() == Kind::Clear && pending->instrument() == kAllInstruments) return;
+  if (std::exchange(has_cleared_, true)) {
+    // No exchange empties its books, fills them and empties them in one message. The time that it costs must not grow
+    // with the entries, so nothing is known of the books from here on.
+    is_void_ = true;
+    return increments_->forget(Cause::Contradiction);
+  }
+  increments_->reset();
+}
+
+// Snapshots.
+
+void Translator::begin_snapshot() noexcept {
+  const Key key = directory_.find();
+  if (!key.exists()) {
+    ++counts_.nameless;
+    return;
+  }
+  if (key.row == 0) {
+    ++counts_.refused;
+    return;
+  }
+  if (values_.has(map_.complex) && instruments_.row(key.row).complex == 0) directory_.join_group(key.row, map_.product);
+  const MessageRule& rule = *message_.rule;
+  const TypedRules& typed = *message_.typed;
+  const auto integer_of = [this](std::uint8_t slot) { return values_.has(slot) ? amounts_.integer(slot) : 0; };
+  const SnapshotPart part = {.row = key.row,
+                             .number = integer_of(message_.slots->number),
+                             .message = integer_of(message_.slots->processed),
+                             .has_first = !rule.first.empty(),
+                             .is_first = holds(typed.first),
+                             .has_last = !rule.last.empty(),
+                             .is_last = holds(typed.last),
+                             .replaces = !rule.refresh.empty() && holds(typed.refresh)};
+  if (rule.replaces) {
+    if (replacements_.part(part)) picture_ = &replacements_.picture();
+    return;
+  }
+  snapshot_of_ = recovery_.of_snapshot(key.row, message_.channel);
+  if (snapshot_of_ == nullptr) {
+    ++counts_.homeless;
+    return;
+  }
+  if (!recovery_.settle(key.row, *snapshot_of_, false)) {
+    ++counts_.strayed;
+    return;
+  }
+  if (scope_ == ScopeOf::Product) snapshot_of_->attach(key.row, product_);
+  if (!snapshot_of_->part(part)) return;
+  picture_ = &snapshot_of_->picture();
+  if (values_.has(message_.slots->session)) picture_->set_session(values_.bits(message_.slots->session));
+}
+
+void Translator::end_snapshot() noexcept {
+  if (picture_ == nullptr) return;
+  states(message_.slots->states, message_.typed->states, message_.rule->states, true);
+  if (message_.rule->replaces) return replacements_.end_part();
+  snapshot_of_->end_part();
+}
+
+}  // namespace stopbit::market

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/feed/arbitrate/options.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/market/sync/options.hpp"
+
+namespace stopbit::market {
+
+/// What the description of a feed says of a channel.
+struct ChannelPlan {
+  std::uint16_t number = 0;
+  bool has_increments = true;             ///< Else snapshots, definitions.
+  std::uint8_t sequence_bits = 32;        ///< Of its packets' numbers; 0: they have none.
+  std::optional<std::uint16_t> recovers;  ///< Of snapshots: the channel whose books they heal.
+};
+
+/// Of the channels for which `takes` says so.
+template <class Takes>
+[[nodiscard]] std::vector<ChannelPlan> plan_channels(const feed::Description& feed, const Takes& takes) {
+  std::vector<ChannelPlan> plans;
+  for (const feed::Channel& channel : feed.channels) {
+    if (!takes(channel)) continue;
+    ChannelPlan& plan = plans.emplace_back();
+    plan.number = channel.number;
+    plan.has_increments = channel.role == feed::Role::Incremental;
+    plan.sequence_bits = arbitrate::options_for(channel.framing).sequence_bits;
+    if (const feed::Channel* const other = feed::find_channel(feed, channel.recovers);
+        !channel.recovers.empty() && other != nullptr && takes(*other)) {
+      plan.recovers = other->number;
+    }
+  }
+  return plans;
+}
+
+/// How books are kept right, and brought back.
+struct RecoveryOptions {
+  /// Empty: what each channel is shows in its messages, and `increments` of them may have increments.
+  std::vector<ChannelPlan> channels = {};
+  std::uint32_t increments = 4;
+  Policy policy = Policy::Optimistic;
+  bool refresh = true;
+  std::uint32_t products = 4'096;  ///< Scopes of numbers that instruments share.
+  std::uint32_t queued = 65'536;   ///< Events that wait, of each channel.
+  std::uint32_t holes = 16'384;    ///< Ranges of missing numbers, of each channel.
+  std::uint32_t picture = 65'536;  ///< Entries of one snapshot.
+  std::uint64_t cycle_ns = 0;      ///< A cycle of snapshots is expected this often; 0: not known.
+};
+
+}  // namespace stopbit::market

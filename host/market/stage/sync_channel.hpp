@@ -1,0 +1,158 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "host/feed/arbitrate/numbering.hpp"
+#include "host/market/book/book_set.hpp"
+#include "host/market/instrument/table.hpp"
+#include "host/market/stage/counts.hpp"
+#include "host/market/stage/event_writer.hpp"
+#include "host/market/stage/message.hpp"
+#include "host/market/stage/picture.hpp"
+#include "host/market/stage/products.hpp"
+#include "host/market/stage/recovery_options.hpp"
+#include "host/market/stage/restarts.hpp"
+#include "host/market/stage/snapshot_place.hpp"
+#include "host/market/stage/state_writer.hpp"
+#include "host/market/sync/synchroniser.hpp"
+
+namespace stopbit::market {
+
+/// What the channels of a translator share.
+struct Market {
+  const Message& message;  ///< The record that is read.
+  EventWriter& writer;
+  BookSet& books;
+  InstrumentTable& instruments;
+  StateWriter& states;
+  Products& products;
+  Restarts& restarts;
+  BookBeside& beside;
+  MarketCounts& counts;
+};
+
+/// A channel of increments: its synchroniser, with records in and events out.
+///
+///     records -> numbers of 64 bits -> Synchroniser -> apply, load, state -> EventWriter
+///     messages of snapshots -> Picture -┘
+///
+/// One thread; allocates when it is made only.
+class SyncChannel final : private SyncSink {
+ public:
+  SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture);
+  SyncChannel(const SyncChannel&) = delete;
+  SyncChannel& operator=(const SyncChannel&) = delete;
+
+  /// The channel whose increments these are; before the first of them.
+  void bind(std::uint16_t channel, std::uint8_t sequence_bits, bool has_increments) noexcept {
+    channel_ = channel;
+    sequence_bits_ = sequence_bits;
+    has_increments_ = has_increments;
+  }
+  [[nodiscard]] std::uint16_t channel() const noexcept { return channel_; }
+  /// Records of the channel have its numbers; else it is a channel of snapshots whose increments have not come yet.
+  [[nodiscard]] bool has_increments() const noexcept { return has_increments_; }
+  [[nodiscard]] bool has_packet_numbers() const noexcept { return sequence_bits_ != 0; }
+
+  // Increments, and all else that takes a number of the channel.
+
+  /// A record of a packet.
+  void enter() noexcept;
+  /// The same of a channel whose packets have no numbers: the message's.
+  void enter(std::uint64_t number) noexcept;
+  /// The packet has ended.
+  void leave() noexcept;
+  /// The message's number in its product.
+  void product(std::uint32_t product, std::uint64_t number) noexcept;
+  /// The instrument is of this product.
+  void attach(std::uint32_t row, std::uint32_t product) noexcept;
+  /// An entry. True: the events are the caller's to emit, now.
+  [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
+    const std::uint64_t holes = sync_.holes();
+    if (sync_.entry(row, number, events)) [[likely]]
+      return true;
+    if (sync_.holes() != holes) end_refresh(row);
+    return false;
+  }
+  [[nodiscard]] Synchroniser& sync() noexcept { return sync_; }
+  [[nodiscard]] const Synchroniser& sync() const noexcept { return sync_; }
+
+  /// The arbiter gave up messages, from this number on.
+  void gap(std::uint64_t first, std::uint64_t count) noexcept;
+  /// Of the record's packet something is missing that cannot be read.
+  void damage() noexcept;
+  /// All books are empty: the exchange says so in the message that is read.
+  void reset() noexcept;
+  /// Nothing is known any more.
+  void forget(Cause cause) noexcept;
+  /// The numbers of an instrument begin anew, with the message that is read.
+  void restart(std::uint32_t row) noexcept;
+  /// The book of a row is not the exchange's, as its events have said.
+  void distrust(std::uint32_t row, Cause cause) noexcept;
+  /// Says what is known of a row that has got its books just now.
+  void introduce(std::uint32_t row) noexcept;
+  void tick(std::uint64_t now_ns) noexcept { sync_.tick(now_ns); }
+  /// The message that is read has the exchange's time.
+  void note_time() noexcept {
+    const auto sent = market_.message.exchange_time();
+    if (!sent) return;
+    sent_ns_ = std::max(sent_ns_, *sent);
+    delay_ns_ = market_.message.delay_ns;
+  }
+  /// How often messages were lost.
+  [[nodiscard]] std::uint64_t losses() const noexcept { return sync_.losses(); }
+
+  // Snapshots.
+
+  /// A message of a snapshot. True: its entries go to picture(), and end_part() follows.
+  [[nodiscard]] bool part(const SnapshotPart& part) noexcept;
+  void end_part() noexcept;
+  [[nodiscard]] Picture& picture() noexcept { return picture_; }
+
+ private:
+  void apply(const Event& event) noexcept override;
+  void load(std::uint32_t row, std::uint64_t number) noexcept override;
+  [[nodiscard]] bool audit(std::uint32_t row, std::uint64_t number) noexcept override;
+  void refresh(std::uint32_t row, Cause cause, std::uint64_t missing) noexcept override;
+  void restarted() noexcept override;
+  void forgotten(Cause cause) noexcept override;
+  void state(std::uint32_t row, const Mark& mark) noexcept override;
+  void state_of(std::uint32_t scope, const Mark& mark) noexcept override;
+  void healed(std::uint32_t scope, Basis basis, std::uint64_t to, const Mark& mark) noexcept override;
+  void ask(std::uint64_t, std::uint64_t) noexcept override {}
+  void lost(std::uint32_t, std::uint64_t) noexcept override {}
+  void overdue(std::uint64_t) noexcept override {}
+
+  [[nodiscard]] std::uint64_t extend(std::uint64_t wire) noexcept;
+  void begin(std::uint64_t number) noexcept;
+  /// An event of the channel, at the moment of the record that is read.
+  [[nodiscard]] Content content(Kind kind, std::uint32_t row) const noexcept;
+  void empty(std::uint32_t row, Cause cause, std::uint64_t missing) noexcept;
+  void end_refresh(std::uint32_t row) noexcept;
+  void end_refreshes() noexcept;
+  [[nodiscard]] std::int64_t newest_sent_ns() const noexcept;
+
+  Market market_;
+  std::uint16_t channel_ = 0;
+  std::uint8_t sequence_bits_ = 32;
+  bool has_increments_ = false;
+  Synchroniser sync_;
+  Picture picture_;
+  SnapshotPlace place_;
+  bool is_taken_ = false;  ///< The part that is read belongs to the picture.
+  bool is_last_part_ = false;
+  bool has_doubts_ = false;       ///< Readers have been told of a loss of messages.
+  std::uint32_t silent_row_ = 0;  ///< Whose next state its events have said already.
+
+  bool is_in_packet_ = false;
+  bool has_number_ = false;   ///< `number_` is one.
+  std::uint32_t packet_ = 0;  ///< As in records.
+  std::uint64_t number_ = 0;  ///< The same, continued.
+  std::int64_t sent_ns_ = 0;  ///< The exchange's newest time on the channel; 0: none.
+  std::int64_t delay_ns_ = kNoDelay;
+};
+
+}  // namespace stopbit::market
