@@ -24,12 +24,14 @@ void EventWriter::flush(bool is_last) noexcept {
 void EventWriter::write(const Event& event) noexcept {
   if (event.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
-  (void)publisher_.take(event, [this](std::uint32_t row) {
+  (void)publisher_.take(event, [&](std::uint32_t row) {
     ++counts_.stale;
+    healing_.note_fault(row, event.arrival_ns());
     if (faulty_[row] != 0) return;
     faulty_[row] = first_faulty_;
     first_faulty_ = row;
   });
+  if (event.kind() >= Kind::Clear) healing_.note(event);
 }
 
 }  // namespace stopbit::market

@@ -6,6 +6,7 @@
 
 #include "host/market/event/event.hpp"
 #include "host/market/stage/counts.hpp"
+#include "host/market/stage/healing.hpp"
 #include "host/market/stage/message.hpp"
 #include "host/market/state/publisher.hpp"
 
@@ -16,12 +17,13 @@ namespace stopbit::market {
 /// only.
 class EventWriter {
  public:
-  /// `counts` and `message`, the record that is read, must outlive it, and the publisher.
-  EventWriter(Publisher& publisher, std::uint32_t instruments, const Message& message, MarketCounts& counts)
+  /// The books are the publisher's. All must outlive it; `message` is the record that is read.
+  EventWriter(Publisher& publisher, const BookSet& books, const Message& message, MarketCounts& counts)
       : publisher_(publisher),
         message_(message),
         counts_(counts),
-        faulty_(std::make_unique<std::uint32_t[]>(std::size_t{instruments} + 1)),
+        healing_(books, counts),
+        faulty_(std::make_unique<std::uint32_t[]>(std::size_t{books.instruments()} + 1)),
         is_open_(std::make_unique<bool[]>(kChannels)) {}
 
   /// Before a record is read: the packet of an event that waits may have ended without saying so.
@@ -72,6 +74,7 @@ class EventWriter {
   Publisher& publisher_;
   const Message& message_;
   MarketCounts& counts_;
+  Healing healing_;
   std::unique_ptr<std::uint32_t[]> faulty_;  ///< By row: the next one in the list; 0: not in it.
   std::uint32_t first_faulty_ = kEnd;
   std::unique_ptr<bool[]> is_open_;  ///< By channel: an exchange's event has begun, and its end was not written.

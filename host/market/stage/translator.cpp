@@ -42,7 +42,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       values_(extractor_.values()),
       scope_(scope_of(map)),
       amounts_(map, values_),
-      writer_(publisher, instruments.view().capacity(), message_, counts_),
+      writer_(publisher, books, message_, counts_),
       states_(instruments, books, writer_, message_),
       directory_(map, values_, amounts_, message_, instruments, states_, salt),
       shapes_(map, instruments, books, counts_),

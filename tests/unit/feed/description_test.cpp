@@ -118,6 +118,40 @@ TEST(FeedDescription, has_one_map_for_what_shares_a_table_of_instruments) {
   EXPECT_NE(error_of(with("depth = 5\n")).find("needs a 'map'"), std::string::npos);
 }
 
+TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) {
+  const std::string map = "ring = \"r\"\nmap = \"m\"\n";
+  const auto channel = [&](const std::string& name, int port, const std::string& more) {
+    return "[[channel]]\nframing = \"cme\"\nname = \"" + name +
+           "\"\na = { group = \"224.0.0.3\", port = " + std::to_string(port) + " }\n" + more;
+  };
+  // The channel may come later in the file.
+  const std::string increments = channel("OLR", 1, map);
+  const std::string recovers = "role = \"carousel\"\nrecovers = \"OLR\"\n";
+  const std::string good = std::string(kImage) + channel("OLS", 2, map + recovers) + increments;
+  EXPECT_EQ(error_of(good), "");
+  Diagnostics diagnostics;
+  const auto feed = parse("feed.toml", good, diagnostics);
+  ASSERT_TRUE(feed);
+  EXPECT_EQ(feed->channels[0].recovers, "OLR");
+  const auto again = parse("again.toml", to_toml(*feed), diagnostics);
+  ASSERT_TRUE(again) << diagnostics.format();
+  EXPECT_EQ(again->channels[0].recovers, "OLR");
+
+  const auto problem = [&](const std::string& channels) { return error_of(std::string(kImage) + channels); };
+  EXPECT_EQ(problem(channel("OLS", 2, map + "role = \"carousel\"\nrecovers = \"ORL\"\n") + increments),
+            "feed.toml:11:12: error: no channel has the name 'ORL'; did you mean 'OLR'?");
+  EXPECT_NE(problem(channel("OLS", 2, map + "recovers = \"OLR\"\n") + increments).find("only a channel with the role"),
+            std::string::npos);
+  EXPECT_NE(problem(channel("OLS", 2, recovers) + increments).find("without a 'map'"), std::string::npos);
+  EXPECT_NE(problem(channel("OLS", 2, map + "role = \"snapshot\"\nrecovers = \"OLS\"\n")).find("has no increments"),
+            std::string::npos);
+  EXPECT_NE(problem(channel("OLS", 2, "ring = \"s\"\nmap = \"m\"\n" + recovers) + increments).find("another ring"),
+            std::string::npos);
+  EXPECT_NE(problem(channel("OLS", 2, map + recovers) + channel("OLT", 3, map + recovers) + increments)
+                .find("channel 'OLS' recovers 'OLR' already"),
+            std::string::npos);
+}
+
 TEST(FeedDescription, errors_name_the_place) {
   EXPECT_EQ(error_of(with("")), "");
   EXPECT_NE(error_of(""), "");

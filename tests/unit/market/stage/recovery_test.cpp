@@ -573,6 +573,29 @@ TEST(HostileSnapshots, from_before_a_reset_are_dropped) {
   EXPECT_EQ(stage.standing(1), Standing::Latest);
 }
 
+TEST(RecoveryOfBooks, counts_which_books_a_loss_hit_and_how_they_healed) {
+  Stage stage(ScopeOf::Instrument, 8);
+  lose_two(stage);
+  stage.message(kIncrements, 3, increment(3, 2, 1, 70));
+  stage.message(kSnapshots, 2, picture(2, 1, 3, 70));
+  EXPECT_EQ(stage.counts().hit, 1U);
+  EXPECT_EQ(stage.counts().healed_by_snapshot + stage.counts().healed_by_message, 0U) << "the first book heals nothing";
+  stage.now += 5'000'000;
+  stage.message(kSnapshots, 3, picture(1, 13, 3, 55));
+  EXPECT_EQ(stage.counts().healed_by_snapshot, 1U);
+  EXPECT_EQ(stage.counts().stale_us, 5'000U);
+  // A lost packet puts both in doubt; the next number of one shows that it lost nothing.
+  stage.event(kIncrements, record::EventKind::Gap, 4);
+  EXPECT_EQ(stage.standing(1), Standing::Suspect);
+  EXPECT_EQ(stage.counts().hit, 3U);
+  stage.now += 1'000'000;
+  stage.message(kIncrements, 5, increment(5, 1, 14, 61));
+  EXPECT_EQ(stage.standing(1), Standing::Latest);
+  EXPECT_EQ(stage.standing(2), Standing::Suspect);
+  EXPECT_EQ(stage.counts().healed_by_message, 1U);
+  EXPECT_EQ(stage.counts().stale_us, 6'000U);
+}
+
 TEST(RecoveryOfBooks, continues_numbers_of_packets_that_go_round) {
   Stage stage(ScopeOf::Channel, 8);
   std::uint32_t sequence = 0xFFFF'FFFEU;

@@ -427,4 +427,137 @@ TEST(Synchroniser, refuses_what_it_has_no_row_for) {
   EXPECT_EQ(feed->machine().mark(4).state, SyncState::Stale);
 }
 
+// What the stage needs beside: damage, restarts, feeds without snapshots.
+
+TEST(Synchroniser, waits_for_a_message_that_cannot_be_read_to_its_end) {
+  const auto feed = started(ScopeOf::Channel);
+  (void)feed->message(1, {{1, 0}});
+  feed->machine().begin(2);
+  feed->machine().damage(0);
+  feed->machine().end();
+  EXPECT_EQ(feed->state(1), "stale");
+  EXPECT_EQ(feed->machine().mark(1).since, 2U);
+  EXPECT_EQ(feed->message(3, {{1, 0}}), "= state 1 stale 2 gap\n= state 2 stale 2 gap\n= state 3 stale 2 gap\n");
+  // Its other copy, or a replay, brings the rest.
+  EXPECT_EQ(feed->message(2, {{1, 0}}),
+            "= apply 1 2\n= apply 1 3\n= state 1 latest 0\n= state 2 latest 0\n= state 3 latest 0\n");
+}
+
+TEST(Synchroniser, doubts_instruments_with_own_numbers_after_such_a_message) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}});
+  feed->machine().begin(2);
+  feed->machine().damage(0);
+  feed->machine().end();
+  EXPECT_EQ(feed->state(1), "suspect");
+  (void)feed->message(3, {{1, 2}});
+  EXPECT_EQ(feed->state(1), "latest") << "its next number shows that it lost nothing";
+  EXPECT_EQ(feed->state(2), "suspect");
+}
+
+TEST(Synchroniser, loses_what_a_product_had_in_such_a_message) {
+  const auto feed = started(ScopeOf::Product);
+  (void)feed->message(1, {{1, 0}}, 1);
+  feed->machine().begin(2);
+  (void)feed->machine().product(2, 2);
+  feed->machine().damage(0);
+  feed->machine().end();
+  EXPECT_EQ(feed->state(1), "stale");
+  EXPECT_EQ(feed->state(3), "stale");
+  EXPECT_EQ(feed->state(2), "suspect") << "of another product";
+}
+
+TEST(Synchroniser, knows_nothing_after_it_was_made_to_forget) {
+  for (const ScopeOf scope : {ScopeOf::Instrument, ScopeOf::Channel}) {
+    const auto feed = started(scope);
+    (void)feed->message(100, {{1, 1}});
+    feed->machine().forget(Cause::Reset, 50);
+    (void)feed->said();
+    EXPECT_EQ(feed->state(1), "stale");
+    EXPECT_EQ(feed->machine().mark(1).cause, Cause::Reset);
+    // The numbers begin anew, and a snapshot from before does not help.
+    feed->sent = 49;
+    (void)feed->message(7, {{1, 3}});
+    (void)feed->picture(1, scope == ScopeOf::Instrument ? 500 : 500, 500);
+    EXPECT_EQ(feed->state(1), "stale");
+    EXPECT_EQ(feed->machine().counts().outdated, 1U);
+    feed->sent = 50;
+    (void)feed->picture(1, scope == ScopeOf::Instrument ? 3 : 7, 7);
+    EXPECT_EQ(feed->state(1), "latest");
+  }
+}
+
+TEST(Synchroniser, begins_the_numbers_of_one_instrument_anew) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}, {2, 1}});
+  (void)feed->message(2, {{1, 5}, {2, 2}});
+  EXPECT_EQ(feed->state(1), "stale");
+  feed->machine().restart(1);
+  EXPECT_EQ(feed->said(), "= state 1 latest 0\n");
+  EXPECT_EQ(feed->machine().waiting(), 0U) << "what waited was of the numbers before";
+  EXPECT_EQ(feed->message(3, {{1, 1}, {2, 3}}), "= apply 1 1\n= apply 2 3\n");
+}
+
+TEST(Synchroniser, keeps_nothing_for_snapshots_that_do_not_come) {
+  SyncOptions options = options_of(ScopeOf::Instrument);
+  options.refresh = true;
+  options.snapshots = false;
+  Feed feed(options);
+  EXPECT_EQ(feed.message(5, {{1, 10}}), "= refresh 1\n= apply 1 10\n");
+  EXPECT_EQ(feed.message(6, {{1, 11}}), "= apply 1 11\n") << "it costs no more than a latest one";
+  EXPECT_EQ(feed.message(7, {{1, 13}}), "= refresh 1\n= apply 1 13\n");
+  EXPECT_EQ(feed.machine().waiting(), 0U);
+  // Then one comes after all: entries were not kept, so it must have them.
+  feed.machine().expect_snapshots();
+  EXPECT_EQ(feed.picture(1, 12, 6), "");
+  (void)feed.message(8, {{1, 14}});
+  EXPECT_EQ(feed.machine().waiting(), 1U);
+  EXPECT_EQ(feed.picture(1, 13, 7), "= load 1 13\n= apply 1 14\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, takes_several_events_of_one_entry) {
+  const auto feed = started();
+  const Event both[] = {Event::of({.instrument = 1, .kind = Kind::Clear, .price = 1}),
+                        Event::of({.instrument = 1, .kind = Kind::New, .price = 2})};
+  feed->machine().begin(1);
+  EXPECT_TRUE(feed->machine().entry(1, 1, both));
+  EXPECT_FALSE(feed->machine().entry(1, 3, both)) << "2 is missing";
+  EXPECT_TRUE(feed->machine().is_new_entry());
+  EXPECT_EQ(feed->machine().waiting(1), 2U);
+  EXPECT_FALSE(feed->machine().entry(1, 3, both));
+  EXPECT_FALSE(feed->machine().is_new_entry()) << "a copy";
+  feed->machine().end();
+  (void)feed->said();
+  EXPECT_EQ(feed->message(2, {{1, 2}}), "= apply 1 2\n= apply 1 1\n= apply 1 2\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, needs_a_snapshot_past_a_number_that_the_book_cannot_be_continued_over) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}});
+  (void)feed->message(2, {{1, 3}});
+  feed->machine().need(1, 3);
+  (void)feed->said();
+  (void)feed->picture(1, 2, 2);
+  EXPECT_EQ(feed->state(1), "stale");
+  (void)feed->picture(1, 3, 2);
+  EXPECT_EQ(feed->state(1), "latest");
+}
+
+TEST(Synchroniser, replaces_a_right_book_if_the_snapshot_says_so) {
+  const auto feed = started(ScopeOf::Product);
+  (void)feed->message(1, {{1, 0}}, 1);
+  feed->view().picture = {{0, 1, 77}};
+  ASSERT_TRUE(feed->machine().part(
+      {.row = 1, .place = 9, .number = 1, .sent_ns = 0, .is_first = true, .is_last = true, .replaces = true}));
+  feed->machine().part_end();
+  EXPECT_EQ(feed->said(), "= load 1 1\n");
+  EXPECT_EQ(feed->state(1), "latest");
+  // One from before the book's last entry does not.
+  (void)feed->message(2, {{1, 0}}, 2);
+  ASSERT_TRUE(feed->machine().part(
+      {.row = 1, .place = 11, .number = 1, .sent_ns = 0, .is_first = true, .is_last = true, .replaces = true}));
+  feed->machine().part_end();
+  EXPECT_EQ(feed->said(), "");
+}
+
 }  // namespace stopbit::market::synchroniser_test
