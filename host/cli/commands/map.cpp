@@ -93,7 +93,7 @@ class Explainer final : public market::Translator::Tracer {
         schema_(schema_of(program)),
         reader_(schema_),
         out_(out),
-        market_(map, program, 1'024, [this](const market::Event& event) { take(event); }),
+        market_(map, program, 1'024, {}, [this](const market::Event& event) { take(event); }),
         sink_(program.max_record_slots, Take{this}) {
     market_.translator().trace(this);
   }
