@@ -265,7 +265,8 @@ class Losses {
       run.take(gap);
     });
     record::Builder(capture_.program())
-        .write_event(sink, {}, {.kind = record::EventKind::Gap, .word5 = header.sequence(), .word6 = 1}, 0);
+        .write_event(sink, record::Header(), {.kind = record::EventKind::Gap, .word5 = header.sequence(), .word6 = 1},
+                     0);
   }
   /// Snapshots of the run without losses, of instruments whose book it knows whole.
   void show(Run& run) {

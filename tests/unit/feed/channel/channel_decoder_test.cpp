@@ -298,7 +298,7 @@ class Picky final : public Stage {
     const record::HeaderView header(first);
     if (header.template_index() == 0) return;
     next().commit(first, slots);
-    if (header.template_index() == 1) builder_.write_event(next(), {}, {.kind = EventKind::Recovered}, 0);
+    if (header.template_index() == 1) builder_.write_event(next(), record::Header(), {.kind = EventKind::Recovered}, 0);
   }
 
  private:

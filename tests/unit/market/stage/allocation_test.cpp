@@ -129,7 +129,7 @@ TEST(Translator, allocates_nothing_after_the_start) {
                                               record::EventKind::DecodeError, record::EventKind::Dropped,
                                               record::EventKind::Lost};
       record::Builder builder(*program);
-      builder.write_event(sink, {}, {.kind = kKinds[i / 30 % 5], .word5 = 1, .word6 = 1}, 0);
+      builder.write_event(sink, record::Header(), {.kind = kKinds[i / 30 % 5], .word5 = 1, .word6 = 1}, 0);
     }
   }
 

@@ -113,7 +113,7 @@ class Stage {
     channel_ = channel;
     sequence_ = first;
     record::BufferSink sink(program_.max_record_slots, TakeRecord{this});
-    record::Builder(program_).write_event(sink, {}, {.kind = kind, .word5 = first, .word6 = count}, 0);
+    record::Builder(program_).write_event(sink, record::Header(), {.kind = kind, .word5 = first, .word6 = count}, 0);
   }
 
   BookSet& books() { return books_; }

@@ -200,7 +200,7 @@ class Line {
     sequence_ = std::max(sequence_, static_cast<std::uint32_t>(first));
     record::BufferSink sink(program_.max_record_slots, TakeRecord{this});
     record::Builder builder(program_);
-    builder.write_event(sink, {}, {.kind = kind, .word5 = first, .word6 = 1}, 0);
+    builder.write_event(sink, record::Header(), {.kind = kind, .word5 = first, .word6 = 1}, 0);
   }
   /// A packet is lost: the channel's next one.
   void gap(Sequence sequence = {}) {
