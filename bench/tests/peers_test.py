@@ -17,7 +17,7 @@ import peers  # noqa: E402
 OURS = ""
 
 HONEST = '#!/bin/sh\nexec "{ours}" quick "$@"\n'
-LIAR = '#!/bin/sh\n[ "$1" = time ] && exec "{ours}" quick "$@"\n"{ours}" quick "$@" | sed \'3s/:1,/:2,/\'\n'
+LIAR = '#!/bin/sh\n[ "$1" = time ] && exec "{ours}" quick "$@"\n"{ours}" quick "$@" | sed \'3s/"id":/"id":9/\'\n'
 SHORT = '#!/bin/sh\n"{ours}" quick "$@" | head -n 2\n'
 STRANGER = "#!/bin/sh\nexit 77\n"
 BROKEN = "#!/bin/sh\necho no >&2\nexit 5\n"

@@ -67,7 +67,8 @@ inline char* write_eight(char* to, std::uint32_t value) noexcept {
 
 inline char* write_unsigned(char* to, std::uint64_t value) noexcept {
   using digits::kBelow;
-  if (value < kBelow) [[likely]] return digits::write_below(to, static_cast<std::uint32_t>(value));
+  if (value < kBelow) [[likely]]
+    return digits::write_below(to, static_cast<std::uint32_t>(value));
   const std::uint64_t high = value / kBelow;
   if (high < kBelow) {
     to = digits::write_below(to, static_cast<std::uint32_t>(high));
