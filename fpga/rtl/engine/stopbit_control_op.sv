@@ -50,11 +50,16 @@ module stopbit_control_op
 
   // The length of a sequence, if it is known here.
   logic [31:0] sequence_length;
-  logic awaits_length;
+  logic [13:0] short_length;
+  logic awaits_length, is_empty;
   always_comb begin
-    sequence_length = 32'(short_value(pair_i.bytes[Both][6:0], pair_i.bytes[Both][14:8], pair_i.length[Both])) -
-                      32'(pair_i.plan[Both].is_optional);
-    if (source_i[Both] == SOURCE_INITIAL) sequence_length = constant_i[Both].value[31:0];
+    short_length    = short_value(pair_i.bytes[Both][6:0], pair_i.bytes[Both][14:8], pair_i.length[Both]);
+    sequence_length = 32'(short_length) - 32'(pair_i.plan[Both].is_optional);
+    is_empty        = short_length == 14'(pair_i.plan[Both].is_optional);
+    if (source_i[Both] == SOURCE_INITIAL) begin
+      sequence_length = constant_i[Both].value[31:0];
+      is_empty        = constant_i[Both].value[31:0] == '0;
+    end
     awaits_length = source_i[Both] == SOURCE_PREVIOUS ||
                     (source_i[Both] == SOURCE_STREAM &&
                      (pair_i.plan[Both].operation == OPERATOR_DEL || (!Both && is_padded_i) || pair_i.length[Both] > 4'd2));
@@ -64,7 +69,9 @@ module stopbit_control_op
   logic drops_map, drops_bits;
   assign drops_map  = last.control == CONTROL_POP || last.control == CONTROL_END ||
                       (last.control == CONTROL_LEND && stacks_i.loop_map_depth < stacks_i.map_depth);
-  assign drops_bits = drops_map && (stacks_i.has_more || (stacks_i.map_bits << pair_i.bits_taken[Both]) != '0);
+  logic [2:0] has_bits;  // after so many bits of the map there are set ones
+  assign has_bits   = {stacks_i.map_bits[MaxMapBits-3:0] != '0, stacks_i.map_bits[MaxMapBits-2:0] != '0, stacks_i.map_bits != '0};
+  assign drops_bits = drops_map && (stacks_i.has_more || has_bits[pair_i.bits_taken[Both]]);
 
   // Where it goes on: what the addresses are is known before it is known which of them it is.
   typedef enum logic [2:0] {GO_ON, GO_PROFILE, GO_TARGET, GO_FORESEEN, GO_BACK} way_e;
@@ -161,7 +168,7 @@ module stopbit_control_op
               step.done  = 1'b0;
               step.steps = Both;
               step.state = awaits_length ? STATE_SEQ_WAIT : STATE_SEQ;
-            end else if (sequence_length == '0) begin
+            end else if (is_empty) begin
               way = GO_TARGET;
             end else begin
               // The loop begins, and its length is looked at beside the next instruction.

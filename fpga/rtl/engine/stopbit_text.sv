@@ -251,7 +251,8 @@ module stopbit_text
 
     if (is_copy) begin
       step_o.is_piece    = 1'b1;
-      step_o.is_last     = rest_d <= 17'd8;
+      step_o.is_last     = state_q == COPY ? rest_q <= 17'd8 : from_slot_d ? entry_length_i <= 13'd8 :
+                           constant_i.value[48:32] <= 17'd8;
       step_o.piece.from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
       step_o.is_wide     = is_wide_d;
       taken              = step_o.is_last ? rest_d[3:0] : 4'd8;
