@@ -335,8 +335,25 @@ class Emitter : private Xbyak::CodeGenerator {
   /// The same for up to eight bytes, unless they need the string area.
   void store_short_text(Place in, Label& is_long);
 
+  struct TextDelta {
+    Place in;
+    Label* otherwise;  ///< engine::Texts takes the instruction.
+    Label* again;
+    Label* beyond;    ///< The window does not have both stop bits.
+    Label* zero;      ///< The addition begins with seven zero bits.
+    Label* is_known;  ///< After a look at them.
+    Label* null;
+    Label* done;
+  };
   /// At the end of the previous string: others are for engine::Texts.
   void delta_text(Place in, Label& done);
+
+  /// The subtraction length in eax, the bytes of the addition in edx; rcx and rsi are where `last_` will be after each.
+  void read_delta(const TextDelta& delta);
+
+  /// The previous string becomes the new one: at rsi, with its length in edx. The position is after it.
+  void extend_previous(const TextDelta& delta);
+  void rare_delta(const TextDelta& delta);
 
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
   /// interpreter.

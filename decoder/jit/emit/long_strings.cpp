@@ -73,56 +73,70 @@ void Emitter::store_long_text(Place in, std::uintptr_t kept) {
 }
 
 void Emitter::delta_text(Place in, Label& done) {
-  const std::uint16_t slot = in->slot;
-  const bool is_optional = isa::is_optional(in->op);
-  const auto most =
-      std::min<std::size_t>({kSlotBytes, options_.limits.string_bytes, program_.slots[slot].string_capacity});
-  Label& otherwise = longer_text(in, done, Bit::None);
-  Label& again = new_label();
-  Label& beyond = new_label();
-  Label& null = new_label();
-  Label& zero = new_label();
-  Label& is_known = new_label();
-  Label& is_long = new_label();
+  const TextDelta delta{
+      in,   &longer_text(in, done, Bit::None), &new_label(), &new_label(), &new_label(), &new_label(), &new_label(),
+      &done};
   Label& is_short = new_label();
-  L(again);
+  Label& is_long = new_label();
+  L(*delta.again);
+  read_delta(delta);
+  extend_previous(delta);
+  cmp(edx, static_cast<int>(kMaxInlineText));
+  jbe(is_short);
+  L(is_long);
+  store_long_text(in, middle<0xFF>());
+  rare([this, delta, &is_short, &is_long] {
+    rare_delta(delta);
+    L(is_short);
+    store_short_text(delta.in, is_long);
+    jmp(*delta.done);
+  });
+}
+
+void Emitter::read_delta(const TextDelta& delta) {
+  const std::uint16_t slot = delta.in->slot;
   const Reg mark = mark_of(state::EntryType::Ascii);
   cmp(entry_mark(slot), mark);
-  jne(otherwise);
+  jne(*delta.otherwise);
   find_stop();  // of the subtraction length: one byte
   tzcnt(rsi, stops_);
-  jc(beyond);
+  jc(*delta.beyond);
   lea(edx, ptr[rcx - 1]);
   cmp(edx, last_.cvt32());
-  jne(otherwise);
+  jne(*delta.otherwise);
   movzx(eax, byte[window_ + last_ + 1]);
   shl(eax, 25);
   sar(eax, 25);
-  if (is_optional) {
-    jz(null);
-    js(otherwise);
+  if (isa::is_optional(delta.in->op)) {
+    jz(*delta.null);
+    js(*delta.otherwise);
     dec(eax);
   } else {
-    js(otherwise);  // from the front
+    js(*delta.otherwise);  // from the front
   }
-  // The addition: its bytes in edx.
   mov(edx, esi);
   sub(edx, ecx);
   cmp(edx, kMostAdded);
-  ja(otherwise);
+  ja(*delta.otherwise);
   test(byte[window_ + rcx + 1], 0x7F);
-  jz(zero);
-  L(is_known);
+  jz(*delta.zero);
+  L(*delta.is_known);
+}
+
+void Emitter::extend_previous(const TextDelta& delta) {
+  const std::uint16_t slot = delta.in->slot;
+  const auto most =
+      std::min<std::size_t>({kSlotBytes, options_.limits.string_bytes, program_.slots[slot].string_capacity});
   vmovdqu(xmm0, ptr[window_ + rcx + 1]);
   vmovdqu(xmm1, ptr[window_ + rcx + 17]);
   // What is kept, in eax, and the new length, in edx.
   neg(eax);
   add(eax, entry_string_length(slot));
-  js(otherwise);
+  js(*delta.otherwise);
   add(edx, eax);
   cmp(edx, static_cast<int>(most));
-  ja(otherwise);
-  go_if_strings_are_full(otherwise);
+  ja(*delta.otherwise);
+  go_if_strings_are_full(*delta.otherwise);
   blsr(stops_, stops_);
   mov(last_, rsi);
   mov(rcx, middle<wire::kData>() - kSlotBytes);
@@ -133,30 +147,23 @@ void Emitter::delta_text(Place in, Label& done) {
   vmovdqu(ptr[rsi + rax], xmm0);
   vmovdqu(ptr[rsi + rax + 16], xmm1);
   mov(entry_string_length(slot), edx);
-  cmp(edx, static_cast<int>(kMaxInlineText));
-  jbe(is_short);
-  L(is_long);
-  store_long_text(in, middle<0xFF>());
-  rare([this, in, is_optional, &done, &otherwise, &again, &beyond, &null, &zero, &is_known, &is_long, &is_short] {
-    L(beyond);  // a window from the position on has both, or they are longer than this
-    cmp(last_, -1);
-    je(otherwise);
-    call(next_window_);
-    jmp(again);
-    L(zero);
-    cmp(byte[window_ + rcx + 1], 0x80);
-    jne(otherwise);
-    xor_(edx, edx);  // nothing is added
-    jmp(is_known);
-    L(is_short);
-    store_short_text(in, is_long);
-    jmp(done);
-    if (is_optional) {
-      L(null);
-      mov(last_, rcx);
-      jmp(done);
-    }
-  });
+}
+
+void Emitter::rare_delta(const TextDelta& delta) {
+  L(*delta.beyond);  // a window from the position on has both, or they are longer than this
+  cmp(last_, -1);
+  je(*delta.otherwise);
+  call(next_window_);
+  jmp(*delta.again);
+  L(*delta.zero);
+  cmp(byte[window_ + rcx + 1], 0x80);
+  jne(*delta.otherwise);
+  xor_(edx, edx);  // nothing is added
+  jmp(*delta.is_known);
+  if (!isa::is_optional(delta.in->op)) return;
+  L(*delta.null);
+  mov(last_, rcx);
+  jmp(*delta.done);
 }
 
 void Emitter::store_short_text(Place in, Label& is_long) {
