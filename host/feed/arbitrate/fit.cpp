@@ -97,7 +97,7 @@ void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
 
 /// Whether the line, which is late, goes on with a number that was given up just now.
 bool Arbiter::is_of_late_line(const Packet& packet) const noexcept {
-  if (!book_.has_heard(packet.line) || !fills_hole(packet)) return false;
+  if (!book_.has_heard(packet.line) || !is_leftover(packet)) return false;
   const std::int64_t ahead = distance(packet.preamble.sequence, book_.highest(packet.line));
   return ahead > 0 && ahead <= leap();
 }
@@ -114,10 +114,9 @@ bool Arbiter::is_before_run(std::uint64_t number) const noexcept {
 
 /// Too far before the first number for a late line, or what goes on there.
 bool Arbiter::begins_before_run(const Packet& packet, std::uint64_t number) noexcept {
-  if (has_floor_) {  // what a line brings late comes soon after the run has begun
-    return is_below_first(number) && first_ - number > static_cast<std::uint64_t>(leap()) &&
-           since(packet.t_ns, began_t_ns_) >= kLateWindows * options_.window_ns;
-  }
+  // What a line brings late comes soon after the run has begun.
+  const bool is_soon = since(packet.t_ns, began_t_ns_) < kLateWindows * options_.window_ns;
+  if (has_floor_) return is_below_first(number) && !is_soon;
   if (!is_before_run(number) || may_lower(number)) return false;
   if (first_ - number > static_cast<std::uint64_t>(leap())) return true;
   const Stranger* const stranger = stranger_of(packet);
@@ -188,6 +187,12 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
   return has_come && sequence <= kRestartNumbers && sequence < wire(highest) && distance(sequence, highest) < -margin;
 }
 
+/// Whether the packet goes on with what begins anew. What may be late does so only where that has come to.
+bool Arbiter::goes_on(const Stranger& anew, const Packet& packet) const noexcept {
+  const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(anew).preamble.sequence);
+  return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !is_leftover(packet);
+}
+
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.
 bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
@@ -208,7 +213,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!has_come || distance(sequence, highest) >= least) return false;
-  if (stranger != nullptr && stranger->fit == Fit::Behind) return true;
+  if (stranger != nullptr && stranger->fit == Fit::Behind && goes_on(*stranger, packet)) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   // But a line that is late is late with all its numbers: it does not go back as far.
   const bool is_back_far = distance(sequence, highest) < -leap();
