@@ -90,6 +90,8 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
   if (is_stranger) channel.of_strangers.insert(copy.number & channel.mask);
+  if (is_stranger && channel.true_run && day_.runs[copy.channel][*channel.true_run].sources.contains(copy.source))
+    channel.spoofed.insert(copy.number & channel.mask);
   tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
        static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
        copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
@@ -399,12 +401,13 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     return true;
   }
   channel.number = identity.number + 1;
-  // Of random numbers of 16 bits some are near, and lead the run on; those of another address when it has been silent
-  // for two windows.
+  // Of random numbers of 16 bits some are near, and lead the run on; those of another address than the run's own when it
+  // has been silent for two windows.
   const bool is_led = run != kStranger && identity.run == kStranger && left_out != 0;
   const bool was_silent = std::ranges::any_of(
       channel.silences, [&](const auto& seen) { return seen.second >= 2 * plan.options.window_ns; });
-  if (is_led && was_silent && plan.options.sequence_bits == 16) channel.led_to = identity.number;
+  const bool is_believed = was_silent || channel.spoofed.contains(sequence & channel.mask);
+  if (is_led && is_believed && plan.options.sequence_bits == 16) channel.led_to = identity.number;
   if (identity.run != kStranger && identity.number > channel.led_to) channel.led_to = 0;
   if (run != kStranger) channel.true_next = channel.number;
   if (run != kStranger) channel.passed = 0;
@@ -627,7 +630,8 @@ void Oracle::reopen(std::size_t index, std::uint32_t run, std::uint64_t number) 
   const Channel& channel = channels_[index];
   const bool is_round = channel.passed > channel.mask / 2;
   for (Number* one = find(index, run, number); one != nullptr; one = find(index, run, ++number)) {
-    const bool is_leapt = one->is_leapt_by_stranger && one->told == Number::Told::Lost;
+    const bool was_leapt = one->is_leapt_by_stranger || (one->is_leapt && one->reason == GapReason::Leap);
+    const bool is_leapt = was_leapt && one->told == Number::Told::Lost;
     if (is_round) one->is_round = one->told == Number::Told::Delivered;
     if (is_leapt) one->told = Number::Told::Nothing;
     one->is_leapt_by_stranger = false;

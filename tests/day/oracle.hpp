@@ -109,7 +109,8 @@ class Oracle final : public Listener {
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
     std::vector<ToldGap> told_gaps;
-    std::set<std::uint64_t> of_strangers;  ///< Numbers that they have brought.
+    std::set<std::uint64_t> of_strangers;  ///< Numbers that they have brought,
+    std::set<std::uint64_t> spoofed;       ///< and those from an address of the true run.
     std::uint32_t conflicts = 0;           ///< Told.
     std::vector<std::uint32_t> aside;      ///< By run: packets handed out while another run had the channel.
   };

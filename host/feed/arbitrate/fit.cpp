@@ -199,21 +199,22 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool has_come = book_.has_heard(packet.line);
   const std::uint64_t highest = book_.highest(packet.line);
   const bool restarts = is_restart(packet);
-  const Stranger* const stranger = stranger_of(packet);
+  const Stranger* stranger = stranger_of(packet);
+  if (stranger != nullptr && (stranger->fit != Fit::Behind || !goes_on(*stranger, packet))) stranger = nullptr;
   const Entry& known = table_[number_of(packet)];
   // The line goes on with what it has begun already; not if it comes straight from a number of the run, of which the
   // other line has the same bytes: then its copy differs.
   const bool is_next = has_come && distance(sequence, highest) == 1 && is_shared(number_of(packet) - 1);
   // What is late of before the run's first number does not go on among its numbers.
   const auto is_beyond_first = [&] { return !before(number_of(strangers_.last(*stranger)), first_); };
-  const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
+  const bool has_turned = stranger != nullptr && stranger->is_confirmed &&
                           (!stranger->is_early || is_beyond_first()) && !is_next &&
                           (stranger->lines & bit_of(index(packet.line))) != 0;
   if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!has_come || distance(sequence, highest) >= least) return false;
-  if (stranger != nullptr && stranger->fit == Fit::Behind && goes_on(*stranger, packet)) return true;
+  if (stranger != nullptr) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   // But a line that is late is late with all its numbers: it does not go back as far.
   const bool is_back_far = distance(sequence, highest) < -leap();

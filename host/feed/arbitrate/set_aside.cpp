@@ -3,13 +3,14 @@
 #include "host/feed/arbitrate/arbiter.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "host/feed/arbitrate/rules.hpp"
 
 namespace stopbit::arbitrate {
 namespace {
 
-/// Arrivals of some numbers.
+/// Arrivals of some numbers on one line.
 struct Arrivals {
   std::uint64_t begin_ns = 0;
   std::int64_t sum_ns = 0;  ///< From `begin_ns` on.
@@ -247,12 +248,14 @@ void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
   std::uint32_t last = stranger.first;
   while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
   while (last != kNone && stranger.first != last) drop_leftover(stranger, stranger.first, sink);
-  // One that came long before the number below it; or, if the run has passed its number, before most of those below it.
-  Arrivals lower;
+  // One that came long before the number below it; or, if the run has passed its number, before most of those below it
+  // that its line has brought.
+  std::array<Arrivals, kLines> below_it;
   for (std::uint32_t slot = last; slot != kNone;) {
     const Packet& packet = slots_[slot].packet;
     const std::uint32_t above = slots_[slot].newer;
     const std::uint32_t below = slots_[slot].older;
+    Arrivals& lower = below_it[index(packet.line)];
     const bool is_copy = below != kNone && is_of_run(packet) &&
                          since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
     if (is_copy || (known_of(packet) != nullptr && lower.are_after(packet.t_ns + options_.window_ns))) {
@@ -292,8 +295,9 @@ void Arbiter::drop_outlived(Sink& sink) noexcept {
 bool Arbiter::is_leftover(const Packet& packet) const noexcept {
   const Entry* const known = known_of(packet);
   if (known == nullptr || leapt_.has(number_of(packet))) return false;
-  const bool may_be_late = known->brought == 0 ? known->state == Entry::State::Lost : !has_both_lines();
-  return may_be_late && since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
+  const std::uint64_t age_ns = since(packet.t_ns, known->t_ns);
+  if (known->brought != 0) return !has_both_lines() && age_ns < kLateWindows * options_.window_ns;
+  return known->state == Entry::State::Lost && age_ns < 2 * kLateWindows * options_.window_ns;
 }
 
 /// Whether its number is one of the run's that were given up.

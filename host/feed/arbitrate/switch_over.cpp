@@ -289,6 +289,7 @@ void Arbiter::refit(Stranger& stranger) noexcept {
   } else if (!was_behind) {
     stranger.is_late = was_leapt || was_lost;
   }
+  for (const Line line : {Line::A, Line::B}) stranger.line_top[index(line)] = book_.highest(line);
 }
 
 /// Those that continue the run by now.
