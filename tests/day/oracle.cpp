@@ -90,8 +90,10 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
   if (is_stranger) channel.of_strangers.insert(copy.number & channel.mask);
-  if (is_stranger && channel.true_run && day_.runs[copy.channel][*channel.true_run].sources.contains(copy.source))
+  if (is_stranger && channel.true_run && day_.runs[copy.channel][*channel.true_run].sources.contains(copy.source)) {
     channel.spoofed.insert(copy.number & channel.mask);
+    ++channel.spoofers;
+  }
   tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
        static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
        copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
@@ -153,6 +155,7 @@ void Oracle::handed_out(const HandOut& hand_out) {
     const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
     if (channel.run == copy.run && ahead > believed(plan)) found->is_far = true;
     found->handed = channel.handed;
+    found->spoofed = channel.spoofers;
   }
   found->low_ns[chunk] = std::min(found->low_ns[chunk], hand_out.low_ns);
   found->high_ns[chunk] = std::min(found->high_ns[chunk], hand_out.high_ns);
@@ -365,6 +368,13 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     take(index, *channel.run, channel.number++);
     channel.last_gap.reset();
     return true;
+  }
+  // It leads the run past what waits to be believed.
+  if (identity.run == kStranger && channel.last_gap && channel.spoofed.contains(sequence & channel.mask)) {
+    for (std::uint64_t i = 1; channel.run && i <= left_out; ++i) {
+      Number* const below = find(index, *channel.run, channel.number - i);
+      if (below != nullptr) ++below->lost_spoofed;
+    }
   }
   channel.left_out = left_out;
   if (!channel.run || (*channel.run != run && run == kStranger)) meet(index, run, identity.number);
@@ -657,6 +667,7 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   number.reason = gap.gap.reason;
   number.lost_order = order_;
   number.lost_handed = channels_[index].handed;
+  number.lost_spoofed = channels_[index].spoofers;
   number.lost_foreign = channels_[index].foreign;
   number.lost_in = channels_[index].switches;
   number.is_leapt = static_cast<std::int64_t>(gap.gap.count) > believed(day_.channels[index]);
@@ -712,6 +723,7 @@ void Oracle::turn(const Receiver& receiver) {
     while (channel.waiting_at < channel.waiting.size()) {
       const Waiting& oldest = channel.waiting[channel.waiting_at];
       const Number& number = *find(i, oldest.run, oldest.number);
+      const std::size_t at = oldest.number - day_.runs[i][oldest.run].first;
       // One packet that is far ahead may be wild: it waits for the silence, or until the run has come to it.
       // So may the first one from another address.
       const bool is_lone = number.is_far || number.is_of_new_address;
@@ -719,7 +731,8 @@ void Oracle::turn(const Receiver& receiver) {
       if (oldest.high_ns + patience >= until_ns_) break;
       const bool is_refused = number.has_oversized_copy && number.chunks > 1;  // chunks must have room
       if (number.told == Number::Told::Nothing && channel.run == oldest.run && is_good(number) && !number.is_aside &&
-          !is_refused && oldest.number - channel.number <= std::max(64U, options.window_packets)) {
+          !is_refused && oldest.number - channel.number <= std::max(64U, options.window_packets) &&
+          !(number.is_far && is_outlived(day_.channels[i], day_.runs[i][oldest.run], at))) {
         fail(i, fmt::format("{} of run {} is held longer than the window", oldest.number, oldest.run));
       }
       ++channel.waiting_at;
@@ -773,6 +786,13 @@ bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at
         return below.timeless != 0 && is_good(below) && whole_by(below) > whole_by(number) + while_ns &&
                *std::min_element(below.low_ns.begin(), below.low_ns.begin() + below.chunks) <= whole_by(number);
       });
+}
+
+/// Whether strangers with the true address and random numbers of 16 bits have taken its place among those that wait to
+/// be believed, or were believed in its stead.
+bool Oracle::is_pushed_out(std::size_t index, const Number& number) const {
+  return day_.channels[index].options.sequence_bits == 16 && number.is_far &&
+         number.lost_spoofed > number.spoofed && channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
 }
 
 /// Whether nothing near it was handed out before it was lost.
@@ -873,6 +893,7 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         is_outlived(plan, run, i)) {
       continue;
     }
+    if (number.told == Number::Told::Lost && is_pushed_out(index, number)) continue;
     // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose
     // some of its chunks.
     const bool was_full =

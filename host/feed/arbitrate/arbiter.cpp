@@ -125,10 +125,12 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
   } else if (fit != Fit::InRun) {
     set_aside(packet, fit, sink);
   } else {
-    if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
+    const bool is_new_source = packet.source != 0 && !own_.has(packet.source);
+    if (is_new_source) learn_source(packet, is_foreign(packet));
     const std::uint64_t number = number_of(packet);
     if (!strangers_.empty() && !options_.ordered) place_below(number, sink);
     place(packet, number, sink);
+    if (is_new_source) note_candidate(packet, number);
     if (!strangers_.empty()) place_strangers(sink);
   }
 }

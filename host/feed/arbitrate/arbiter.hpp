@@ -150,6 +150,7 @@ class Arbiter {
   [[nodiscard]] bool is_foreign(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_foreign(const Stranger& stranger) const noexcept;
   void learn_source(const Packet& packet, bool was_foreign) noexcept;
+  void note_candidate(const Packet& packet, std::uint64_t number) noexcept;
   [[nodiscard]] std::uint16_t check_for(const Packet& packet) noexcept;
   [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool is_copy(const Packet& packet) noexcept;

@@ -87,12 +87,20 @@ Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
   return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
 }
 
-/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy.
+/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy of what the
+/// run's own has brought: strangers come on both lines, too.
 void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
   if (!was_foreign) return own_.add(packet.source);
   const bool goes_on = distance(packet.preamble.sequence, table_.top() + 1) == 0;
-  const std::uint32_t numbers = match_of(packet) == Match::Same ? Candidates::kEnough : goes_on ? 1 : 0;
+  const bool is_copy = match_of(packet) == Match::Same && table_[number_of(packet)].is_of_candidate == 0;
+  const std::uint32_t numbers = is_copy ? Candidates::kEnough : goes_on ? 1 : 0;
   if (candidates_.add(packet.source, numbers)) own_.add(packet.source);
+}
+
+/// The packet has been placed.
+void Arbiter::note_candidate(const Packet& packet, std::uint64_t number) noexcept {
+  Entry& known = table_[number];
+  if (!own_.has(packet.source) && known.brought == bit_of(index(packet.line))) known.is_of_candidate = 1;
 }
 
 /// Whether the line, which is late, goes on with a number that was given up just now.

@@ -40,9 +40,9 @@ Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
       continue;
     }
     if (!is_related(stranger, packet) && !strangers_.has_copy(stranger, packet)) continue;
-    if (found == nullptr) {
+    if (found == nullptr || is_outlived_by(*found, packet)) {
       found = &stranger;
-    } else if (packet.source != 0) {  // it shows that both are the same
+    } else if (packet.source != 0 && !is_outlived_by(stranger, packet)) {  // it shows that both are the same
       run_.packets.duplicate += strangers_.merge(*found, stranger);
       refit(*found);
     }

@@ -50,7 +50,11 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
   const bool is_leap = stranger.fit == Fit::Ahead && stranger.packets < options_.window_packets;
-  const std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  // So may those that the run's held packets leave out.
+  if (stranger.fit == Fit::Ahead && !held_.empty()) {
+    shown_ns = std::max(shown_ns, held_.newest().packet.t_ns + options_.window_ns);
+  }
   const std::uint64_t at = std::max(silent_enough_at(stranger), shown_ns);
   return stranger.is_confirmed ? at : std::max(at, stranger.begin_t_ns + options_.switch_silence_ns);
 }
@@ -335,9 +339,12 @@ void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
     const Packet packet = as_reached(strangers_.first(stranger));
     const bool is_own = own_.has(packet.source);
     if (!is_own && fit_of_foreign(packet) != Fit::InRun) return refit(stranger);  // the run may have passed it
-    if (!is_own) learn_source(packet, true);
+    // What has waited for the run to come to it shows nothing, but with its neighbours.
+    if (!is_own && stranger.successions != 0) learn_source(packet, true);
     const std::uint32_t slot = strangers_.unlink_first(stranger);
-    place(packet, number_of(packet), sink);
+    const std::uint64_t number = number_of(packet);
+    place(packet, number, sink);
+    note_candidate(packet, number);
     slots_.free(slot);
   }
   if (stranger.packets != 0) return place_all(stranger, sink);
