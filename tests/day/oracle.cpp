@@ -370,7 +370,8 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     return true;
   }
   // It leads the run past what waits to be believed.
-  if (identity.run == kStranger && channel.last_gap && channel.spoofed.contains(sequence & channel.mask)) {
+  if (identity.run == kStranger && plan.options.sequence_bits == 16 && channel.last_gap &&
+      channel.spoofed.contains(sequence & channel.mask)) {
     for (std::uint64_t i = 1; channel.run && i <= left_out; ++i) {
       Number* const below = find(index, *channel.run, channel.number - i);
       if (below != nullptr) ++below->lost_spoofed;
@@ -439,9 +440,11 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   const bool is_hidden = first != nullptr && first->fate[static_cast<std::size_t>(packet.line)] != Fate::HandedOut;
   if (channel.is_fused && is_hidden) number->fused_in = channel.switches;
   const bool is_behind = is_of_cycle_before(index, run, *number, 1U << static_cast<unsigned>(packet.line));
+  // A gap in the cycle before, of which its first packets seemed to be.
+  const bool was_hidden = is_hidden && plan.mode == Mode::Carousel && plan.lines == 2;
   const bool was_corrected =
       number->told == Number::Told::Lost &&
-      (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
+      ((was_hidden && number->lost_in != channel.switches) || number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
        (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign ||
        (channel.reason == arbitrate::NewRun::Reason::Back && number->lost_in != channel.switches));
   if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
@@ -599,11 +602,12 @@ bool Oracle::is_of_cycle_before(std::size_t index, std::uint32_t run, const Numb
   return lines == 3 && std::ranges::any_of(cycle, [](const Number& other) { return other.timeless != 0; });
 }
 
-/// Whether the first packet of the cycle came after this one, so that the cycle has begun with it once more. It is a
-/// second copy of which the first one was lost, and goes as far back as a cycle does.
+/// Whether the first packet of the cycle came after this one, or at a time that is not known, so that the cycle has begun
+/// with it once more. It is a second copy, and goes as far back as a cycle does.
 bool Oracle::begins_again(std::size_t index, std::uint32_t run, const Number& number) const {
   const Number& first = day_.runs[index][run].numbers.front();
-  return first.order[0] != ~0U && first.order[0] > number.any_order && first.delivered_in == channels_[index].switches;
+  const bool is_later = first.timeless != 0 || first.order[0] > number.any_order;
+  return first.order[0] != ~0U && is_later && first.delivered_in == channels_[index].switches;
 }
 
 /// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.

@@ -168,6 +168,7 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   const Cycles::Seen seen{.is_running = running_,
                           .is_near_next = magnitude(ahead) <= options_.window_packets,
                           .is_silent = since(packet.t_ns, alive_t_ns_) >= options_.switch_silence_ns,
+                          .is_new_to_line = (table_[number_of(packet)].brought & bit_of(index(packet.line))) == 0,
                           .match = match_of(packet)};
   const Cycles::Verdict verdict = cycles_.judge(packet, seen);
   if (verdict != Cycles::Verdict::Begin) return verdict == Cycles::Verdict::Join;
