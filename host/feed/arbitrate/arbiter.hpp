@@ -193,7 +193,8 @@ class Arbiter {
   void drop_outlived(Sink& sink) noexcept;
   [[nodiscard]] const Entry* known_of(const Packet& packet) const noexcept;
   [[nodiscard]] bool was_given_up(const Packet& packet) const noexcept;
-  [[nodiscard]] bool is_leftover(const Packet& packet) const noexcept;
+  [[nodiscard]] bool fills_hole(const Packet& packet) const noexcept;
+  [[nodiscard]] bool may_be_late(const Packet& packet) const noexcept;
   void count_in_vain(const Stranger& stranger, const Packet& packet, std::uint64_t late_ns, Sink& sink) noexcept;
 
   // switch_over.cpp: a stranger becomes the run, or part of it.

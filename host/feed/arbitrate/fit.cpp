@@ -105,7 +105,7 @@ void Arbiter::note_candidate(const Packet& packet, std::uint64_t number) noexcep
 
 /// Whether the line, which is late, goes on with a number that was given up just now.
 bool Arbiter::is_of_late_line(const Packet& packet) const noexcept {
-  if (!book_.has_heard(packet.line) || !is_leftover(packet)) return false;
+  if (!book_.has_heard(packet.line) || !fills_hole(packet)) return false;
   const std::int64_t ahead = distance(packet.preamble.sequence, book_.highest(packet.line));
   return ahead > 0 && ahead <= leap();
 }
@@ -198,7 +198,7 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
 /// Whether the packet goes on with what begins anew. What may be late does so only where that has come to.
 bool Arbiter::goes_on(const Stranger& anew, const Packet& packet) const noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(anew).preamble.sequence);
-  return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !is_leftover(packet);
+  return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !may_be_late(packet);
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.

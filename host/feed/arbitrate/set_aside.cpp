@@ -91,8 +91,8 @@ Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& sink) noexc
                           .is_confirmed = is_announced(packet),
                           .is_late = fit == Fit::Behind && !is_announced(packet) && leapt_.has(number),
                           .is_early = fit == Fit::Behind && is_before_run(number),
-                          .is_given_up = was_given_up(packet),
-                          .is_leftover = fit == Fit::Behind,
+                          .is_given_up = was_given_up(packet) || may_be_late(packet),
+                          .fills_holes = fit == Fit::Behind,
                           .sender = packet.preamble.sender,
                           .begin_t_ns = packet.t_ns,
                           .last_t_ns = packet.t_ns});
@@ -109,7 +109,7 @@ Stranger& Arbiter::group_of(const Packet& packet, Fit fit, Sink& sink) noexcept 
   Stranger& stranger = known != nullptr ? *known : new_stranger(packet, fit, sink);
   stranger.begin_t_ns = std::min(stranger.begin_t_ns, packet.t_ns);
   stranger.last_t_ns = std::max(stranger.last_t_ns, packet.t_ns);
-  stranger.is_leftover = stranger.is_leftover && is_leftover(packet);
+  stranger.fills_holes = stranger.fills_holes && fills_hole(packet);
   stranger.line_top[index(packet.line)] = book_.highest(packet.line);
   if (!options_.carousel) stranger.sources.add(packet.source);
   stranger.lines = static_cast<std::uint8_t>(stranger.lines | bit_of(index(packet.line)));
@@ -153,7 +153,7 @@ void Arbiter::note_second_copy(Stranger& stranger, std::uint32_t slot, const Pac
   const Packet& held = slots_[slot].packet;
   if (held.line != packet.line) stranger.is_confirmed = true;  // a second copy on the same line proves nothing
   // The one that is held was the run's own, late or a second copy, and what begins anew has come to its number.
-  if (stranger.fit == Fit::Behind && (match_of(held) == Match::Same || is_leftover(held)) &&
+  if (stranger.fit == Fit::Behind && (match_of(held) == Match::Same || may_be_late(held)) &&
       !std::ranges::equal(held.payload, packet.payload)) {
     slots_.put(slot, packet);
   }
@@ -203,13 +203,13 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   if (stranger.fit != Fit::Behind) return false;
   // What came late just before the run fell silent, and a sender that begins anew long after.
   if (was_passed(stranger)) return true;
-  if (stranger.is_leftover && !is_leftover(packet) &&
+  if (stranger.fills_holes && !fills_hole(packet) &&
       since(packet.t_ns, stranger.last_t_ns) > kLateWindows * options_.window_ns) {
     return true;
   }
   if (stranger.last_t_ns >= progress_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
-  if (stranger.is_leftover && !is_leftover(packet)) return true;
+  if (stranger.fills_holes && !fills_hole(packet)) return true;
   // What begins anew with one of the first numbers does not have brought much higher ones before.
   if (is_restart(packet) && distance(strangers_.first(stranger).preamble.sequence, packet.preamble.sequence) >
                                 static_cast<std::int64_t>(kRestartNumbers)) {
@@ -290,14 +290,19 @@ void Arbiter::drop_outlived(Sink& sink) noexcept {
   }
 }
 
-/// Whether it may be late: its number is one that the run has just given up, but not in a leap, after which many others
-/// may come; or that the only line has just brought, of which the bytes are not compared.
-bool Arbiter::is_leftover(const Packet& packet) const noexcept {
+/// Whether its number is one that the run has just given up, but not in a leap, after which many others may come.
+bool Arbiter::fills_hole(const Packet& packet) const noexcept {
   const Entry* const known = known_of(packet);
-  if (known == nullptr || leapt_.has(number_of(packet))) return false;
-  const std::uint64_t age_ns = since(packet.t_ns, known->t_ns);
-  if (known->brought != 0) return !has_both_lines() && age_ns < kLateWindows * options_.window_ns;
-  return known->state == Entry::State::Lost && age_ns < 2 * kLateWindows * options_.window_ns;
+  return known != nullptr && known->brought == 0 && known->state == Entry::State::Lost &&
+         !leapt_.has(number_of(packet)) && since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
+}
+
+/// Whether it may be late, or a second copy on the only line, of which the bytes are not compared.
+bool Arbiter::may_be_late(const Packet& packet) const noexcept {
+  if (fills_hole(packet)) return true;
+  const Entry* const known = known_of(packet);
+  return !has_both_lines() && known != nullptr && known->brought != 0 &&
+         since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
 }
 
 /// Whether its number is one of the run's that were given up.

@@ -106,7 +106,7 @@ std::uint64_t Strangers::merge(Stranger& into, Stranger& from) noexcept {
   }
   into.is_confirmed =
       into.is_confirmed || from.is_confirmed || first(into).preamble.sequence != last(into).preamble.sequence;
-  into.is_leftover = into.is_leftover && from.is_leftover;
+  into.fills_holes = into.fills_holes && from.fills_holes;
   into.lines = static_cast<std::uint8_t>(into.lines | from.lines);
   into.begin_t_ns = std::min(into.begin_t_ns, from.begin_t_ns);
   into.last_t_ns = std::max(into.last_t_ns, from.last_t_ns);

@@ -26,8 +26,8 @@ struct Stranger {
   bool is_confirmed = false;
   bool is_late = false;         ///< Its numbers were given up: late, not malformed, if it comes to nothing.
   bool is_early = false;        ///< They are just before the run's first: late, too, if it comes to nothing.
-  bool is_given_up = false;     ///< The number that it began with was given up by the run.
-  bool is_leftover = false;     ///< All its packets may be late ones of the run.
+  bool is_given_up = false;     ///< The number that it began with was given up by the run, or may be a second copy.
+  bool fills_holes = false;     ///< All its numbers were, just before they came.
   bool has_dropped = false;     ///< Some had no room.
   std::uint8_t lines = 0;       ///< A bit per line that has brought some.
   std::uint32_t first = kNone;  ///< Lowest number held.

@@ -45,7 +45,7 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   // A packet that the run outlives is late, or a copy.
   if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
   // One number that was given up has come very late, or several have just come too late.
-  if (stranger.is_leftover || (stranger.is_given_up && stranger.packets == 1)) return kNever;
+  if (stranger.fills_holes || (stranger.is_given_up && stranger.packets == 1)) return kNever;
   // Numbers that were given up are late ones, but if they go on when the run does not.
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
@@ -287,7 +287,7 @@ void Arbiter::refit(Stranger& stranger) noexcept {
   const bool was_leapt = leapt_.has(number);
   const bool was_lost = -ahead <= reach() && table_[number].state == Entry::State::Lost;
   stranger.is_early = stranger.fit == Fit::Behind && is_before_run(number);
-  stranger.is_given_up = was_given_up(strangers_.first(stranger));
+  stranger.is_given_up = was_given_up(strangers_.first(stranger)) || may_be_late(strangers_.first(stranger));
   if (stranger.fit != Fit::Behind) {
     stranger.is_late = false;
   } else if (!was_behind) {
