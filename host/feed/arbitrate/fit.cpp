@@ -160,8 +160,8 @@ Match Arbiter::match_of(const Packet& packet) noexcept {
   return table_.check(number, chunk) == check_for(packet) ? Match::Same : Match::Other;
 }
 
-/// The line's copy of what another has brought, however late, or a second one that follows soon: no sign of another
-/// run.
+/// The line's copy of what another has brought, however late if the line has not come far beyond it, or one that follows
+/// soon: no sign of another run.
 bool Arbiter::is_copy(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   if (ahead >= 0 || ahead < -reach() || !has_both_lines()) return false;
@@ -177,13 +177,20 @@ bool Arbiter::is_copy(const Packet& packet) noexcept {
                                         ? std::min(options_.switch_silence_ns, kLateWindows * options_.window_ns)
                                         : options_.switch_silence_ns;
   const bool is_soon = since(packet.t_ns, known.t_ns) < patience_ns;
-  return (is_other_line || is_soon) && table_.check(number, chunk) == check_for(packet);
+  // Of as many as come later, one has the same check by chance.
+  const bool is_yet_to_come = is_other_line && !is_far_beyond(packet);
+  return (is_yet_to_come || is_soon) && table_.check(number, chunk) == check_for(packet);
 }
 
 /// Whether both lines have brought the number, with the same bytes.
 bool Arbiter::is_shared(std::uint64_t number) const noexcept {
   const Entry& known = table_[number];
   return (known.brought & 3U) == 3U && known.in_conflict == 0;
+}
+
+/// Whether the line has come further than what is believed ahead beyond the packet.
+bool Arbiter::is_far_beyond(const Packet& packet) const noexcept {
+  return book_.has_heard(packet.line) && distance(packet.preamble.sequence, book_.highest(packet.line)) < -leap();
 }
 
 /// A line that has come far is back at one of the numbers that a sender begins anew with.
@@ -225,7 +232,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   if (stranger != nullptr) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   // But a line that is late is late with all its numbers: it does not go back as far.
-  const bool is_back_far = distance(sequence, highest) < -leap();
+  const bool is_back_far = is_far_beyond(packet);
   const bool was_given_up = known.state == Entry::State::Lost && known.brought == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
   if (restarts && !(was_given_up && !is_back_far && is_soon)) return true;

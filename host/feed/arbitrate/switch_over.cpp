@@ -205,6 +205,9 @@ bool Arbiter::fits_better(const Stranger& stranger, std::uint64_t begin, const O
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
   if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
+  // A sender's later run has taken the place of its earlier one.
+  const bool are_runs = left.is_long() && !left.is_leap && !right.is_leap && left.sources.meets(right.sources);
+  if (are_runs && left.left_t_ns != right.left_t_ns) return left.left_t_ns > right.left_t_ns;
   if (magnitude(from_left - from_right) <= magnitude(leap())) {
     // What was left for a stranger that passed the place of another run is later than that place.
     return left.left_t_ns != right.left_t_ns ? left.left_t_ns > right.left_t_ns : right.is_leap;
