@@ -412,8 +412,8 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     return true;
   }
   channel.number = identity.number + 1;
-  // Of random numbers of 16 bits some are near, and lead the run on; those of another address than the run's own when it
-  // has been silent for two windows.
+  // Of random numbers of 16 bits some are near, and lead the run on; those of another address than the run's own when
+  // it has been silent for two windows.
   const bool is_led = run != kStranger && identity.run == kStranger && left_out != 0;
   const bool was_silent = std::ranges::any_of(
       channel.silences, [&](const auto& seen) { return seen.second >= 2 * plan.options.window_ns; });
@@ -444,8 +444,9 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   const bool was_hidden = is_hidden && plan.mode == Mode::Carousel && plan.lines == 2;
   const bool was_corrected =
       number->told == Number::Told::Lost &&
-      ((was_hidden && number->lost_in != channel.switches) || number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
-       (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign ||
+      ((was_hidden && number->lost_in != channel.switches) || number->reason == GapReason::Leap ||
+       number->reason == GapReason::Switch || (number->reason == GapReason::Room && number->is_leapt) ||
+       number->lost_foreign != channel.foreign ||
        (channel.reason == arbitrate::NewRun::Reason::Back && number->lost_in != channel.switches));
   if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
     fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
@@ -602,8 +603,8 @@ bool Oracle::is_of_cycle_before(std::size_t index, std::uint32_t run, const Numb
   return lines == 3 && std::ranges::any_of(cycle, [](const Number& other) { return other.timeless != 0; });
 }
 
-/// Whether the first packet of the cycle came after this one, or at a time that is not known, so that the cycle has begun
-/// with it once more. It is a second copy, and goes as far back as a cycle does.
+/// Whether the first packet of the cycle came after this one, or at a time that is not known, so that the cycle has
+/// begun with it once more. It is a second copy, and goes as far back as a cycle does.
 bool Oracle::begins_again(std::size_t index, std::uint32_t run, const Number& number) const {
   const Number& first = day_.runs[index][run].numbers.front();
   const bool is_later = first.timeless != 0 || first.order[0] > number.any_order;
@@ -795,8 +796,8 @@ bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at
 /// Whether strangers with the true address and random numbers of 16 bits have taken its place among those that wait to
 /// be believed, or were believed in its stead.
 bool Oracle::is_pushed_out(std::size_t index, const Number& number) const {
-  return day_.channels[index].options.sequence_bits == 16 && number.is_far &&
-         number.lost_spoofed > number.spoofed && channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
+  return day_.channels[index].options.sequence_bits == 16 && number.is_far && number.lost_spoofed > number.spoofed &&
+         channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
 }
 
 /// Whether nothing near it was handed out before it was lost.

@@ -14,7 +14,8 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
   const bool is_opening = !is_first && opens(line, packet, seen.match, is_in_step);
   note(line, packet, is_first || is_opening);
 
-  // The line seemed to be in this cycle already, because it was read late: it is its copy of what the other has brought.
+  // The line seemed to be in this cycle already, because it was read late: it is its copy of what the other has
+  // brought.
   const bool is_copy = seen.match == Match::Same &&
                        (seen.is_new_to_line || (sequence == 1 && apart(packet.t_ns, began_ns_) <= options_.window_ns));
   // What came before the present cycle began is of no later one: the line is read late.

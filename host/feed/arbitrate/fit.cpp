@@ -160,8 +160,8 @@ Match Arbiter::match_of(const Packet& packet) noexcept {
   return table_.check(number, chunk) == check_for(packet) ? Match::Same : Match::Other;
 }
 
-/// The line's copy of what another has brought, however late if the line has not come far beyond it, or one that follows
-/// soon: no sign of another run.
+/// The line's copy of what another has brought, however late if the line has not come far beyond it, or one that
+/// follows soon: no sign of another run.
 bool Arbiter::is_copy(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   if (ahead >= 0 || ahead < -reach() || !has_both_lines()) return false;
@@ -222,9 +222,8 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool is_next = has_come && distance(sequence, highest) == 1 && is_shared(number_of(packet) - 1);
   // What is late of before the run's first number does not go on among its numbers.
   const auto is_beyond_first = [&] { return !before(number_of(strangers_.last(*stranger)), first_); };
-  const bool has_turned = stranger != nullptr && stranger->is_confirmed &&
-                          (!stranger->is_early || is_beyond_first()) && !is_next &&
-                          (stranger->lines & bit_of(index(packet.line))) != 0;
+  const bool has_turned = stranger != nullptr && stranger->is_confirmed && (!stranger->is_early || is_beyond_first()) &&
+                          !is_next && (stranger->lines & bit_of(index(packet.line))) != 0;
   if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();

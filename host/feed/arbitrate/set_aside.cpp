@@ -60,8 +60,8 @@ bool Arbiter::is_related(const Stranger& stranger, const Packet& packet) const n
   return old_runs_.join(source, sources);
 }
 
-/// Whether something speaks for it: it is confirmed, or ahead of the run by no more than what it can hold. Random numbers
-/// come on both lines, too; few of them come there.
+/// Whether something speaks for it: it is confirmed, or ahead of the run by no more than what it can hold. Random
+/// numbers come on both lines, too; few of them come there.
 bool Arbiter::is_likely(const Stranger& stranger) const noexcept {
   const std::int64_t ahead = distance(strangers_.first(stranger).preamble.sequence, table_.top() + 1);
   const bool is_sparse = options_.sequence_bits > 16;  // of 65,536 numbers too many are near by chance
@@ -256,8 +256,8 @@ void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
     const std::uint32_t above = slots_[slot].newer;
     const std::uint32_t below = slots_[slot].older;
     Arrivals& lower = below_it[index(packet.line)];
-    const bool is_copy = below != kNone && is_of_run(packet) &&
-                         since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
+    const bool is_copy =
+        below != kNone && is_of_run(packet) && since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
     if (is_copy || (known_of(packet) != nullptr && lower.are_after(packet.t_ns + options_.window_ns))) {
       drop_leftover(stranger, slot, sink);
     } else {

@@ -141,7 +141,8 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
 /// number just ahead of the run, or just before theirs, that this address or the run's own has brought.
 void Arbiter::take_along(Stranger& believed, Sink& sink) noexcept {
   for (Stranger& other : strangers_) {
-    if (&other == &believed || other.fit != Fit::Ahead || other.packets != 1 || other.sender != believed.sender) continue;
+    if (&other == &believed || other.fit != Fit::Ahead || other.packets != 1 || other.sender != believed.sender)
+      continue;
     if (!strangers_.is_before(other, believed)) continue;
     if (!other.sources.empty() && !believed.sources.meets(other.sources) && !own_.meets(other.sources)) continue;
     const std::uint64_t sequence = strangers_.first(other).preamble.sequence;
