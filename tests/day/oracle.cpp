@@ -387,7 +387,8 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
       (*channel.run == kStranger && channel.has_leapt) ||
       (plan.mode == Mode::Carousel && (plan.lines == 2 || (first != nullptr && first->fate[0] != Fate::HandedOut)));
   // A run that begins just where the one before stopped cannot be told from it.
-  const bool continues = left_out <= static_cast<std::uint64_t>(believed(plan));
+  // Nor is it another one when the one before goes on after all.
+  const bool continues = left_out <= static_cast<std::uint64_t>(believed(plan)) || channel.joined_from == run;
   if (*channel.run != run && continues) {
     const auto near =
         static_cast<std::uint64_t>(believed(plan));  // copies of the run before, for all that can be known
