@@ -155,6 +155,8 @@ struct Number {
   std::uint32_t handed = 0;        ///< the same when it was handed out first.
   std::uint32_t lost_foreign = 0;  ///< How often strangers had got the channel when it was given up.
   std::uint32_t lost_in = 0;       ///< How many runs had been reported when it was given up.
+  std::uint32_t spoofed = 0;       ///< Packets of strangers with the true address, when it was handed out first,
+  std::uint32_t lost_spoofed = 0;  ///< and when it was given up.
 };
 
 struct Run {

@@ -90,6 +90,10 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
   if (is_stranger) channel.of_strangers.insert(copy.number & channel.mask);
+  if (is_stranger && channel.true_run && day_.runs[copy.channel][*channel.true_run].sources.contains(copy.source)) {
+    channel.spoofed.insert(copy.number & channel.mask);
+    ++channel.spoofers;
+  }
   tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
        static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
        copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
@@ -151,6 +155,7 @@ void Oracle::handed_out(const HandOut& hand_out) {
     const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
     if (channel.run == copy.run && ahead > believed(plan)) found->is_far = true;
     found->handed = channel.handed;
+    found->spoofed = channel.spoofers;
   }
   found->low_ns[chunk] = std::min(found->low_ns[chunk], hand_out.low_ns);
   found->high_ns[chunk] = std::min(found->high_ns[chunk], hand_out.high_ns);
@@ -364,6 +369,14 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     channel.last_gap.reset();
     return true;
   }
+  // It leads the run past what waits to be believed.
+  if (identity.run == kStranger && plan.options.sequence_bits == 16 && channel.last_gap &&
+      channel.spoofed.contains(sequence & channel.mask)) {
+    for (std::uint64_t i = 1; channel.run && i <= left_out; ++i) {
+      Number* const below = find(index, *channel.run, channel.number - i);
+      if (below != nullptr) ++below->lost_spoofed;
+    }
+  }
   channel.left_out = left_out;
   if (!channel.run || (*channel.run != run && run == kStranger)) meet(index, run, identity.number);
   channel.left_out = 0;
@@ -374,7 +387,8 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
       (*channel.run == kStranger && channel.has_leapt) ||
       (plan.mode == Mode::Carousel && (plan.lines == 2 || (first != nullptr && first->fate[0] != Fate::HandedOut)));
   // A run that begins just where the one before stopped cannot be told from it.
-  const bool continues = left_out <= static_cast<std::uint64_t>(believed(plan));
+  // Nor is it another one when the one before goes on after all.
+  const bool continues = left_out <= static_cast<std::uint64_t>(believed(plan)) || channel.joined_from == run;
   if (*channel.run != run && continues) {
     const auto near =
         static_cast<std::uint64_t>(believed(plan));  // copies of the run before, for all that can be known
@@ -399,12 +413,13 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
     return true;
   }
   channel.number = identity.number + 1;
-  // Of random numbers of 16 bits some are near, and lead the run on; those of another address when it has been silent
-  // for two windows.
+  // Of random numbers of 16 bits some are near, and lead the run on; those of another address than the run's own when
+  // it has been silent for two windows.
   const bool is_led = run != kStranger && identity.run == kStranger && left_out != 0;
   const bool was_silent = std::ranges::any_of(
       channel.silences, [&](const auto& seen) { return seen.second >= 2 * plan.options.window_ns; });
-  if (is_led && was_silent && plan.options.sequence_bits == 16) channel.led_to = identity.number;
+  const bool is_believed = was_silent || channel.spoofed.contains(sequence & channel.mask);
+  if (is_led && is_believed && plan.options.sequence_bits == 16) channel.led_to = identity.number;
   if (identity.run != kStranger && identity.number > channel.led_to) channel.led_to = 0;
   if (run != kStranger) channel.true_next = channel.number;
   if (run != kStranger) channel.passed = 0;
@@ -426,10 +441,13 @@ bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::
   const bool is_hidden = first != nullptr && first->fate[static_cast<std::size_t>(packet.line)] != Fate::HandedOut;
   if (channel.is_fused && is_hidden) number->fused_in = channel.switches;
   const bool is_behind = is_of_cycle_before(index, run, *number, 1U << static_cast<unsigned>(packet.line));
+  // A gap in the cycle before, of which its first packets seemed to be.
+  const bool was_hidden = is_hidden && plan.mode == Mode::Carousel && plan.lines == 2;
   const bool was_corrected =
       number->told == Number::Told::Lost &&
-      (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
-       (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign ||
+      ((was_hidden && number->lost_in != channel.switches) || number->reason == GapReason::Leap ||
+       number->reason == GapReason::Switch || (number->reason == GapReason::Room && number->is_leapt) ||
+       number->lost_foreign != channel.foreign ||
        (channel.reason == arbitrate::NewRun::Reason::Back && number->lost_in != channel.switches));
   if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted && !number->is_round && !is_behind) {
     fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
@@ -586,11 +604,12 @@ bool Oracle::is_of_cycle_before(std::size_t index, std::uint32_t run, const Numb
   return lines == 3 && std::ranges::any_of(cycle, [](const Number& other) { return other.timeless != 0; });
 }
 
-/// Whether the first packet of the cycle came after this one, so that the cycle has begun with it once more. It is a
-/// second copy of which the first one was lost, and goes as far back as a cycle does.
+/// Whether the first packet of the cycle came after this one, or at a time that is not known, so that the cycle has
+/// begun with it once more. It is a second copy, and goes as far back as a cycle does.
 bool Oracle::begins_again(std::size_t index, std::uint32_t run, const Number& number) const {
   const Number& first = day_.runs[index][run].numbers.front();
-  return first.order[0] != ~0U && first.order[0] > number.any_order && first.delivered_in == channels_[index].switches;
+  const bool is_later = first.timeless != 0 || first.order[0] > number.any_order;
+  return first.order[0] != ~0U && is_later && first.delivered_in == channels_[index].switches;
 }
 
 /// A stranger is taken for the true run, which has passed some numbers: from where it stopped on they are told as lost.
@@ -627,7 +646,8 @@ void Oracle::reopen(std::size_t index, std::uint32_t run, std::uint64_t number) 
   const Channel& channel = channels_[index];
   const bool is_round = channel.passed > channel.mask / 2;
   for (Number* one = find(index, run, number); one != nullptr; one = find(index, run, ++number)) {
-    const bool is_leapt = one->is_leapt_by_stranger && one->told == Number::Told::Lost;
+    const bool was_leapt = one->is_leapt_by_stranger || (one->is_leapt && one->reason == GapReason::Leap);
+    const bool is_leapt = was_leapt && one->told == Number::Told::Lost;
     if (is_round) one->is_round = one->told == Number::Told::Delivered;
     if (is_leapt) one->told = Number::Told::Nothing;
     one->is_leapt_by_stranger = false;
@@ -653,6 +673,7 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   number.reason = gap.gap.reason;
   number.lost_order = order_;
   number.lost_handed = channels_[index].handed;
+  number.lost_spoofed = channels_[index].spoofers;
   number.lost_foreign = channels_[index].foreign;
   number.lost_in = channels_[index].switches;
   number.is_leapt = static_cast<std::int64_t>(gap.gap.count) > believed(day_.channels[index]);
@@ -708,6 +729,7 @@ void Oracle::turn(const Receiver& receiver) {
     while (channel.waiting_at < channel.waiting.size()) {
       const Waiting& oldest = channel.waiting[channel.waiting_at];
       const Number& number = *find(i, oldest.run, oldest.number);
+      const std::size_t at = oldest.number - day_.runs[i][oldest.run].first;
       // One packet that is far ahead may be wild: it waits for the silence, or until the run has come to it.
       // So may the first one from another address.
       const bool is_lone = number.is_far || number.is_of_new_address;
@@ -715,7 +737,8 @@ void Oracle::turn(const Receiver& receiver) {
       if (oldest.high_ns + patience >= until_ns_) break;
       const bool is_refused = number.has_oversized_copy && number.chunks > 1;  // chunks must have room
       if (number.told == Number::Told::Nothing && channel.run == oldest.run && is_good(number) && !number.is_aside &&
-          !is_refused && oldest.number - channel.number <= std::max(64U, options.window_packets)) {
+          !is_refused && oldest.number - channel.number <= std::max(64U, options.window_packets) &&
+          !(number.is_far && is_outlived(day_.channels[i], day_.runs[i][oldest.run], at))) {
         fail(i, fmt::format("{} of run {} is held longer than the window", oldest.number, oldest.run));
       }
       ++channel.waiting_at;
@@ -769,6 +792,13 @@ bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at
         return below.timeless != 0 && is_good(below) && whole_by(below) > whole_by(number) + while_ns &&
                *std::min_element(below.low_ns.begin(), below.low_ns.begin() + below.chunks) <= whole_by(number);
       });
+}
+
+/// Whether strangers with the true address and random numbers of 16 bits have taken its place among those that wait to
+/// be believed, or were believed in its stead.
+bool Oracle::is_pushed_out(std::size_t index, const Number& number) const {
+  return day_.channels[index].options.sequence_bits == 16 && number.is_far && number.lost_spoofed > number.spoofed &&
+         channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
 }
 
 /// Whether nothing near it was handed out before it was lost.
@@ -869,6 +899,7 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         is_outlived(plan, run, i)) {
       continue;
     }
+    if (number.told == Number::Told::Lost && is_pushed_out(index, number)) continue;
     // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose
     // some of its chunks.
     const bool was_full =

@@ -109,7 +109,9 @@ class Oracle final : public Listener {
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
     std::vector<ToldGap> told_gaps;
-    std::set<std::uint64_t> of_strangers;  ///< Numbers that they have brought.
+    std::set<std::uint64_t> of_strangers;  ///< Numbers that they have brought,
+    std::set<std::uint64_t> spoofed;       ///< and those from an address of the true run;
+    std::uint32_t spoofers = 0;            ///< packets of these.
     std::uint32_t conflicts = 0;           ///< Told.
     std::vector<std::uint32_t> aside;      ///< By run: packets handed out while another run had the channel.
   };
@@ -134,6 +136,7 @@ class Oracle final : public Listener {
   void check_run(std::size_t index, std::uint32_t run);
   [[nodiscard]] bool is_lone(Channel& channel, const ChannelPlan& plan, const Copy& copy) const;
   [[nodiscard]] bool is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at) const;
+  [[nodiscard]] bool is_pushed_out(std::size_t index, const Number& number) const;
   [[nodiscard]] bool is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const;
   /// For people: what happens in the channel whose story is told.

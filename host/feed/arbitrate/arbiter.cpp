@@ -125,10 +125,12 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
   } else if (fit != Fit::InRun) {
     set_aside(packet, fit, sink);
   } else {
-    if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
+    const bool is_new_source = packet.source != 0 && !own_.has(packet.source);
+    if (is_new_source) learn_source(packet, is_foreign(packet));
     const std::uint64_t number = number_of(packet);
     if (!strangers_.empty() && !options_.ordered) place_below(number, sink);
     place(packet, number, sink);
+    if (is_new_source) note_candidate(packet, number);
     if (!strangers_.empty()) place_strangers(sink);
   }
 }
@@ -166,6 +168,7 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   const Cycles::Seen seen{.is_running = running_,
                           .is_near_next = magnitude(ahead) <= options_.window_packets,
                           .is_silent = since(packet.t_ns, alive_t_ns_) >= options_.switch_silence_ns,
+                          .is_new_to_line = (table_[number_of(packet)].brought & bit_of(index(packet.line))) == 0,
                           .match = match_of(packet)};
   const Cycles::Verdict verdict = cycles_.judge(packet, seen);
   if (verdict != Cycles::Verdict::Begin) return verdict == Cycles::Verdict::Join;

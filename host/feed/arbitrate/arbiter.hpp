@@ -150,12 +150,15 @@ class Arbiter {
   [[nodiscard]] bool is_foreign(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_foreign(const Stranger& stranger) const noexcept;
   void learn_source(const Packet& packet, bool was_foreign) noexcept;
+  void note_candidate(const Packet& packet, std::uint64_t number) noexcept;
   [[nodiscard]] std::uint16_t check_for(const Packet& packet) noexcept;
   [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool is_copy(const Packet& packet) noexcept;
   [[nodiscard]] bool is_shared(std::uint64_t number) const noexcept;
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_far_beyond(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
+  [[nodiscard]] bool goes_on(const Stranger& anew, const Packet& packet) const noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_of_late_line(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_below_first(std::uint64_t number) const noexcept;
@@ -182,14 +185,17 @@ class Arbiter {
   [[nodiscard]] Stranger& first_to_yield(Stranger& in_need) noexcept;
   [[nodiscard]] Stranger* first_to_accept() noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) noexcept;
-  void believe_successor(const Stranger& stranger, Sink& sink) noexcept;
+  [[nodiscard]] bool was_passed(const Stranger& stranger) const noexcept;
+  void believe_successor(Stranger& stranger, Sink& sink) noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
-  void drop_copies(Stranger& stranger) noexcept;
-  void drop_copy(Stranger& stranger, std::uint32_t slot) noexcept;
+  void drop_leftovers(Stranger& stranger, Sink& sink) noexcept;
+  void drop_leftover(Stranger& stranger, std::uint32_t slot, Sink& sink) noexcept;
   void drop(Stranger& stranger, Sink& sink) noexcept;
   void drop_outlived(Sink& sink) noexcept;
+  [[nodiscard]] const Entry* known_of(const Packet& packet) const noexcept;
   [[nodiscard]] bool was_given_up(const Packet& packet) const noexcept;
   [[nodiscard]] bool fills_hole(const Packet& packet) const noexcept;
+  [[nodiscard]] bool may_be_late(const Packet& packet) const noexcept;
   void count_in_vain(const Stranger& stranger, const Packet& packet, std::uint64_t late_ns, Sink& sink) noexcept;
 
   // switch_over.cpp: a stranger becomes the run, or part of it.
@@ -208,7 +214,7 @@ class Arbiter {
   [[nodiscard]] bool waits_for_nearer(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger* best_stranger(bool everything, Sink& sink) noexcept;
   void accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept;
-  void take_along(const Stranger& believed, Sink& sink) noexcept;
+  void take_along(Stranger& believed, Sink& sink) noexcept;
   [[nodiscard]] const OldRun* continued_by(const Stranger& stranger, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool fits_better(const Stranger& stranger, std::uint64_t begin, const OldRun& left,
                                  const OldRun& right) const noexcept;
@@ -223,6 +229,7 @@ class Arbiter {
   void refit(Stranger& stranger) noexcept;
   void place_strangers(Sink& sink) noexcept;
   void note_no_room(const Stranger& stranger) noexcept;
+  [[nodiscard]] Packet as_reached(Packet packet) const noexcept;
   void place_all(Stranger& stranger, Sink& sink) noexcept;
   void place_foreign(Stranger& stranger, Sink& sink) noexcept;
 
@@ -301,7 +308,7 @@ class Arbiter {
   std::uint64_t undecided_ = 0;      ///< Everything below is delivered or lost. next_, or less after a jump.
   std::uint64_t next_ = 0;           ///< Delivered next.
   std::uint64_t alive_t_ns_ = 0;     ///< Arrival of the latest packet of the run.
-  std::uint64_t progress_t_ns_ = 0;  ///< Arrival of the latest new number of the run.
+  std::uint64_t progress_t_ns_ = 0;  ///< Arrival of the latest packet that went beyond all others of the run.
   std::uint64_t began_t_ns_ = 0;     ///< Arrival of the packet that began the run.
   Sources own_;                      ///< Where its packets come from; empty = unknown.
   Candidates candidates_;

@@ -14,10 +14,13 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
   const bool is_opening = !is_first && opens(line, packet, seen.match, is_in_step);
   note(line, packet, is_first || is_opening);
 
-  // The line seemed to be in this cycle already, because it was read late: it is the copy of the first packet.
-  const bool is_first_copy =
-      seen.match == Match::Same && sequence == 1 && apart(packet.t_ns, began_ns_) <= options_.window_ns;
-  if (!seen.is_running || (is_opening && is_in_step && !is_first_copy)) return Verdict::Begin;
+  // The line seemed to be in this cycle already, because it was read late: it is its copy of what the other has
+  // brought.
+  const bool is_copy = seen.match == Match::Same &&
+                       (seen.is_new_to_line || (sequence == 1 && apart(packet.t_ns, began_ns_) <= options_.window_ns));
+  // What came before the present cycle began is of no later one: the line is read late.
+  const bool is_older = packet.t_ns + options_.window_ns < began_ns_;
+  if (!seen.is_running || (is_opening && is_in_step && !is_copy && !is_older)) return Verdict::Begin;
   const auto joins = [&](bool is_same) {
     if (is_same && !is_in_step) line.highest = sequence;  // not that of the cycle that it was in
     line.number = is_same ? present_ : present_ - 1;
@@ -27,7 +30,7 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
     if (joins(seen.match == Match::Same)) return Verdict::Join;
   } else if (is_in_step) {
     return Verdict::Join;
-  } else if ((is_first && seen.is_near_next) ||
+  } else if ((is_first && seen.is_near_next && !is_older) ||
              // A cycle that began long before is of a line that is read late: an earlier cycle, which has been
              // delivered.
              ((is_opening || (is_first && sequence == 1)) && apart(packet.t_ns, began_ns_) <= options_.window_ns)) {

@@ -24,8 +24,9 @@ class Cycles {
   /// What the run says of the packet.
   struct Seen {
     bool is_running = false;
-    bool is_near_next = false;  ///< About where the leader is.
-    bool is_silent = false;     ///< The leader has been silent for the switch silence.
+    bool is_near_next = false;    ///< About where the leader is.
+    bool is_silent = false;       ///< The leader has been silent for the switch silence.
+    bool is_new_to_line = false;  ///< The line has not brought it yet, or not all of its chunks.
     Match match = Match::Unknown;
   };
 

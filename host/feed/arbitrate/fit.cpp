@@ -87,12 +87,20 @@ Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
   return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
 }
 
-/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy.
+/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy of what the
+/// run's own has brought: strangers come on both lines, too.
 void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
   if (!was_foreign) return own_.add(packet.source);
   const bool goes_on = distance(packet.preamble.sequence, table_.top() + 1) == 0;
-  const std::uint32_t numbers = match_of(packet) == Match::Same ? Candidates::kEnough : goes_on ? 1 : 0;
+  const bool is_copy = match_of(packet) == Match::Same && table_[number_of(packet)].is_of_candidate == 0;
+  const std::uint32_t numbers = is_copy ? Candidates::kEnough : goes_on ? 1 : 0;
   if (candidates_.add(packet.source, numbers)) own_.add(packet.source);
+}
+
+/// The packet has been placed.
+void Arbiter::note_candidate(const Packet& packet, std::uint64_t number) noexcept {
+  Entry& known = table_[number];
+  if (!own_.has(packet.source) && known.brought == bit_of(index(packet.line))) known.is_of_candidate = 1;
 }
 
 /// Whether the line, which is late, goes on with a number that was given up just now.
@@ -114,10 +122,9 @@ bool Arbiter::is_before_run(std::uint64_t number) const noexcept {
 
 /// Too far before the first number for a late line, or what goes on there.
 bool Arbiter::begins_before_run(const Packet& packet, std::uint64_t number) noexcept {
-  if (has_floor_) {  // what a line brings late comes soon after the run has begun
-    return is_below_first(number) && first_ - number > static_cast<std::uint64_t>(leap()) &&
-           since(packet.t_ns, began_t_ns_) >= kLateWindows * options_.window_ns;
-  }
+  // What a line brings late comes soon after the run has begun.
+  const bool is_soon = since(packet.t_ns, began_t_ns_) < kLateWindows * options_.window_ns;
+  if (has_floor_) return is_below_first(number) && !is_soon;
   if (!is_before_run(number) || may_lower(number)) return false;
   if (first_ - number > static_cast<std::uint64_t>(leap())) return true;
   const Stranger* const stranger = stranger_of(packet);
@@ -153,8 +160,8 @@ Match Arbiter::match_of(const Packet& packet) noexcept {
   return table_.check(number, chunk) == check_for(packet) ? Match::Same : Match::Other;
 }
 
-/// The line's copy of what another has brought, however late, or a second one that follows soon: no sign of another
-/// run.
+/// The line's copy of what another has brought, however late if the line has not come far beyond it, or one that
+/// follows soon: no sign of another run.
 bool Arbiter::is_copy(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   if (ahead >= 0 || ahead < -reach() || !has_both_lines()) return false;
@@ -170,13 +177,20 @@ bool Arbiter::is_copy(const Packet& packet) noexcept {
                                         ? std::min(options_.switch_silence_ns, kLateWindows * options_.window_ns)
                                         : options_.switch_silence_ns;
   const bool is_soon = since(packet.t_ns, known.t_ns) < patience_ns;
-  return (is_other_line || is_soon) && table_.check(number, chunk) == check_for(packet);
+  // Of as many as come later, one has the same check by chance.
+  const bool is_yet_to_come = is_other_line && !is_far_beyond(packet);
+  return (is_yet_to_come || is_soon) && table_.check(number, chunk) == check_for(packet);
 }
 
 /// Whether both lines have brought the number, with the same bytes.
 bool Arbiter::is_shared(std::uint64_t number) const noexcept {
   const Entry& known = table_[number];
   return (known.brought & 3U) == 3U && known.in_conflict == 0;
+}
+
+/// Whether the line has come further than what is believed ahead beyond the packet.
+bool Arbiter::is_far_beyond(const Packet& packet) const noexcept {
+  return book_.has_heard(packet.line) && distance(packet.preamble.sequence, book_.highest(packet.line)) < -leap();
 }
 
 /// A line that has come far is back at one of the numbers that a sender begins anew with.
@@ -188,30 +202,36 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
   return has_come && sequence <= kRestartNumbers && sequence < wire(highest) && distance(sequence, highest) < -margin;
 }
 
+/// Whether the packet goes on with what begins anew. What may be late does so only where that has come to.
+bool Arbiter::goes_on(const Stranger& anew, const Packet& packet) const noexcept {
+  const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(anew).preamble.sequence);
+  return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !may_be_late(packet);
+}
+
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.
 bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const bool has_come = book_.has_heard(packet.line);
   const std::uint64_t highest = book_.highest(packet.line);
   const bool restarts = is_restart(packet);
-  const Stranger* const stranger = stranger_of(packet);
+  const Stranger* stranger = stranger_of(packet);
+  if (stranger != nullptr && (stranger->fit != Fit::Behind || !goes_on(*stranger, packet))) stranger = nullptr;
   const Entry& known = table_[number_of(packet)];
   // The line goes on with what it has begun already; not if it comes straight from a number of the run, of which the
   // other line has the same bytes: then its copy differs.
   const bool is_next = has_come && distance(sequence, highest) == 1 && is_shared(number_of(packet) - 1);
   // What is late of before the run's first number does not go on among its numbers.
   const auto is_beyond_first = [&] { return !before(number_of(strangers_.last(*stranger)), first_); };
-  const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
-                          (!stranger->is_early || is_beyond_first()) && !is_next &&
-                          (stranger->lines & bit_of(index(packet.line))) != 0;
+  const bool has_turned = stranger != nullptr && stranger->is_confirmed && (!stranger->is_early || is_beyond_first()) &&
+                          !is_next && (stranger->lines & bit_of(index(packet.line))) != 0;
   if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!has_come || distance(sequence, highest) >= least) return false;
-  if (stranger != nullptr && stranger->fit == Fit::Behind) return true;
+  if (stranger != nullptr) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   // But a line that is late is late with all its numbers: it does not go back as far.
-  const bool is_back_far = distance(sequence, highest) < -leap();
+  const bool is_back_far = is_far_beyond(packet);
   const bool was_given_up = known.state == Entry::State::Lost && known.brought == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
   if (restarts && !(was_given_up && !is_back_far && is_soon)) return true;

@@ -29,7 +29,10 @@ void Arbiter::lower_to(std::uint64_t number) noexcept {
 
 void Arbiter::place(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
   alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);
-  if (before(table_.top(), number)) advance(number);
+  if (before(table_.top(), number)) {
+    advance(number);
+    progress_t_ns_ = std::max(progress_t_ns_, packet.t_ns);
+  }
   if (packet.preamble.chunks > 1 || options_.chunks) {
     const Entry& known = table_[number];
     if (known.chunks != 0 && known.chunks != packet.preamble.chunks) {
@@ -77,7 +80,6 @@ void Arbiter::place_late(const Packet& packet, std::uint64_t number, Sink& sink)
 
 /// The first copy of a number that is next, or will be.
 void Arbiter::place_new(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
-  progress_t_ns_ = std::max(progress_t_ns_, packet.t_ns);
   // It did not come to what was announced.
   if (announced_.is_set && since(packet.t_ns, announced_.t_ns) > options_.switch_silence_ns) announced_ = {};
   const bool is_turn = !options_.ordered || (number == next_ && !gathering_ && !undecodable_.is_awaited);

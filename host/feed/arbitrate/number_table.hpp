@@ -30,7 +30,8 @@ struct Entry {
   std::uint8_t brought : 3 = 0;  ///< A bit per line that has brought it whole.
   std::uint8_t in_conflict : 1 = 0;
   std::uint8_t had_no_room : 1 = 0;  ///< A stranger that is the run's brought it, or a number near it, and dropped it.
-  std::uint8_t chunks = 0;           ///< 0 = no copy yet.
+  std::uint8_t is_of_candidate : 1 = 0;  ///< It came first from an address that was not the run's own yet.
+  std::uint8_t chunks = 0;               ///< 0 = no copy yet.
 };
 static_assert(sizeof(Entry) == 16);
 

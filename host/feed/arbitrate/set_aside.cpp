@@ -3,10 +3,31 @@
 #include "host/feed/arbitrate/arbiter.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "host/feed/arbitrate/rules.hpp"
 
 namespace stopbit::arbitrate {
+namespace {
+
+/// Arrivals of some numbers on one line.
+struct Arrivals {
+  std::uint64_t begin_ns = 0;
+  std::int64_t sum_ns = 0;  ///< From `begin_ns` on.
+  std::int64_t count = 0;
+
+  void add(std::uint64_t t_ns) noexcept {
+    if (count++ == 0) begin_ns = t_ns;
+    sum_ns += static_cast<std::int64_t>(t_ns - begin_ns);
+  }
+  /// Whether they are enough to tell, and came after `t_ns` in the mean: one that was delayed does not count for much.
+  [[nodiscard]] bool are_after(std::uint64_t t_ns) const noexcept {
+    constexpr std::int64_t kEnough = 8;
+    return count >= kEnough && sum_ns / count > static_cast<std::int64_t>(t_ns - begin_ns);
+  }
+};
+
+}  // namespace
 
 /// The one that the packet continues, or is a copy of a packet of.
 Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
@@ -19,9 +40,9 @@ Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
       continue;
     }
     if (!is_related(stranger, packet) && !strangers_.has_copy(stranger, packet)) continue;
-    if (found == nullptr) {
+    if (found == nullptr || is_outlived_by(*found, packet)) {
       found = &stranger;
-    } else if (packet.source != 0) {  // it shows that both are the same
+    } else if (packet.source != 0 && !is_outlived_by(stranger, packet)) {  // it shows that both are the same
       run_.packets.duplicate += strangers_.merge(*found, stranger);
       refit(*found);
     }
@@ -39,13 +60,13 @@ bool Arbiter::is_related(const Stranger& stranger, const Packet& packet) const n
   return old_runs_.join(source, sources);
 }
 
-/// Whether something speaks for it: it is confirmed, or just ahead of what the run is believed to leave out. Random
+/// Whether something speaks for it: it is confirmed, or ahead of the run by no more than what it can hold. Random
 /// numbers come on both lines, too; few of them come there.
 bool Arbiter::is_likely(const Stranger& stranger) const noexcept {
   const std::int64_t ahead = distance(strangers_.first(stranger).preamble.sequence, table_.top() + 1);
   const bool is_sparse = options_.sequence_bits > 16;  // of 65,536 numbers too many are near by chance
   const bool is_lone = is_foreign(stranger) && stranger.packets == 1;
-  return (stranger.is_confirmed && !is_lone) || (is_sparse && stranger.fit == Fit::Ahead && ahead <= 2 * leap());
+  return (stranger.is_confirmed && !is_lone) || (is_sparse && stranger.fit == Fit::Ahead && ahead <= reach());
 }
 
 /// Room for one more: a free place, or that of the one for which the least speaks, the oldest of them.
@@ -70,7 +91,7 @@ Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& sink) noexc
                           .is_confirmed = is_announced(packet),
                           .is_late = fit == Fit::Behind && !is_announced(packet) && leapt_.has(number),
                           .is_early = fit == Fit::Behind && is_before_run(number),
-                          .is_given_up = was_given_up(packet),
+                          .is_given_up = was_given_up(packet) || may_be_late(packet),
                           .fills_holes = fit == Fit::Behind,
                           .sender = packet.preamble.sender,
                           .begin_t_ns = packet.t_ns,
@@ -89,6 +110,7 @@ Stranger& Arbiter::group_of(const Packet& packet, Fit fit, Sink& sink) noexcept 
   stranger.begin_t_ns = std::min(stranger.begin_t_ns, packet.t_ns);
   stranger.last_t_ns = std::max(stranger.last_t_ns, packet.t_ns);
   stranger.fills_holes = stranger.fills_holes && fills_hole(packet);
+  stranger.line_top[index(packet.line)] = book_.highest(packet.line);
   if (!options_.carousel) stranger.sources.add(packet.source);
   stranger.lines = static_cast<std::uint8_t>(stranger.lines | bit_of(index(packet.line)));
   return stranger;
@@ -130,8 +152,8 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
 void Arbiter::note_second_copy(Stranger& stranger, std::uint32_t slot, const Packet& packet) noexcept {
   const Packet& held = slots_[slot].packet;
   if (held.line != packet.line) stranger.is_confirmed = true;  // a second copy on the same line proves nothing
-  // The one that is held was a second copy of the run's own, and what begins anew has come to its number.
-  if (stranger.fit == Fit::Behind && match_of(held) == Match::Same &&
+  // The one that is held was the run's own, late or a second copy, and what begins anew has come to its number.
+  if (stranger.fit == Fit::Behind && (match_of(held) == Match::Same || may_be_late(held)) &&
       !std::ranges::equal(held.payload, packet.payload)) {
     slots_.put(slot, packet);
   }
@@ -165,7 +187,7 @@ Stranger* Arbiter::first_to_accept() noexcept {
 
 /// Several numbers one after the other, not far ahead: another sender has taken over, and some numbers were lost. Wild
 /// numbers are hardly ever neighbours.
-void Arbiter::believe_successor(const Stranger& stranger, Sink& sink) noexcept {
+void Arbiter::believe_successor(Stranger& stranger, Sink& sink) noexcept {
   if (stranger.fit != Fit::Ahead || stranger.successions + 1 < Candidates::kEnough || !is_foreign(stranger)) return;
   if (distance(strangers_.begin_of(stranger), table_.top() + 1) > kFarLeaps * leap()) return;
   take_along(stranger, sink);
@@ -180,11 +202,12 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   if (stranger.is_confirmed && is_more && match_of(strangers_.first(stranger)) == Match::Other) return false;
   if (stranger.fit != Fit::Behind) return false;
   // What came late just before the run fell silent, and a sender that begins anew long after.
+  if (was_passed(stranger)) return true;
   if (stranger.fills_holes && !fills_hole(packet) &&
       since(packet.t_ns, stranger.last_t_ns) > kLateWindows * options_.window_ns) {
     return true;
   }
-  if (stranger.last_t_ns >= alive_t_ns_) return false;
+  if (stranger.last_t_ns >= progress_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
   if (stranger.fills_holes && !fills_hole(packet)) return true;
   // What begins anew with one of the first numbers does not have brought much higher ones before.
@@ -199,6 +222,15 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   return since(packet.t_ns, alive_t_ns_) > kLateWindows * options_.window_ns;
 }
 
+/// Whether one of its lines has gone on in the run since, by more than what can overtake a packet.
+bool Arbiter::was_passed(const Stranger& stranger) const noexcept {
+  for (const Line line : {Line::A, Line::B}) {
+    if ((stranger.lines & bit_of(index(line))) == 0 || !book_.has_heard(line)) continue;
+    if (static_cast<std::int64_t>(book_.highest(line) - stranger.line_top[index(line)]) > leap()) return true;
+  }
+  return false;
+}
+
 /// Drops the packet with the lowest number.
 void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   const std::uint32_t slot = strangers_.unlink_first(stranger);
@@ -206,8 +238,8 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   slots_.free(slot);
 }
 
-/// The first packets of what begins anew may be second copies of the present run's that came with it.
-void Arbiter::drop_copies(Stranger& stranger) noexcept {
+/// Among the packets of what begins anew may be late ones and second copies of the present run's that came with it.
+void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
   if (stranger.fit != Fit::Behind) return;
   const auto is_of_run = [&](const Packet& packet) {
     return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns && match_of(packet) == Match::Same;
@@ -215,23 +247,35 @@ void Arbiter::drop_copies(Stranger& stranger) noexcept {
   // All may be the same: then it is a run that repeats its data.
   std::uint32_t last = stranger.first;
   while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
-  while (last != kNone && stranger.first != last) drop_copy(stranger, stranger.first);
-  // One of them that came long before the number below it.
+  while (last != kNone && stranger.first != last) drop_leftover(stranger, stranger.first, sink);
+  // One that came long before the number below it; or, if the run has passed its number, before most of those below it
+  // that its line has brought.
+  std::array<Arrivals, kLines> below_it;
   for (std::uint32_t slot = last; slot != kNone;) {
+    const Packet& packet = slots_[slot].packet;
     const std::uint32_t above = slots_[slot].newer;
     const std::uint32_t below = slots_[slot].older;
-    if (below != kNone && is_of_run(slots_[slot].packet) &&
-        since(slots_[below].packet.t_ns, slots_[slot].packet.t_ns) > options_.window_ns) {
-      drop_copy(stranger, slot);
+    Arrivals& lower = below_it[index(packet.line)];
+    const bool is_copy =
+        below != kNone && is_of_run(packet) && since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
+    if (is_copy || (known_of(packet) != nullptr && lower.are_after(packet.t_ns + options_.window_ns))) {
+      drop_leftover(stranger, slot, sink);
+    } else {
+      lower.add(packet.t_ns);
     }
     slot = above;
   }
 }
 
-void Arbiter::drop_copy(Stranger& stranger, std::uint32_t slot) noexcept {
+void Arbiter::drop_leftover(Stranger& stranger, std::uint32_t slot, Sink& sink) noexcept {
+  const Packet& packet = slots_[slot].packet;
   strangers_.unlink(stranger, slot);
+  if (was_given_up(packet)) {
+    count_late(packet, 0, sink);
+  } else {
+    ++run_.packets.duplicate;
+  }
   slots_.free(slot);
-  ++run_.packets.duplicate;
 }
 
 void Arbiter::drop(Stranger& stranger, Sink& sink) noexcept {
@@ -248,18 +292,30 @@ void Arbiter::drop_outlived(Sink& sink) noexcept {
 
 /// Whether its number is one that the run has just given up, but not in a leap, after which many others may come.
 bool Arbiter::fills_hole(const Packet& packet) const noexcept {
-  if (!was_given_up(packet)) return false;
-  const std::uint64_t number = number_of(packet);
-  const Entry& known = table_[number];
-  return known.brought == 0 && !leapt_.has(number) &&
-         since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
+  const Entry* const known = known_of(packet);
+  return known != nullptr && known->brought == 0 && known->state == Entry::State::Lost &&
+         !leapt_.has(number_of(packet)) && since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
+}
+
+/// Whether it may be late, or a second copy on the only line, of which the bytes are not compared.
+bool Arbiter::may_be_late(const Packet& packet) const noexcept {
+  if (fills_hole(packet)) return true;
+  const Entry* const known = known_of(packet);
+  return !has_both_lines() && known != nullptr && known->brought != 0 &&
+         since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
 }
 
 /// Whether its number is one of the run's that were given up.
 bool Arbiter::was_given_up(const Packet& packet) const noexcept {
+  const Entry* const known = known_of(packet);
+  return known != nullptr && known->state == Entry::State::Lost;
+}
+
+/// What is known of its number, if the run has passed it within reach; else null.
+const Entry* Arbiter::known_of(const Packet& packet) const noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
-  if (!running_ || packet.preamble.sender != sender_ || ahead >= 0 || -ahead > reach()) return false;
-  return table_[number_of(packet)].state == Entry::State::Lost;
+  if (!running_ || packet.preamble.sender != sender_ || ahead >= 0 || -ahead > reach()) return nullptr;
+  return &table_[number_of(packet)];
 }
 
 /// A packet of a stranger that comes to nothing.

@@ -63,6 +63,9 @@ void Strangers::note_dropped(Stranger& stranger, std::uint64_t sequence) noexcep
   if (!stranger.has_dropped || numbering_.distance(sequence, stranger.lowest_dropped) < 0) {
     stranger.lowest_dropped = sequence;
   }
+  if (!stranger.has_dropped || numbering_.distance(sequence, stranger.highest_dropped) > 0) {
+    stranger.highest_dropped = sequence;
+  }
   stranger.has_dropped = true;
 }
 
@@ -97,7 +100,10 @@ std::uint64_t Strangers::merge(Stranger& into, Stranger& from) noexcept {
   in_common_room_ -= beyond_own(into) + beyond_own(from);
   const std::uint64_t copies = merge_lists(into, from);
   in_common_room_ += beyond_own(into);
-  if (from.has_dropped) note_dropped(into, from.lowest_dropped);
+  if (from.has_dropped) {
+    note_dropped(into, from.lowest_dropped);
+    note_dropped(into, from.highest_dropped);
+  }
   into.is_confirmed =
       into.is_confirmed || from.is_confirmed || first(into).preamble.sequence != last(into).preamble.sequence;
   into.fills_holes = into.fills_holes && from.fills_holes;

@@ -26,7 +26,7 @@ struct Stranger {
   bool is_confirmed = false;
   bool is_late = false;         ///< Its numbers were given up: late, not malformed, if it comes to nothing.
   bool is_early = false;        ///< They are just before the run's first: late, too, if it comes to nothing.
-  bool is_given_up = false;     ///< The number that it began with was given up by the run.
+  bool is_given_up = false;     ///< The number that it began with was given up by the run, or may be a second copy.
   bool fills_holes = false;     ///< All its numbers were, just before they came.
   bool has_dropped = false;     ///< Some had no room.
   std::uint8_t lines = 0;       ///< A bit per line that has brought some.
@@ -36,6 +36,9 @@ struct Stranger {
   std::uint32_t successions = 0;  ///< How often a number followed another.
   std::uint64_t sender = 0;
   std::uint64_t lowest_dropped = 0;
+  std::uint64_t highest_dropped = 0;
+  /// How far each line had come in the run when it brought the last of these.
+  std::array<std::uint64_t, kLines> line_top = {};
   std::uint64_t begin_t_ns = 0;
   std::uint64_t last_t_ns = 0;
   Sources sources = {};

@@ -12,6 +12,11 @@ namespace {
 /// A sender that takes over with some numbers missing does so when the one before has been silent for this long.
 constexpr std::uint64_t kTakeOverWindows = 2;
 
+/// Copies of the last numbers of a run may come first, but not the numbers that a sender begins anew with.
+constexpr std::int64_t most_copies(std::uint64_t begin) noexcept {
+  return begin > kRestartNumbers ? kRestartNumbers : 0;
+}
+
 }  // namespace
 
 /// The run has gone on for a while, and the stranger has not: up to when every port must have been read to know it.
@@ -45,7 +50,11 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.
   const bool is_leap = stranger.fit == Fit::Ahead && stranger.packets < options_.window_packets;
-  const std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  std::uint64_t shown_ns = is_leap ? stranger.begin_t_ns + options_.window_ns : 0;
+  // So may those that the run's held packets leave out.
+  if (stranger.fit == Fit::Ahead && !held_.empty()) {
+    shown_ns = std::max(shown_ns, held_.newest().packet.t_ns + options_.window_ns);
+  }
   const std::uint64_t at = std::max(silent_enough_at(stranger), shown_ns);
   return stranger.is_confirmed ? at : std::max(at, stranger.begin_t_ns + options_.switch_silence_ns);
 }
@@ -95,8 +104,9 @@ Stranger* Arbiter::best_stranger(bool everything, Sink& sink) noexcept {
 
 /// Gives the channel to the stranger.
 void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept {
-  drop_copies(stranger);
+  drop_leftovers(stranger, sink);
   refit(stranger);  // without its dropped packets it may be over half of all numbers ahead, which means below
+  if (stranger.fit == Fit::Ahead) take_along(stranger, sink);
   const Entrance entrance{
       .first = strangers_.first(stranger), .begin = strangers_.begin_of(stranger), .in_hand = in_hand};
   const Packet& first = entrance.first;
@@ -108,7 +118,6 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     has_dropped = go_back(stranger, old, entrance, sink);
   } else if (stranger.fit == Fit::Ahead) {
     drop_outlived(sink);
-    take_along(stranger, sink);
     evidence_ = {leap_as, first.arrival_ns, first.t_ns};
     jump(next_ + static_cast<std::uint64_t>(distance(entrance.begin, next_)), sink);
     has_dropped = entrance.begin != entrance.sequence();
@@ -120,6 +129,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     end_gathering(sink);
   }
   if (has_dropped) lose_dropped(entrance.sequence(), first, sink);
+  if (stranger.has_dropped) note_no_room(stranger);
   alive_t_ns_ = last_t_ns;
   own_.add(sources);
   place_all(stranger, sink);
@@ -127,15 +137,19 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   place_strangers(sink);
 }
 
-/// Those that the run is about to believe show that their address is the run's: so is a single number that it has
-/// brought between, just ahead of the run.
-void Arbiter::take_along(const Stranger& believed, Sink& sink) noexcept {
+/// Those that the run is about to believe show that it has come far, and that their address is its own: so is a single
+/// number just ahead of the run, or just before theirs, that this address or the run's own has brought.
+void Arbiter::take_along(Stranger& believed, Sink& sink) noexcept {
   for (Stranger& other : strangers_) {
-    if (&other == &believed || other.fit != Fit::Ahead || other.packets != 1 || !is_foreign(other)) continue;
+    if (&other == &believed || other.fit != Fit::Ahead || other.packets != 1 || other.sender != believed.sender)
+      continue;
+    if (!strangers_.is_before(other, believed)) continue;
+    if (!other.sources.empty() && !believed.sources.meets(other.sources) && !own_.meets(other.sources)) continue;
     const std::uint64_t sequence = strangers_.first(other).preamble.sequence;
-    const bool is_near = distance(sequence, table_.top() + 1) <= leap();
-    if (is_near && strangers_.is_before(other, believed) && believed.sources.meets(other.sources)) {
+    if (distance(sequence, table_.top() + 1) <= leap()) {
       place_all(other, sink);
+    } else if (distance(strangers_.first(believed).preamble.sequence, sequence) <= leap()) {
+      run_.packets.duplicate += strangers_.merge(believed, other);
     }
   }
 }
@@ -154,10 +168,8 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
   // the switch; or if it is far to them, and they begin just where the old run stopped.
   const std::int64_t skipped = std::max<std::int64_t>(distance(entrance.begin, table_.top() + 1) - leap(), 0);
   const bool is_leap = since(until_t_ns_, alive_t_ns_) / kNsPerSkippedNumber >= static_cast<std::uint64_t>(skipped);
-  // Copies of its last numbers may come first, but not the numbers that a sender begins anew with.
-  const std::int64_t most_copies = entrance.begin > kRestartNumbers ? kRestartNumbers : 0;
   const std::int64_t from = from_old(old, entrance);
-  if (stranger.sender != old.sender || from < -most_copies || from > reach()) return false;
+  if (stranger.sender != old.sender || from < -most_copies(entrance.begin) || from > reach()) return false;
   if (distance(strangers_.last(stranger).preamble.sequence, old.next) < 0) return false;
   const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
   const bool is_there = from <= leap();
@@ -187,13 +199,16 @@ bool Arbiter::fits_better(const Stranger& stranger, std::uint64_t begin, const O
   // Just after a place, and from the same addresses: a place is short, too, soon after a gap.
   const auto is_there = [&](const OldRun& old) {
     const std::int64_t from = distance(begin, old.next);
-    return from >= 0 && from <= leap() && old.sources.meets(stranger.sources);
+    return from >= -most_copies(begin) && from <= leap() && old.sources.meets(stranger.sources);
   };
   if (is_there(left) != is_there(right)) return is_there(left);
   if (left.is_long() != right.is_long()) return left.is_long();
   const std::int64_t from_left = distance(begin, left.next);
   const std::int64_t from_right = distance(begin, right.next);
   if ((from_left >= 0) != (from_right >= 0)) return from_left >= 0;
+  // A sender's later run has taken the place of its earlier one.
+  const bool are_runs = left.is_long() && !left.is_leap && !right.is_leap && left.sources.meets(right.sources);
+  if (are_runs && left.left_t_ns != right.left_t_ns) return left.left_t_ns > right.left_t_ns;
   if (magnitude(from_left - from_right) <= magnitude(leap())) {
     // What was left for a stranger that passed the place of another run is later than that place.
     return left.left_t_ns != right.left_t_ns ? left.left_t_ns > right.left_t_ns : right.is_leap;
@@ -267,19 +282,22 @@ void Arbiter::lose_dropped(std::uint64_t sequence, const Packet& shown_by, Sink&
 /// The run has changed or moved: a stranger that was ahead of it may now be late.
 void Arbiter::refit(Stranger& stranger) noexcept {
   if (stranger.fit == Fit::InRun) return;
-  const std::int64_t ahead = distance(strangers_.first(stranger).preamble.sequence, next_);
-  const std::uint64_t number = next_ + static_cast<std::uint64_t>(ahead);
   const bool was_behind = stranger.fit == Fit::Behind;
+  // What it has dropped was below the run, even if the rest is not.
+  const std::uint64_t begin = was_behind ? strangers_.begin_of(stranger) : strangers_.first(stranger).preamble.sequence;
+  const std::int64_t ahead = distance(begin, next_);
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(ahead);
   stranger.fit = stranger.sender != sender_ ? Fit::OtherSender : ahead < 0 ? Fit::Behind : Fit::Ahead;
   const bool was_leapt = leapt_.has(number);
   const bool was_lost = -ahead <= reach() && table_[number].state == Entry::State::Lost;
   stranger.is_early = stranger.fit == Fit::Behind && is_before_run(number);
-  stranger.is_given_up = was_given_up(strangers_.first(stranger));
+  stranger.is_given_up = was_given_up(strangers_.first(stranger)) || may_be_late(strangers_.first(stranger));
   if (stranger.fit != Fit::Behind) {
     stranger.is_late = false;
   } else if (!was_behind) {
     stranger.is_late = was_leapt || was_lost;
   }
+  for (const Line line : {Line::A, Line::B}) stranger.line_top[index(line)] = book_.highest(line);
 }
 
 /// Those that continue the run by now.
@@ -302,25 +320,35 @@ void Arbiter::place_strangers(Sink& sink) noexcept {
 
 /// Another line may still bring what the stranger dropped for want of room; else that is why it is missing.
 void Arbiter::note_no_room(const Stranger& stranger) noexcept {
-  const std::uint64_t first = number_of(strangers_.first(stranger));
-  const std::int64_t dropped = distance(strangers_.begin_of(stranger), next_);
-  if (before(table_.top(), first)) advance(first);
-  for (std::uint64_t number = next_ + static_cast<std::uint64_t>(std::max<std::int64_t>(dropped, 0));
-       before(number, first); ++number) {
+  const std::int64_t first = std::max<std::int64_t>(distance(strangers_.begin_of(stranger), next_), 0);
+  const std::int64_t last = distance(stranger.highest_dropped, next_);
+  if (last < 0 || last > reach()) return;
+  const std::uint64_t end = next_ + static_cast<std::uint64_t>(last);
+  if (before(table_.top(), end)) advance(end);
+  for (std::uint64_t number = next_ + static_cast<std::uint64_t>(first); !before(end, number); ++number) {
     Entry& known = table_[number];
     if (known.brought == 0 && known.chunks == 0) known.had_no_room = 1;
   }
 }
 
+/// The packet of a stranger. Where the run has come up to it by itself, it shows from then on that numbers are missing.
+Packet Arbiter::as_reached(Packet packet) const noexcept {
+  if (distance(packet.preamble.sequence, table_.top() + 1) <= 0) packet.t_ns = std::max(packet.t_ns, progress_t_ns_);
+  return packet;
+}
+
 /// What goes on, one after the other, until its address is the run's own.
 void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
   while (stranger.packets != 0 && is_foreign(stranger)) {
-    const Packet packet = strangers_.first(stranger);
+    const Packet packet = as_reached(strangers_.first(stranger));
     const bool is_own = own_.has(packet.source);
     if (!is_own && fit_of_foreign(packet) != Fit::InRun) return refit(stranger);  // the run may have passed it
-    if (!is_own) learn_source(packet, true);
+    // What has waited for the run to come to it shows nothing, but with its neighbours.
+    if (!is_own && stranger.successions != 0) learn_source(packet, true);
     const std::uint32_t slot = strangers_.unlink_first(stranger);
-    place(packet, number_of(packet), sink);
+    const std::uint64_t number = number_of(packet);
+    place(packet, number, sink);
+    note_candidate(packet, number);
     slots_.free(slot);
   }
   if (stranger.packets != 0) return place_all(stranger, sink);
@@ -330,7 +358,7 @@ void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
 void Arbiter::place_all(Stranger& stranger, Sink& sink) noexcept {
   std::uint32_t slot = strangers_.unlink_all(stranger);
   while (slot != kNone) {
-    const Packet packet = slots_[slot].packet;
+    const Packet packet = as_reached(slots_[slot].packet);
     const std::uint32_t above = slots_[slot].newer;
     const std::uint64_t number = number_of(packet);
     if (distance(packet.preamble.sequence, next_) > reach()) {

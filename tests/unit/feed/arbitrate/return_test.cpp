@@ -1,6 +1,7 @@
 // Where a run goes on after another one had the channel, and what is taken for a run that begins anew.
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "tests/unit/feed/arbitrate/fixture.hpp"
@@ -687,6 +688,137 @@ TEST(Carousel, a_second_copy_that_is_read_late_is_of_no_cycle_that_has_begun_mea
   offer(bench, B, {3, 4}, {.payload = first});
   offer(bench, A, {2}, {.payload = second});
   EXPECT_EQ(bench.tick(2 * kWindow), "1 2");
+}
+
+/// Second copies on the only line have no bytes to compare.
+TEST(Reset, does_not_join_late_numbers_after_which_the_line_has_gone_on) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 11);
+  offer_all(bench, A, 13, 100);
+  offer(bench, A, {12, 13});
+  bench.tick(kWindow / 10);
+  offer_all(bench, A, 101, 170);
+  bench.tick(kWindow / 10);
+  bench.story.take();
+  offer(bench, A, {5, 6, 8});
+  bench.tick(5 * kWindow);
+  offer(bench, A, {9});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(5) 5 6 gap(7+1) 8 9");
+}
+
+TEST(Reset, is_not_outlived_by_a_late_packet_of_the_run_before) {
+  Options options = fast_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 98);
+  bench.tick(5 * kWindow);
+  offer(bench, A, {100});
+  bench.tick(kWindow / 10);
+  offer(bench, A, {2, 3});
+  bench.tick(kWindow / 10);
+  offer(bench, A, {99});  // delayed
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {4, 5});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(2) 2 3 4 5");
+}
+
+TEST(Reset, takes_numbers_just_below_the_first_of_a_run_that_was_gone_back_to) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 100, 150, {.sender = 1});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 9, {.sender = 2});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 151, 190, {.sender = 1});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {120, 121}, {.sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(120) 120 121");
+}
+
+TEST(Stranger, that_the_run_comes_up_to_does_not_close_the_window_of_what_is_missing_below) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 5);
+  bench.tick(5 * kWindow);
+  offer(bench, A, {6});
+  offer(bench, A, {11}, {.source = 9});
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  EXPECT_EQ(offer(bench, A, {7, 9, 10}), "7");
+  EXPECT_EQ(offer(bench, A, {8}), "8 9 10 11");
+}
+
+TEST(Stranger, on_both_lines_does_not_make_its_address_the_run_s_own) {
+  Bench bench(fast_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 5);
+  bench.tick(5 * kWindow);
+  for (const Line line : {A, B}) offer(bench, line, {6});
+  bench.story.take();
+  EXPECT_EQ(offer(bench, A, {7}, {.source = 9}), "7");
+  EXPECT_EQ(offer(bench, B, {7}, {.source = 9}), "") << "a copy of its own";
+  EXPECT_EQ(offer(bench, A, {30}, {.source = 9}), "");
+}
+
+TEST(Leap, to_numbers_of_a_new_address_takes_along_the_last_one_of_the_old_address) {
+  Bench bench(fast_options());
+  offer(bench, A, {1, 2, 3, 4, 5});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {400});
+  offer(bench, A, {401, 402, 403}, {.source = 2});
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(6+394) 400 401 402 403");
+}
+
+TEST(Leap, waits_for_what_the_held_packets_of_the_run_leave_out) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  options.window_ns = 1'000'000;
+  options.switch_silence_ns = 10'000'000;
+  Bench bench(options);
+  offer_all(bench, A, 1, 4);
+  bench.tick(2'000'000);
+  offer(bench, A, {5});
+  bench.story.take();
+  offer_all(bench, A, 80, 90);
+  offer(bench, A, {7});
+  EXPECT_EQ(bench.tick(500'000), "");
+  EXPECT_EQ(offer(bench, A, {6}), "6 7");
+}
+
+TEST(Return, is_to_the_later_of_two_runs_of_the_sender) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 249, {.sender = 1});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 100, {.sender = 1});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 20, {.sender = 2});
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  offer(bench, A, {330, 331}, {.sender = 1});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(330) gap(101+229) 330 331");
+}
+
+TEST(Carousel, what_came_before_the_cycle_began_is_not_of_it) {
+  Options options = ordered_options();
+  options.carousel = true;
+  Bench bench(options);
+  bench.is_read_in_order = false;
+  const std::uint64_t early_ns = bench.now_ns;
+  bench.now_ns += 5 * kWindow;
+  offer(bench, A, {1, 2, 3});
+  EXPECT_EQ(bench.tick(2 * kWindow), "1 2 3");
+  Packet packet;
+  packet.preamble.sequence = 5;
+  packet.line = B;
+  packet.t_ns = early_ns;
+  bench.offer(packet);
+  EXPECT_EQ(bench.tick(2 * kWindow), "");
 }
 
 TEST(History, of_numbers_of_16_bits_leaves_most_of_them_out_of_reach) {
