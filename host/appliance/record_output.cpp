@@ -70,13 +70,15 @@ Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::share
     load->engines[rule] = std::move(made.engine);
   }
   if (map) {
-    auto events = market::EventRing::prepare(
-        {.name = plan_.events.ring,
-         .ring = {.slot_count = plan_.events.slots, .image_generation = generation, .lossless = plan_.events.lossless},
-         .room = plan_.events.room,
-         .recovery = plan_.events.recovery,
-         .replaces = load_ ? load_->events.get() : nullptr},
-        std::move(*map), *program);
+    market::EventRing::Options options;
+    options.name = plan_.events.ring;
+    options.ring.slot_count = plan_.events.slots;
+    options.ring.image_generation = generation;
+    options.ring.lossless = plan_.events.lossless;
+    options.room = plan_.events.room;
+    options.recovery = plan_.events.recovery;
+    options.replaces = load_ ? load_->events.get() : nullptr;
+    auto events = market::EventRing::prepare(options, std::move(*map), *program);
     if (!events) return Failure{events.message()};
     load->events = std::move(events).value();
   }
