@@ -77,7 +77,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Events events;
   record::BufferSink sink(1, std::ref(events));
   Publisher publisher(books, &sink, nullptr);
-  Translator translator(*map, program, table, books, publisher, 1);
+  Translator translator(*map, program, table, books, publisher, 1,
+                        {.increments = 2, .products = 16, .queued = 64, .holes = 64, .picture = 64});
 
   // Slots as an untrusted ring may hold them; exactly as many as there are, so that a sanitizer sees a read past them.
   const std::size_t bytes = zero == end ? 0 : static_cast<std::size_t>(end - zero) - 1;

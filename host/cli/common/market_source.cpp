@@ -124,7 +124,6 @@ market::RecoveryOptions recovery_of_captures(std::size_t channels) {
   constexpr std::size_t kMost = 64;
   market::RecoveryOptions recovery;
   recovery.increments = static_cast<std::uint32_t>(std::clamp<std::size_t>(channels, 1, kMost));
-  recovery.queued /= std::min(recovery.increments, 8U);
   return recovery;
 }
 

@@ -37,7 +37,7 @@ void visit_fields(const Event& event, To& to) {
   to.number("sequence", std::uint64_t{event.sequence()});
   to.instrument(event.instrument());
   if (event.side() != Side::None) named("side", event.side());
-  if (event.book() == BookOf::Implied) named("book", event.book());
+  if (event.book() == BookOf::Implied && !event.counts_messages()) named("book", event.book());
   if (event.kind() == Kind::Statistic) {
     named("statistic", event.statistic());
   } else if (event.level() != kNoLevel && event.kind() != Kind::Stale && event.kind() != Kind::Suspect) {
@@ -57,7 +57,10 @@ void visit_fields(const Event& event, To& to) {
     case Kind::Stale:
     case Kind::Suspect: named("cause", event.cause()); [[fallthrough]];
     case Kind::Latest:
-    case Kind::SnapshotEnd: to.number("number", event.id()); break;
+    case Kind::SnapshotEnd:
+      to.number("number", event.id());
+      if (event.counts_messages()) to.named("counts", "messages", 0);
+      break;
     default:
       // Entries addressed by a level may carry how many orders it has; whether they do is the map's to say.
       if (event.id() != 0 && !(is_entry(event.kind()) && event.id() == kNoCount)) to.number("id", event.id());

@@ -139,7 +139,7 @@ void append_csv(const Event& event, std::string& out, const EventNames& names) {
   out += ',';
   if (event.side() != Side::None) append_value(event.side(), out);
   out += ',';
-  out += name_of(event.book());
+  if (!event.counts_messages()) out += name_of(event.book());
   out += ',';
   if (event.kind() == Kind::Statistic) {
     append_value(event.statistic(), out);

@@ -7,6 +7,16 @@ namespace {
 
 constexpr std::size_t kChannels = 65'536;
 
+/// What a channel gets of the room for all of them.
+std::uint32_t share(std::uint32_t room, const RecoveryOptions& options) {
+  constexpr std::uint32_t kLeast = 1'024;
+  const auto has_increments = [](const ChannelPlan& plan) { return plan.has_increments; };
+  const auto planned =
+      static_cast<std::uint32_t>(std::count_if(options.channels.begin(), options.channels.end(), has_increments));
+  const std::uint32_t channels = std::max(options.channels.empty() ? options.increments : planned, 1U);
+  return std::min(room, std::max(room / channels, kLeast));
+}
+
 }  // namespace
 
 Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& market, Shapes& shapes)
@@ -23,8 +33,8 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
                    .snapshots = false,
                    .instruments = market.instruments.view().capacity(),
                    .products = scope == ScopeOf::Product ? options.products : 0,
-                   .queued = options.queued,
-                   .holes = options.holes,
+                   .queued = share(options.queued, options),
+                   .holes = share(options.holes, options),
                    .cycle_ns = options.cycle_ns};
   const auto make = [&] { channels_.push_back(std::make_unique<SyncChannel>(market, sync, options.picture)); };
   for (const ChannelPlan& plan : options.channels) {

@@ -44,8 +44,8 @@ struct RecoveryOptions {
   Policy policy = Policy::Optimistic;
   bool refresh = true;
   std::uint32_t products = 4'096;  ///< Scopes of numbers that instruments share.
-  std::uint32_t queued = 65'536;   ///< Events that wait, of each channel.
-  std::uint32_t holes = 16'384;    ///< Ranges of missing numbers, of each channel.
+  std::uint32_t queued = 65'536;   ///< Events that wait; channels share them, but each has some.
+  std::uint32_t holes = 65'536;    ///< Ranges of missing numbers, likewise.
   std::uint32_t picture = 65'536;  ///< Entries of one snapshot.
   std::uint64_t cycle_ns = 0;      ///< A cycle of snapshots is expected this often; 0: not known.
 };
