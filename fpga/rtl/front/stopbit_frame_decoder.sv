@@ -299,16 +299,15 @@ module stopbit_frame_decoder #(
     WAIT,  // cut-through: the last beat is in last_q and waits for the end of the frame
     SKIP   // words after the payload
   } state_e;
-  // A beat's place: whether it is the last one, its bytes, and whether the next word is needed, in this beat or moved along with it.
-  typedef struct packed {
-    logic       last_beat;
-    logic       needs_word;
-    logic [4:0] count;
-  } place_t;
-  function automatic place_t place_of(input logic [5:0] at, input logic [15:0] left);
-    place_of.last_beat  = left <= 16'd16;
-    place_of.count      = left <= 16'd16 ? left[4:0] : 5'd16;
-    place_of.needs_word = left <= 16'd16 ? {1'b0, at} + {2'b00, left[4:0]} > 7'd64 : at >= 6'd48;
+  // A beat: whether it is the last one, whether the next word is needed, in this beat or moved along with it, and its bytes.
+  localparam int unsigned PlaceBits = 7;
+  function automatic logic [PlaceBits-1:0] place_of(input logic [5:0] at, input logic [15:0] left);
+    logic       last_one, needs_next;
+    logic [6:0] after;
+    last_one   = left <= 16'd16;
+    after      = {1'b0, at} + {2'b00, left[4:0]};
+    needs_next = last_one ? after > 7'd64 : at >= 6'd48;
+    place_of   = {last_one, needs_next, last_one ? left[4:0] : 5'd16};
   endfunction
   state_e       state_q;
   logic [511:0] low_q;
@@ -317,7 +316,7 @@ module stopbit_frame_decoder #(
   logic [127:0] last_q;
   logic [5:0]   at_q;                   // where the next beat begins in low_q
   logic [15:0]  left_q;                 // bytes to send
-  place_t       place_q;                // what follows from these two
+  logic [PlaceBits-1:0] place_q;        // what follows from these two
   logic [15:0]  channel_q, length_q;
   logic [7:0]   line_q;
   logic [63:0]  arrival_q, number_q;
