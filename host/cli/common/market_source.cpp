@@ -14,6 +14,7 @@
 #include "host/feed/packet/flow_table.hpp"
 #include "host/market/event/print.hpp"
 #include "host/market/map/find.hpp"
+#include "host/os/readable.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -162,7 +163,6 @@ std::string market_summary(const market::EventMaker& maker) {
     add(maker.books().faults(market::Fault::enumerator), std::string("faults of books: ") + (what)); \
   }
 #include "host/market/book/faults.def"
-#include "host/os/readable.hpp"
 #undef STOPBIT_BOOK_FAULT
   return text;
 }
