@@ -138,8 +138,8 @@ TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) 
   EXPECT_EQ(again->channels[0].recovers, "OLR");
 
   const auto problem = [&](const std::string& channels) { return error_of(std::string(kImage) + channels); };
-  EXPECT_EQ(problem(channel("OLS", 2, map + "role = \"carousel\"\nrecovers = \"ORL\"\n") + increments),
-            "feed.toml:11:12: error: no channel has the name 'ORL'; did you mean 'OLR'?");
+  EXPECT_EQ(problem(channel("OLS", 2, map + "role = \"carousel\"\nrecovers = \"OLX\"\n") + increments),
+            "feed.toml:11:12: error: no channel has the name 'OLX'; did you mean 'OLR'?");
   EXPECT_NE(problem(channel("OLS", 2, map + "recovers = \"OLR\"\n") + increments).find("only a channel with the role"),
             std::string::npos);
   EXPECT_NE(problem(channel("OLS", 2, recovers) + increments).find("without a 'map'"), std::string::npos);
