@@ -27,9 +27,10 @@ template <class T>
   constexpr std::size_t kLine = alignof(T) > 64 ? alignof(T) : 64;
   if (count > (~std::size_t{0} - kHugePage) / sizeof(T)) throw std::bad_alloc();
   const std::size_t bytes = count * sizeof(T);
-  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kLine;
-  void* const memory = std::aligned_alloc(alignment, (bytes + kLine) / kLine * kLine);
-  if (memory == nullptr) throw std::bad_alloc();
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, bytes >= kHugePage ? kHugePage : kLine, bytes == 0 ? 1 : bytes) != 0) {
+    throw std::bad_alloc();
+  }
   if (bytes >= kHugePage) (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // without them it is only slower
   T* const items = static_cast<T*>(memory);
   std::uninitialized_value_construct_n(items, count);
