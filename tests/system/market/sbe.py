@@ -118,7 +118,9 @@ def line_of(event, schema):
             "instrument": event["key"] or event["instrument"]}
     if event["side"] != "NoSide":
         line["side"] = snake(event["side"])
-    if event["is_implied"] == "True":
+    # Of stale and suspect the same bit says that the number is a message of the channel.
+    is_implied, is_doubt = event["is_implied"] == "True", kind in ("stale", "suspect")
+    if is_implied and not is_doubt:
         line["book"] = "implied"
     if kind == "statistic":
         line["statistic"] = name("Statistic", level)
@@ -138,6 +140,8 @@ def line_of(event, schema):
         line["cause"] = name("Cause", number)
     elif kind in ("stale", "suspect", "latest", "snapshot_end"):
         line["number"] = number
+        if is_implied and is_doubt:
+            line["counts"] = "messages"
     elif number != 0 and not (number == 1 << 63 and kind in ("new", "change", "delete", "overlay", "delete_top",
                                                             "delete_bottom", "delete_side")):
         line["id"] = number
