@@ -1,4 +1,4 @@
-"""./dev bench peers with stand-ins: scripts that call our own program. argv[1]: bench_peer."""
+"""Tests `./dev bench peers` with stand-ins: scripts that run our own decoder. argv[1]: bench_peer."""
 
 import contextlib
 import io
@@ -46,7 +46,7 @@ class Pairs(unittest.TestCase):
         figures = {figure["name"]: figure["samples"] for figure in result["figures"]}
         for name in ("native", "quick", "stand_in"):
             self.assertEqual(len(figures[f"peers/sample/{name}"]), peers.QUICK_ROUNDS)
-        # The stand-in is our own engine: pairs of it and of that engine are near each other, whatever the machine does.
+        # The stand-in runs our own engine, so both times of a pair are close to each other on any machine.
         ratios = [a / b for a, b in zip(figures["peers/sample/stand_in"], figures["peers/sample/quick"])]
         self.assertTrue(any(0.3 < ratio < 3 for ratio in ratios), ratios)
         self.assertIn("stand_in", text)

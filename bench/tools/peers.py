@@ -1,4 +1,4 @@
-"""`./dev bench peers DIR`: decoders that somebody has built beside ours. The contract is bench/peers.md."""
+"""`./dev bench peers DIR`: compares decoders that the user has built with ours. The contract is bench/peers.md."""
 
 import argparse
 import decimal
@@ -53,7 +53,7 @@ class Contestant:
                                         bufsize=1, preexec_fn=self.pin)
 
     def time_ns(self, passes):
-        """What the contestant says that so many passes took."""
+        """The time, in ns, that the contestant reports for `passes` passes."""
         try:
             self.process.stdin.write(f"{passes}\n")
             self.process.stdin.flush()

@@ -192,7 +192,7 @@ NOTES = {
     "reading": "Adds up prices, sizes and levels of every book update of the sample, per message of the capture. `reader` is `record::Reader`, which follows the schema; `view_checked` is the generated view with `Feed::read`, which checks the whole record first; `view` is `Feed::visit` alone; `by_hand` reads the same words by their numbers.",
     "decode": "`-fields` and `-one-slot` store the fields of an order book only (`stopbit compile --fields`). Everything is decoded all the same: the difference is the time of storing.",
     "breakdown": "Counted one by one, so other work on the machine does not matter. The code of rare paths is a part of its own, whatever it does; functions that generated code calls count as the call's part.",
-    "floor": "The floor finds stop bits, takes each entity's value and stores it in as many slots as the decoder's record has: no templates, operators, presence or tags.",
+    "floor": "The floor finds stop bits, extracts each entity's value, and stores the values in a record of the same number of slots as the decoder's: without templates, operators, presence or tags.",
     "wire": "A time begins when a packet is due and ends when its first record has been read. `clock alone` is the same schedule without packets. [How it is measured](../method.md#from-a-wire-to-a-record).",
 }
 

@@ -90,8 +90,8 @@ struct BuilderState {
   std::array<unsigned char, limits::kMaxStringBytes> strings;      ///< Of each slot kStringSlotBytes.
 };
 
-/// Masks for the bytes of a string slot: ones, then as many zeros. To keep the first n bytes, load from n before the
-/// middle. `kBits`: those of each byte that count.
+/// Masks for the bytes of a string slot: a slot of ones, then a slot of zeros. To keep the first n bytes, load from n
+/// before the middle. `kBits`: those of each byte that count.
 template <std::uint8_t kBits>
 inline constexpr std::array<unsigned char, 2 * kStringSlotBytes> kKeptBytes = [] {
   std::array<unsigned char, 2 * kStringSlotBytes> bytes = {};

@@ -34,7 +34,7 @@ class Index {
     build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[1].data(), stops_.get());
   }
 
-  /// The bytes, aligned to 64; as many zeros are readable before and after them.
+  /// The bytes, aligned to 64; kIndexBlock zeros are readable before and after them.
   [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_[1].data(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

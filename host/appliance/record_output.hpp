@@ -131,7 +131,6 @@ class RecordOutput {
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
-  /// The segments of a complete load take their names: all, or none if one is not free.
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
   RecordOutputPlan plan_;

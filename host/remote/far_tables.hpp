@@ -122,8 +122,8 @@ class FarTables {
     std::uint32_t row = 0;
     market::Kind kind = {};
   };
-  std::array<Named, 64> newest_;  ///< What the newest events name, up to the end of one that the exchange sent,
-  std::size_t newest_count_ = 0;  ///< as many; if these are more than there is room for, all rows.
+  std::array<Named, 64> newest_;  ///< What the newest events name, up to the end of the exchange's event.
+  std::size_t newest_count_ = 0;  ///< Of `newest_`; more than its size: any row may be named.
   bool is_newest_ended_ = true;
   unsigned heartbeats_left_ = 0;  ///< Until what they change is known to be stored.
   std::uint64_t heartbeat_ns_ = 0;

@@ -335,7 +335,7 @@ MapChoice map_of(const ReplayArguments& arguments, const Work& work) {
   return choice;
 }
 
-/// Null: none is wanted, or none is there.
+/// Null: no card is wanted, or this machine has none.
 std::unique_ptr<Card> open_card(const ReplayArguments& arguments, Lane& lane) {
   if (!wants_card(arguments.engine)) return nullptr;
   EngineOptions wanted = replay::engine_options(lane.options);

@@ -16,8 +16,6 @@
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/grid.hpp"
 #include "host/cli/common/messages.hpp"
-#include "host/market/instrument/layout.hpp"
-#include "host/market/state/layout.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
@@ -166,7 +164,9 @@ std::string details_of(const RingEntry& entry) {
   };
   row("ring", printable(reader.path()));
   row("owner", printable(os::user_text(entry.user)));
-  row("content", entry.instruments ? fmt::format("market events; {} instruments", *entry.instruments) : "records");
+  row("content", entry.instruments ? fmt::format("market events; {} {}", *entry.instruments,
+                                                 *entry.instruments == 1 ? "instrument" : "instruments")
+                                   : "records");
   row("writer", fmt::format("{}, process {}; last heartbeat {}", to_text(reader.writer()), reader.writer_pid(),
                             os::time_text(reader.heartbeat_ns())));
   row("since", os::time_text(reader.epoch()));
@@ -219,20 +219,10 @@ int show_rings(const RingCommandArguments& arguments) {
 void remove_ring(const std::string& name) {
   std::string path;
   if (!os::open_own(name, path).ok()) throw ToolError(kExitEnvironment, os::system_error("open", path));
-  struct Part {
-    std::string_view end;
-    os::SegmentKind kind;
-  };
-  const Part parts[] = {{"", {.magic = ring::kMagic, .noun = "ring"}},
-                        {".instruments", {.magic = market::kInstrumentMagic, .noun = "instrument table"}},
-                        {".states", {.magic = market::state::kMagic, .noun = "state table"}}};
+  Status removed = os::remove_dead(path, {.magic = ring::kMagic, .noun = "ring"});
+  if (removed) removed = market::Tables::remove_dead(path);
+  if (!removed) throw ToolError(kExitEnvironment, removed.message());
   std::error_code error;
-  for (const Part& part : parts) {
-    const std::string each = path + std::string(part.end);
-    if (!part.end.empty() && !fs::exists(fs::symlink_status(each, error))) continue;
-    const Status removed = os::remove_dead(each, part.kind);
-    if (!removed) throw ToolError(kExitEnvironment, removed.message());
-  }
   fs::remove_all(path + ".readers", error);  // of a lossless writer that was killed
   if (error) throw ToolError(kExitEnvironment, "remove '" + path + ".readers': " + error.message());
 }

@@ -177,7 +177,7 @@ bool Arbiter::is_copy(const Packet& packet) noexcept {
                                         ? std::min(options_.switch_silence_ns, kLateWindows * options_.window_ns)
                                         : options_.switch_silence_ns;
   const bool is_soon = since(packet.t_ns, known.t_ns) < patience_ns;
-  // Of as many as come later, one has the same check by chance.
+  // Of the many packets that a line sends beyond that, one has the same check by chance.
   const bool is_yet_to_come = is_other_line && !is_far_beyond(packet);
   return (is_yet_to_come || is_soon) && table_.check(number, chunk) == check_for(packet);
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "host/market/event/event.hpp"
 
@@ -18,6 +19,8 @@ inline constexpr std::uint64_t kInstrumentMagic = 0x0031'534E'4954'4253;  ///< "
 /// Changes when the layout or a meaning changes.
 inline constexpr std::uint32_t kInstrumentSchemaVersion = 2;
 
+inline constexpr std::string_view kInstrumentSuffix = ".instruments";  ///< Of the file.
+inline constexpr std::string_view kInstrumentNoun = "table of instruments";
 inline constexpr std::size_t kInstrumentHeaderBytes = 4'096;
 inline constexpr std::size_t kInstrumentKeyBytes = 32;
 inline constexpr std::size_t kInstrumentNameBytes = 32;

@@ -15,8 +15,6 @@
 namespace stopbit::market {
 namespace {
 
-constexpr std::string_view kSuffix = ".instruments";
-constexpr std::string_view kNoun = "table of instruments";
 constexpr int kTries = 1'000;  ///< To copy a row while its writer changes it.
 constexpr std::size_t kRowWords = sizeof(InstrumentRow) / sizeof(std::uint64_t);
 
@@ -39,7 +37,7 @@ std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
 }  // namespace
 
 Result<InstrumentView> InstrumentView::open(std::string_view name, const os::Accepted& accepted) {
-  Result<os::FoundFile> found = os::open_accepted(name, kSuffix, "instrument table", accepted);
+  Result<os::FoundFile> found = os::open_accepted(name, kInstrumentSuffix, "instrument table", accepted);
   if (!found) return Failure{found.message()};
   os::FoundFile file = std::move(found).value();
   struct stat info {};
@@ -86,12 +84,14 @@ Result<InstrumentView> InstrumentView::over(std::span<const std::byte> memory) {
 Status InstrumentView::share(std::string_view name, const InstrumentView* before) const {
   const Result<std::string> path = os::path_of(name);
   if (!path) return path.failure();
-  return os::share(file_, path.value() + std::string(kSuffix),
-                   {.magic = kInstrumentMagic, .noun = kNoun, .own = before != nullptr ? &before->file_ : nullptr});
+  return os::share(
+      file_, path.value() + std::string(kInstrumentSuffix),
+      {.magic = kInstrumentMagic, .noun = kInstrumentNoun, .own = before != nullptr ? &before->file_ : nullptr});
 }
 
 void InstrumentView::unshare(std::string_view name) const {
-  if (const Result<std::string> path = os::path_of(name)) os::unlink_at(file_, path.value() + std::string(kSuffix));
+  if (const Result<std::string> path = os::path_of(name))
+    os::unlink_at(file_, path.value() + std::string(kInstrumentSuffix));
 }
 
 std::uint32_t InstrumentView::count() const noexcept {
@@ -215,9 +215,9 @@ Result<InstrumentTable> InstrumentTable::prepare(std::string_view name, const Op
   }
   const Result<std::string> plain = os::path_of(name);
   if (!plain) return Failure{plain.message()};
-  const std::string path = plain.value() + std::string(kSuffix);
+  const std::string path = plain.value() + std::string(kInstrumentSuffix);
   const os::SegmentKind kind = {.magic = kInstrumentMagic,
-                                .noun = kNoun,
+                                .noun = kInstrumentNoun,
                                 .own = options.replaces != nullptr ? &options.replaces->view_.file_ : nullptr};
   auto unnamed = std::make_unique<os::NewSegment>(path, kind);
   os::Descriptor file = unnamed->create();

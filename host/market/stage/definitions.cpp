@@ -76,8 +76,8 @@ void Translator::depth_element() noexcept {
   depth_[book] = std::max(depth_[book], as_level(amounts_.integer(message_.slots->depth)));
 }
 
-/// The states in some slots: of the instrument whose key is there, else of a group, else of all. The last field whose
-/// value its scale has counts.
+/// The states in some slots: of the instrument if the message has its key, else of a group, else of all. Of several
+/// fields the last one counts whose value its scale has.
 void Translator::states(std::span<const std::uint8_t> slots, std::span<const Span> scales,
                         std::span<const StateField> fields, bool only_if_new) noexcept {
   bool has_any = false;

@@ -178,7 +178,7 @@ void Translator::send_increment(std::uint32_t row) noexcept {
   if (is_unknown_) end_unknown(row);
 }
 
-/// An entry that does not say where it belongs: it is told, but the book cannot be right any more.
+/// An entry without the number that orders it. Its events are written, but the book cannot be right any more.
 void Translator::send_unnumbered(std::uint32_t row) noexcept {
   (void)begin_session(row, 0);
   made_.for_each([this](const Event& event) { writer_.emit(event); });
@@ -196,8 +196,8 @@ void Translator::end_unknown(std::uint32_t row) noexcept {
   writer_.emit(clear);
 }
 
-/// Another session than before: the book of the old one is gone. True: what is missing may be of the new one, so that
-/// no event can say that its book is empty.
+/// Ends the book of the session before, if the session has changed. True: what is missing may belong to the new
+/// session, so no event can say that its book is empty.
 bool Translator::begin_session(std::uint32_t row, std::uint64_t number) noexcept {
   if (message_.slots->session == kNoSlot || !values_.has(message_.slots->session)) return false;
   const std::uint64_t session = values_.bits(message_.slots->session);

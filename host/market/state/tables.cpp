@@ -1,7 +1,11 @@
 #include "host/market/state/tables.hpp"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
+#include "host/os/shm/publish.hpp"
 #include "host/ring/reader.hpp"
 
 namespace stopbit::market {
@@ -36,6 +40,17 @@ Status Tables::share(std::string_view name, const Tables* before) const {
 void Tables::unshare(std::string_view name) const {
   instruments_.unshare(name);
   states_.unshare(name);
+}
+
+Status Tables::remove_dead(const std::string& ring_path) {
+  const auto remove = [&](std::string_view suffix, std::uint64_t magic, std::string_view noun) -> Status {
+    const std::string path = ring_path + std::string(suffix);
+    struct stat named {};
+    if (::lstat(path.c_str(), &named) != 0 && errno == ENOENT) return Done{};
+    return os::remove_dead(path, {.magic = magic, .noun = noun});
+  };
+  Status removed = remove(kInstrumentSuffix, kInstrumentMagic, kInstrumentNoun);
+  return removed ? remove(state::kSuffix, state::kMagic, state::kNoun) : removed;
 }
 
 std::uint32_t Tables::row_of(std::string_view key_or_name) const noexcept {

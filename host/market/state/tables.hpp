@@ -42,6 +42,9 @@ class Tables {
   [[nodiscard]] static constexpr std::string_view broken_text() noexcept {
     return "a table's file was truncated while it was read";
   }
+  /// Removes both files beside the ring at this path, whose writer has ended; those that do not exist are no failure.
+  [[nodiscard]] static Status remove_dead(const std::string& ring_path);
+
   /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
   [[nodiscard]] bool replaced() const noexcept { return instruments_.replaced(); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -183,6 +184,49 @@ class Net {
   std::vector<std::unique_ptr<nic::Node>> nodes_;
   std::vector<nic::NodeId> is_cut_;
   std::uint64_t now_ = 0;
+};
+
+/// A publisher on node 0, subscribers on the others.
+class RemoteNodes : public ::testing::Test {
+ protected:
+  Subscriber& subscribe(nic::NodeId node, const SubscriberOptions& how) {
+    Result<std::unique_ptr<Subscriber>> opened = Subscriber::open(net->node(node), how);
+    if (!opened) throw std::runtime_error(opened.message());
+    subscribers.push_back(std::move(opened).value());
+    return *subscribers.back();
+  }
+  void step(std::uint64_t by_ns = 10'000) {
+    net->step(by_ns);
+    if (publisher) (void)publisher->step(net->now());
+    for (const std::unique_ptr<Subscriber>& one : subscribers) {
+      if (one) (void)one->step(net->now());
+    }
+  }
+  /// Fails if it does not happen.
+  void until(const std::function<bool()>& happens, const char* what, std::uint64_t by_ns = 10'000) {
+    for (int i = 0; i < 200'000; ++i) {
+      if (happens()) return;
+      step(by_ns);
+    }
+    std::string why;
+    for (const auto& one : subscribers)
+      why += one ? std::string(to_text(one->state())) + ": " + one->problem() + "; " : "";
+    for (const std::string& line : lines) why += "\n" + line;
+    FAIL() << "never: " << what << " " << why;
+  }
+  void until_live(const Subscriber& one) {
+    until([&] { return one.state() == SubscriberState::Live; }, "live");
+  }
+  void run(int steps) {
+    for (int i = 0; i < steps; ++i) step();
+  }
+
+  bool is_one_host = false;
+  RingName source;  ///< Of the ring that is published.
+  std::optional<Net> net;
+  std::vector<std::string> lines;  ///< Of logs.
+  std::unique_ptr<Publisher> publisher;
+  std::vector<std::unique_ptr<Subscriber>> subscribers;
 };
 
 }  // namespace stopbit::remote

@@ -174,7 +174,7 @@ std::string instrument_of(const market::Tables& tables, std::uint32_t row) {
          std::to_string(one.channel) + " " + std::to_string(one.state);
 }
 
-class RemoteTables : public ::testing::Test {
+class RemoteTables : public RemoteNodes {
  protected:
   void start(nic::ModelOptions network = {}) {
     network.is_one_host = is_one_host;
@@ -202,34 +202,7 @@ class RemoteTables : public ::testing::Test {
     return how;
   }
   Subscriber& subscribe(const SubscriberOptions& how, nic::NodeId node = 1) {
-    Result<std::unique_ptr<Subscriber>> opened = Subscriber::open(net->node(node), how);
-    if (!opened) throw std::runtime_error(opened.message());
-    subscribers.push_back(std::move(opened).value());
-    return *subscribers.back();
-  }
-  void step(std::uint64_t by_ns = 10'000) {
-    net->step(by_ns);
-    if (publisher) (void)publisher->step(net->now());
-    for (const std::unique_ptr<Subscriber>& one : subscribers) {
-      if (one) (void)one->step(net->now());
-    }
-  }
-  void until(const std::function<bool()>& happens, const char* what, std::uint64_t by_ns = 10'000) {
-    for (int i = 0; i < 200'000; ++i) {
-      if (happens()) return;
-      step(by_ns);
-    }
-    std::string why;
-    for (const auto& one : subscribers)
-      why += one ? std::string(to_text(one->state())) + ": " + one->problem() + "; " : "";
-    for (const std::string& line : lines) why += "\n" + line;
-    FAIL() << "never: " << what << " " << why;
-  }
-  void until_live(const Subscriber& one) {
-    until([&] { return one.state() == SubscriberState::Live; }, "live");
-  }
-  void run(int steps) {
-    for (int i = 0; i < steps; ++i) step();
+    return RemoteNodes::subscribe(node, how);
   }
   static market::Tables tables_of(const std::string& name) {
     Result<market::Tables> tables = market::Tables::open(name);
@@ -257,13 +230,7 @@ class RemoteTables : public ::testing::Test {
     }
   }
 
-  bool is_one_host = false;
   std::uint64_t beat_ns = PublisherOptions().beat_ns;
-  RingName source;
-  std::optional<Net> net;
-  std::vector<std::string> lines;
-  std::unique_ptr<Publisher> publisher;
-  std::vector<std::unique_ptr<Subscriber>> subscribers;
 };
 
 using RemoteTablesFar = RemoteTables;
@@ -377,7 +344,7 @@ TEST_P(RemoteTablesBoth, states_are_as_new_as_the_events) {
   until([&] { return instrument_of(tables, 9) == instrument_of(tables_of(source.get()), 9); }, "the tick", 100'000);
 }
 
-/// The state of an event is stored after it, by a writer that may sleep in between.
+/// A writer stores the state of an event after the event, and may be stopped in between.
 TEST_F(RemoteTablesFar, a_state_that_is_stored_after_its_event_was_read_comes_too) {
   const RingName name;
   Market feed(source.get());

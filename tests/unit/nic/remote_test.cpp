@@ -28,8 +28,7 @@ nic::ModelOptions bad_network(std::uint64_t seed) {
 
 constexpr std::uint64_t kLosslessSlots = 8192;  // more than may be under way
 
-/// A publisher on node 0, subscribers on the others.
-class Remote : public ::testing::Test {
+class Remote : public RemoteNodes {
  protected:
   void start(std::size_t nodes = 2, nic::ModelOptions network = {}, PublisherOptions how = {}) {
     network.is_one_host = is_one_host;
@@ -51,37 +50,9 @@ class Remote : public ::testing::Test {
     how.token = token;
     return how;
   }
-  Subscriber& subscribe(nic::NodeId node, const SubscriberOptions& how) {
-    Result<std::unique_ptr<Subscriber>> opened = Subscriber::open(net->node(node), how);
-    if (!opened) throw std::runtime_error(opened.message());
-    subscribers.push_back(std::move(opened).value());
-    return *subscribers.back();
-  }
-  void step() {
-    net->step();
-    if (publisher) (void)publisher->step(net->now());
-    for (const std::unique_ptr<Subscriber>& one : subscribers) {
-      if (one) (void)one->step(net->now());
-    }
-  }
-  /// Fails if it does not happen.
-  void until(const std::function<bool()>& happens, const char* what) {
-    for (int i = 0; i < 200'000; ++i) {
-      if (happens()) return;
-      step();
-    }
-    std::string why;
-    for (const auto& one : subscribers)
-      why += one ? std::string(to_text(one->state())) + ": " + one->problem() + "; " : "";
-    for (const std::string& line : lines) why += "\n" + line;
-    FAIL() << "never: " << what << " " << why;
-  }
   void until_live(const Subscriber& one) {
-    until([&] { return one.state() == SubscriberState::Live; }, "live");
+    RemoteNodes::until_live(one);
     EXPECT_EQ(one.is_near(), is_one_host);
-  }
-  void run(int steps) {
-    for (int i = 0; i < steps; ++i) step();
   }
   /// Until the subscriber's ring has this number of records.
   void until_records(const Subscriber& one, std::uint64_t records) {
@@ -93,14 +64,8 @@ class Remote : public ::testing::Test {
     return std::move(opened).value();
   }
 
-  bool is_one_host = false;
-  RingName source;
   std::string token = "secret";
   PublishedRing published;  ///< What else there is to say of it.
-  std::optional<Net> net;
-  std::vector<std::string> lines;
-  std::unique_ptr<Publisher> publisher;
-  std::vector<std::unique_ptr<Subscriber>> subscribers;
 };
 
 using RemoteFar = Remote;

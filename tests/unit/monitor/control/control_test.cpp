@@ -185,6 +185,14 @@ TEST_F(ControlServer, a_client_does_not_wait_for_ever) {
   answer = late.get();
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.message(), HasSubstr("the connection ended without an answer"));
+  auto endless = std::async(std::launch::async, [&] { return ask(path_, "status", 60'000'000'000); });
+  const int client = ::accept(silent, nullptr, nullptr);
+  const std::string part(1 << 20, 'x');
+  while (::send(client, part.data(), part.size(), MSG_NOSIGNAL) > 0) continue;
+  ::close(client);
+  answer = endless.get();
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.message(), HasSubstr("the answer has no end"));
 }
 
 TEST_F(ControlServer, does_not_wait_for_another_that_accepts_nobody) {
