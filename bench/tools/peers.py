@@ -96,7 +96,6 @@ def first_difference(ours, theirs):
 
 def take_turns(contestants, messages, quick):
     """Fills the blocks of each, ns a message; those of a round are neighbours."""
-    first = contestants[0]
     for contestant in contestants:
         contestant.begin()
         contestant.time_ns(1)  # to warm up
@@ -105,7 +104,6 @@ def take_turns(contestants, messages, quick):
     for turn in range(QUICK_ROUNDS if quick else ROUNDS):
         for one in contestants if turn % 2 == 0 else contestants[::-1]:
             one.blocks.append(one.time_ns(passes[one.name]) / passes[one.name] / messages)
-    return first
 
 
 def executables(folder):
@@ -113,7 +111,7 @@ def executables(folder):
 
 
 def measure_feed(feed, folder, peers, ours, options, result):
-    """Answers first: who differs is not timed."""
+    """Compares the answers first: a decoder with other answers is not timed."""
     processor = sorted(os.sched_getaffinity(0))[-1]
     contestants = [Contestant(name, [str(ours), name], folder, processor) for name in OURS]
     contestants += [Contestant(path.name, [str(path.resolve())], folder, processor) for path in peers]
