@@ -169,7 +169,10 @@ bool Arbiter::continues(const OldRun& old, const Stranger& stranger, const Entra
   const std::int64_t skipped = std::max<std::int64_t>(distance(entrance.begin, table_.top() + 1) - leap(), 0);
   const bool is_leap = since(until_t_ns_, alive_t_ns_) / kNsPerSkippedNumber >= static_cast<std::uint64_t>(skipped);
   const std::int64_t from = from_old(old, entrance);
-  if (stranger.sender != old.sender || from < -most_copies(entrance.begin) || from > reach()) return false;
+  // Copies of its last numbers come soon after them; much later they are a sender's that begins there.
+  const bool may_be_copies = since(stranger.begin_t_ns, old.left_t_ns) <= kLateWindows * options_.window_ns;
+  const std::int64_t copies = may_be_copies ? most_copies(entrance.begin) : 0;
+  if (stranger.sender != old.sender || from < -copies || from > reach()) return false;
   if (distance(strangers_.last(stranger).preamble.sequence, old.next) < 0) return false;
   const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
   const bool is_there = from <= leap();
