@@ -68,7 +68,10 @@ def model(proof, broken):
     # Assertions of the module itself take part where the proof makes the assumptions that they need.
     defines = ["FORMAL"] if proof.get("own") else ["FORMAL", "SYNTHESIS"]
     script = yosys.read_command(paths, proof["top"], slang, defines, proof.get("parameters"))
-    # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it.
+    # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it. `prep`
+    # takes what slang leaves without a driver for a constant.
+    if slang and "free" in proof:
+        script += f"hierarchy -top {proof['top']}\nproc\nsetundef -undriven -anyseq\n"
     script += f"prep -flatten -top {proof['top']}\nsetundef -undriven -anyseq\n"
     script += "cutpoint t:$mem_v2\n" if proof.get("free_memory") else ""
     script += "memory_map\n"
