@@ -57,7 +57,7 @@ module stopbit_issue
   assign first       = pair_i.plan[0];
   assign is_string   = first.is_text || first.is_vector;
   assign issues_text = data_i.is_text && (text_i.asks_number || text_i.is_piece);
-  assign opens_o     = opens_block_i && (passes_i || issues_text);
+  assign opens_o     = opens_block_i && (passes_i || issues_text || checks_length_i);
   assign valid_o     = advance_i && (passes_i || issues_text || start_i.is_quick || (state_i == STATE_DISPATCH && start_i.opens) ||
                                      checks_length_i || code_i != ERROR_NONE);
   always_comb begin

@@ -136,8 +136,8 @@ module stopbit_operate
       p_command_d.place.offset_bytes = o_uop_q.second_offset_bytes;
     end
     if (o_uop_q.checks_length && length_is_wrong_i) begin
-      p_code            = ERROR_X2;
-      p_command_d.place = length_place_i;
+      p_code = ERROR_X2;
+      if (!o_uop_q.is_dropped) p_command_d.place = length_place_i;
     end
     p_command_d.event_valid = p_code != ERROR_NONE;
     p_command_d.event_kind  = o_uop_q.is_dropped ? EventDropped : EventDecodeError;

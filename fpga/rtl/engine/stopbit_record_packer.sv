@@ -16,7 +16,7 @@ module stopbit_record_packer
   input  logic              valid_i,
   output logic              ready_o,
   input  command_t          command_i,
-  input  record_header_t    header_i,  // read with the commands that open a root, and with events
+  input  record_header_t    header_i,  // of the command's datagram
 
   output logic              valid_o,
   input  logic              ready_i,
@@ -276,10 +276,12 @@ module stopbit_record_packer
       default: begin
         emit = 1'b1;
         if (may_emit) begin
-          state_d      = RUN;
-          live_d       = 1'b0;
-          next_index_d = 16'd1;
-          emitted_d    = 1'b0;
+          state_d       = RUN;
+          live_d        = 1'b0;
+          first_words_d = '0;
+          first_tags_d  = '0;
+          next_index_d  = 16'd1;
+          emitted_d     = 1'b0;
         end
       end
     endcase
@@ -299,19 +301,19 @@ module stopbit_record_packer
       emitted_q    <= emitted_d;
       next_index_q <= next_index_d;
     end
-    first_words_q <= first_words_d;
-    first_tags_q  <= first_tags_d;
+    if (!rst_ni) {first_words_q, first_tags_q} <= '0;
+    else {first_words_q, first_tags_q} <= {first_words_d, first_tags_d};
     is_first_q    <= is_first_d;
     left_q        <= left_d;
     open_words_q  <= open_words_d;
     open_tags_q   <= open_tags_d;
     read_slot_q   <= read_slot_d;
     if (take) begin
-      step_q <= step_in;
-      todo_q <= todo_in;
+      step_q   <= step_in;
+      todo_q   <= todo_in;
+      header_q <= header_in;
     end else if (works) begin
       todo_q <= todo_d;
     end
-    if (take && (step_in.is_root || step_in.event_valid)) header_q <= header_in;
   end
 endmodule

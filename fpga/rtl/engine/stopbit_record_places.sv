@@ -130,8 +130,9 @@ module stopbit_record_places
   logic [7:0] string_slots, string_slots_d, string_slots_q;  // of complete strings
   logic [7:0] piece_slot, piece_slot_d, piece_slot_q;        // of the string in work: where its next piece goes
   logic [2:0] piece_word, piece_word_d, piece_word_q;
-  logic begins, is_piece, fills;
+  logic begins, ends, is_piece, fills;
   assign begins       = command_q.open && command_q.open_root && !command_q.event_valid;
+  assign ends         = command_q.commit || command_q.event_valid;  // the record, and with it its strings
   assign is_piece     = command_q.piece && !command_q.event_valid;
   assign string_slots = begins ? '0 : string_slots_q;
   assign piece_slot   = begins ? '0 : piece_slot_q;
@@ -152,11 +153,13 @@ module stopbit_record_places
   end
 
   always_ff @(posedge clk_i) begin
-    if (placed_valid && ready_i) begin
+    if (!rst_ni) begin
+      {string_slots_q, piece_slot_q, piece_word_q} <= '0;
+    end else if (placed_valid && ready_i) begin
       last_q         <= last_d;
-      string_slots_q <= string_slots_d;
-      piece_slot_q   <= piece_slot_d;
-      piece_word_q   <= piece_word_d;
+      string_slots_q <= ends ? '0 : string_slots_d;
+      piece_slot_q   <= ends ? '0 : piece_slot_d;
+      piece_word_q   <= ends ? '0 : piece_word_d;
     end
   end
 
