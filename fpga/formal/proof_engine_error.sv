@@ -43,6 +43,10 @@ module proof_engine_error
                            i_dut.write_entry[i] == ContextBits'(i_dut.channel.context_base + i_dut.now.insn[i].slot);
   end
 
+`ifdef COVER
+  // An error is on its way and leaves, while instructions and bytes that are younger are present.
+  always_comb if (rst_ni) assert (!(failed && leaves && i_dut.now.valid && window_i.available != '0));
+`else
   always_comb begin
     if (rst_ni && failed) begin
       assert (!i_dut.issue && i_dut.write_state == '0 && take == '0 && !i_dut.done && !i_dut.steps);
@@ -54,4 +58,5 @@ module proof_engine_error
     // The state stays until the error leaves.
     if (rst_ni && (failed_q || (errs_q && advance_q)) && !(leaves_q && advance_q)) assert (failed);
   end
+`endif
 endmodule

@@ -534,5 +534,15 @@ module stopbit_microcode_engine
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&write_state)) assert (write_entry[0][0] != write_entry[1][0]) else $fatal(1, "two writes to a bank");
   end
+
+  // After an error in C nothing is done until the error has left, whatever the program: no assertion, so that it is looked at
+  // with unverified programs, too. Proved in formal/proof_engine_error.sv.
+  logic acts;
+  assign acts = issue || done || steps || begins || take != '0 || write_state != '0 || start_step.resets ||
+                control_step.push_loop || control_step.restores_map || data_step.pmap.pushes || release_o != fails ||
+                redirect != fails;
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && state_q == STATE_FAILED && acts) $fatal(1, "something is done after an error");
+  end
 `endif
 endmodule
