@@ -2,8 +2,9 @@
 """Proves what fpga/formal/proofs.toml lists, by the ABC of yosys.
 
 `always` (property directed reachability) and `induction` (over as many cycles as `depth`): holds from reset on, for any number of
-cycles and all inputs that the proof assumes. `bounded`: for `depth` cycles from reset on. With --broken each proof gets its module with a fault in it, and ABC
-has to find inputs that show it: a proof that cannot fail proves nothing. Proofs of modules that only slang can read need the
+cycles and all inputs that the proof assumes. `bounded`: for `depth` cycles from reset on. `cover`: what the proof is about can happen
+within `depth` cycles. With --broken each proof gets its module with a fault in it, and ABC
+has to find inputs that show it, or none for a cover: a proof that cannot fail proves nothing. Proofs of modules that only slang can read need the
 yosys of npm (see fpga/yosys.py); without it they are left out, and the exit status is 77 if nothing else was to be done.
 """
 
@@ -26,6 +27,7 @@ SKIPPED = 77
 PORTS_END = "\n);\n"
 
 HOLDS, FAILS, OPEN = "holds", "fails", "open"
+COVER = "cover"
 BROKEN_DEPTH = 40  # cycles in which a fault has to show itself
 
 
@@ -67,8 +69,13 @@ def model(proof, broken):
     slang = proof.get("slang", False)
     # Assertions of the module itself take part where the proof makes the assumptions that they need.
     defines = ["FORMAL"] if proof.get("own") else ["FORMAL", "SYNTHESIS"]
+    if proof["method"] == COVER:
+        defines.append("COVER")  # the proof asserts that it never happens
     script = yosys.read_command(paths, proof["top"], slang, defines, proof.get("parameters"))
-    # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it.
+    # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it. `prep`
+    # takes what slang leaves without a driver for a constant.
+    if slang and "free" in proof:
+        script += f"hierarchy -top {proof['top']}\nproc\nsetundef -undriven -anyseq\n"
     script += f"prep -flatten -top {proof['top']}\nsetundef -undriven -anyseq\n"
     script += "cutpoint t:$mem_v2\n" if proof.get("free_memory") else ""
     script += "memory_map\n"
@@ -84,9 +91,10 @@ def model(proof, broken):
 
 def solve(graph, proof, broken, limit):
     """HOLDS, FAILS or OPEN, and what ABC said."""
-    depth = BROKEN_DEPTH if broken else proof.get("depth", 0)
+    is_cover = proof["method"] == COVER
+    depth = BROKEN_DEPTH if broken and not is_cover else proof.get("depth", 0)
     bounded = f"bmc3 -F {depth} -T {limit}"
-    how = {"always": f"pdr -T {limit}", "bounded": bounded, "induction": f"{bounded}; orpos; strash; ind -F {depth} -T {limit}"}
+    how = {COVER: bounded, "always": f"pdr -T {limit}", "bounded": bounded, "induction": f"{bounded}; orpos; strash; ind -F {depth} -T {limit}"}
     # Faults are looked for from reset on: that a step of an induction fails shows nothing.
     command = f"read_aiger model.aig; print_stats; fold; strash; scorr; {bounded if broken else how[proof['method']]}"
     with tempfile.TemporaryDirectory() as folder:
@@ -96,9 +104,11 @@ def solve(graph, proof, broken, limit):
     if done.returncode != 0 or not re.search(r"i/o = *\d+/", log):
         sys.exit(f"prove: {proof['name']}: yosys-abc: {log[-2000:]}")
     if "was asserted in frame" in log:
-        return FAILS, log
+        return HOLDS if is_cover else FAILS, log
     frames = re.search(r"No output asserted in (\d+) frames", log)
     reached = frames and int(frames[1]) >= depth
+    if is_cover:
+        return FAILS if reached else OPEN, log
     holds = {"always": "Property proved" in log, "bounded": reached, "induction": reached and "Networks are equivalent" in log}
     return HOLDS if holds[proof["method"]] and not broken else OPEN, log
 

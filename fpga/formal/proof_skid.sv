@@ -17,5 +17,9 @@ module proof_skid (
   formal_order #(.Width(4), .Capacity(2)) i_order (
     .clk_i, .rst_ni, .pick_i, .put_i(valid_i && ready), .put_data_i(data_i), .take_i(valid && ready_i), .take_data_i(data), .count_o(count)
   );
+`ifdef COVER
+  always_comb if (rst_ni) assert (count != 2'd2);  // both registers hold a word
+`else
   always_comb if (rst_ni) assert (count == 2'(valid) + 2'(!ready));
+`endif
 endmodule

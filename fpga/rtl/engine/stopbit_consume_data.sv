@@ -26,7 +26,7 @@ module stopbit_consume_data
   output padding_t           padding_o,     // of the first one
   output text_step_t         text_o,
   output data_step_t         step_o,
-  output logic               passes_o,      // the data-ops are done
+  output logic               passes_o,      // the data-ops are done, with an error or without
 
   // Strings.
   input  logic               is_stored_i,     // the record has a word for it
@@ -46,7 +46,7 @@ module stopbit_consume_data
   logic is_overlong, is_string, writes_string, word_is_wide;
   assign first     = pair_o.plan[0];
   assign is_string = first.is_text || first.is_vector;
-  assign passes_o  = step_o.done && step_o.code == ERROR_NONE;
+  assign passes_o  = step_o.done;
   assign source_o  = {pair_o.is_null[1] ? SOURCE_NONE : pair_o.plan[1].source, step_o.source};
 
   stopbit_pair i_pair (
@@ -98,7 +98,7 @@ module stopbit_consume_data
     .length_i         (window_i.length),
     .end_i            (window_i.is_whole),
     .left_i,
-    .entity_is_zero_i (!padding_o.nonzero && is_zero(window_i.bytes, window_i.length)),
+    .entity_is_zero_i (!padding_o.nonzero && window_i.is_zero),
     .stripped_valid_i,
     .stripped_i,
     .writes_string_i  (writes_string),

@@ -1,10 +1,14 @@
 /// The control-op of the instruction in the consume stage, or of a pair's second: jumps, loops, presence maps that are
 /// dropped, the end of a message; and what waits for a length or identifier from the later stages.
+///
+/// Two instances: whether both of a pair go is known late, and chooses between what they say.
 module stopbit_control_op
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
   import stopbit_uop_pkg::*;
-(
+#(
+  parameter bit Both = 1'b0  // as if both of a pair went, else the first alone
+) (
   input  consume_state_e        state_i,
   input  logic                  works_i,      // an instruction is present, without an error so far
   input  logic                  passes_i,     // its data-ops are done
@@ -27,7 +31,6 @@ module stopbit_control_op
   input  logic                  result_valid_i,
   input  logic [31:0]           result_i,
   input  logic [31:0]           awaited_i,    // that came before
-  input  logic                  length_is_wrong_i,  // as that of a sequence
 
   // The datagram.
   input  logic [16:0]           left_i,       // bytes
@@ -37,7 +40,7 @@ module stopbit_control_op
 );
   insn_t last;  // the one whose control-op is done
   logic  is_full;
-  assign last    = now_i.insn[pair_i.both];
+  assign last    = now_i.insn[Both];
   assign is_full = stacks_i.loop_depth == 4'(MaxLoopDepth) || 16'(stacks_i.loop_depth) >= limits_i.nesting;
 
   // The rest of the template after its last sequence is an END alone: it goes with the last element.
@@ -47,145 +50,190 @@ module stopbit_control_op
 
   // The length of a sequence, if it is known here.
   logic [31:0] sequence_length;
-  logic awaits_length;
+  logic [13:0] short_length;
+  logic awaits_length, is_empty;
   always_comb begin
-    sequence_length = 32'(short_value(pair_i.bytes[pair_i.both][6:0], pair_i.bytes[pair_i.both][14:8], pair_i.length[pair_i.both])) -
-                      32'(pair_i.plan[pair_i.both].is_optional);
-    if (source_i[pair_i.both] == SOURCE_INITIAL) sequence_length = constant_i[pair_i.both].value[31:0];
-    awaits_length = source_i[pair_i.both] == SOURCE_PREVIOUS ||
-                    (source_i[pair_i.both] == SOURCE_STREAM &&
-                     (pair_i.plan[pair_i.both].operation == OPERATOR_DEL || (!pair_i.both && is_padded_i) ||
-                      pair_i.length[pair_i.both] > 4'd2));
+    short_length    = short_value(pair_i.bytes[Both][6:0], pair_i.bytes[Both][14:8], pair_i.length[Both]);
+    sequence_length = 32'(short_length) - 32'(pair_i.plan[Both].is_optional);
+    is_empty        = short_length == 14'(pair_i.plan[Both].is_optional);
+    if (source_i[Both] == SOURCE_INITIAL) begin
+      sequence_length = constant_i[Both].value[31:0];
+      is_empty        = constant_i[Both].value[31:0] == '0;
+    end
+    awaits_length = source_i[Both] == SOURCE_PREVIOUS ||
+                    (source_i[Both] == SOURCE_STREAM &&
+                     (pair_i.plan[Both].operation == OPERATOR_DEL || (!Both && is_padded_i) || pair_i.length[Both] > 4'd2));
   end
 
   // A map that is dropped here has to be used up.
   logic drops_map, drops_bits;
   assign drops_map  = last.control == CONTROL_POP || last.control == CONTROL_END ||
                       (last.control == CONTROL_LEND && stacks_i.loop_map_depth < stacks_i.map_depth);
-  assign drops_bits = drops_map && (stacks_i.has_more || (stacks_i.map_bits << pair_i.bits_taken) != '0);
+  logic [2:0] has_bits;  // after so many bits of the map there are set ones
+  assign has_bits   = {stacks_i.map_bits[MaxMapBits-3:0] != '0, stacks_i.map_bits[MaxMapBits-2:0] != '0, stacks_i.map_bits != '0};
+  assign drops_bits = drops_map && (stacks_i.has_more || has_bits[pair_i.bits_taken[Both]]);
 
+  // Where it goes on: what the addresses are is known before it is known which of them it is.
+  typedef enum logic [2:0] {GO_ON, GO_PROFILE, GO_TARGET, GO_FORESEEN, GO_BACK} way_e;
+  way_e way;
+  logic [ProgramBits-1:0] behind, address;
+  logic is_redirect, is_begin;
+  assign behind = now_i.pc + (Both ? 14'd2 : 14'd1);
+  logic goes_elsewhere;  // after an instruction that does not jump
+  assign goes_elsewhere = data_i.pmap.jumps ? data_i.pmap.address != now_i.foreseen : behind != now_i.foreseen;
   always_comb begin
-    step_o           = '0;
-    step_o.state     = data_i.state;
-    step_o.address   = data_i.pmap.jumps ? data_i.pmap.address : now_i.pc + (pair_i.both ? 14'd2 : 14'd1);
-    step_o.map_depth = stacks_i.map_depth - 5'd1;
-    step_o.awaited   = awaited_i;
+    case (way)
+      GO_PROFILE:  address = data_i.pmap.address;
+      GO_TARGET:   address = last.target;
+      GO_FORESEEN: address = now_i.foreseen;
+      GO_BACK:     address = stacks_i.return_address;
+      default:     address = behind;
+    endcase
+    case (way)
+      GO_PROFILE:  is_redirect = data_i.pmap.address != now_i.foreseen;
+      GO_TARGET:   is_redirect = last.target != now_i.foreseen;
+      GO_FORESEEN: is_redirect = 1'b0;
+      GO_BACK:     is_redirect = stacks_i.return_address != now_i.foreseen;
+      default:     is_redirect = behind != now_i.foreseen;
+    endcase
+    case (way)
+      GO_PROFILE:  is_begin = data_i.pmap.address == '0;
+      GO_TARGET:   is_begin = last.target == '0;
+      GO_FORESEEN: is_begin = now_i.foreseen == '0;
+      GO_BACK:     is_begin = stacks_i.return_address == '0;
+      default:     is_begin = behind == '0;
+    endcase
+  end
+
+  control_step_t step;
+  always_comb begin
+    step           = '0;
+    step.state     = data_i.state;
+    way              = data_i.pmap.jumps ? GO_PROFILE : GO_ON;
+    step.map_depth = stacks_i.map_depth - 5'd1;
+    step.awaited   = awaited_i;
 
     case (state_i)
       STATE_SEQ_WAIT:
       if (works_i && result_valid_i) begin
-        step_o.awaited = result_i;
-        step_o.state   = STATE_SEQ;
+        step.awaited = result_i;
+        step.state   = STATE_SEQ;
       end
 
       STATE_SEQ:
       if (works_i) begin
         if (awaited_i == '0) begin
-          step_o.done    = 1'b1;
-          step_o.address = now_i.insn[0].target;
-        end else if (length_is_wrong_i) begin
-          step_o.code = ERROR_X2;
-        end else if (is_full) begin
-          step_o.code = ERROR_X7;
+          step.done = 1'b1;
+          way         = GO_TARGET;
         end else begin
-          step_o.uses_length = 1'b1;
-          step_o.push_loop   = 1'b1;
-          step_o.done        = 1'b1;
+          // The length is looked at beside the later stages.
+          step.uses_length = 1'b1;
+          if (is_full) begin
+            step.code = ERROR_X7;
+          end else begin
+            step.push_loop = 1'b1;
+            step.done      = 1'b1;
+          end
         end
       end
 
       STATE_TID_WAIT:
       // The table of templates is read with the identifier.
       if (works_i && (stripped_valid_i || result_valid_i)) begin
-        step_o.awaited = stripped_valid_i ? stripped_i : result_i;
-        step_o.state   = STATE_DISPATCH;
+        step.awaited = stripped_valid_i ? stripped_i : result_i;
+        step.state   = STATE_DISPATCH;
       end
 
-      STATE_UNUSED_BITS: if (works_i) step_o.code = ERROR_R8;
-      STATE_OVERFULL:    if (works_i) step_o.code = ERROR_X4;
+      STATE_UNUSED_BITS: if (works_i) step.code = ERROR_R8;
+      STATE_OVERFULL:    if (works_i) step.code = ERROR_X4;
       default: ;
     endcase
 
     if (passes_i) begin
-      step_o.steps      = now_i.is_pair && !pair_i.both;
-      step_o.done       = !step_o.steps;
-      step_o.bits_taken = pair_i.bits_taken;
+      step.steps      = now_i.is_pair && !Both;
+      step.done       = !step.steps;
+      step.bits_taken = pair_i.bits_taken[Both];
       if (limits_i.strict && drops_bits) begin
-        step_o.done  = 1'b0;
-        step_o.state = STATE_UNUSED_BITS;
-      end else if (!step_o.steps) begin
+        step.done  = 1'b0;
+        step.state = STATE_UNUSED_BITS;
+      end else if (!step.steps) begin
         case (last.control)
           CONTROL_SEQ: begin
-            step_o.awaited       = sequence_length;
-            step_o.begins_length = 1'b1;
-            step_o.awaits_length = awaits_length;
-            if (source_i[pair_i.both] == SOURCE_NONE) begin
-              step_o.address = last.target;
+            step.awaited       = sequence_length;
+            step.begins_length = 1'b1;
+            step.awaits_length = awaits_length;
+            if (source_i[Both] == SOURCE_NONE) begin
+              way = GO_TARGET;
             end else if (awaits_length || is_full) begin
-              step_o.done  = 1'b0;
-              step_o.steps = pair_i.both;
-              step_o.state = awaits_length ? STATE_SEQ_WAIT : STATE_SEQ;
-            end else if (sequence_length == '0) begin
-              step_o.address = last.target;
+              step.done  = 1'b0;
+              step.steps = Both;
+              step.state = awaits_length ? STATE_SEQ_WAIT : STATE_SEQ;
+            end else if (is_empty) begin
+              way = GO_TARGET;
             end else begin
               // The loop begins, and its length is looked at beside the next instruction.
-              step_o.push_loop     = 1'b1;
-              step_o.checks_length = 1'b1;
+              step.push_loop     = 1'b1;
+              step.checks_length = 1'b1;
             end
           end
           CONTROL_LEND: begin
-            step_o.end_element  = 1'b1;
-            step_o.restores_map = 1'b1;
-            step_o.map_depth    = stacks_i.loop_map_depth;
+            step.end_element  = 1'b1;
+            step.restores_map = 1'b1;
+            step.map_depth    = stacks_i.loop_map_depth;
             if (!stacks_i.is_last_element) begin
-              step_o.address = last.target;
+              way = GO_TARGET;
             end else if (ends_alone && !is_overfull_i && !limits_i.strict && stacks_i.call_depth == '0 && stacks_i.loop_depth == 4'd1 &&
-                         step_o.address == now_i.foreseen) begin
-              step_o.ends_message = 1'b1;
+                         !goes_elsewhere) begin
+              step.ends_message = 1'b1;
             end
           end
           CONTROL_SKIP: begin
-            step_o.bits_taken = pair_i.bits_taken + 2'(last.known == 2'd0);
-            if (!pair_i.skip_bit) step_o.address = last.target;
-            else step_o.stores_presence = now_i.insn[0].op == OP_NOP;
+            step.bits_taken = pair_i.bits_taken[Both] + 2'(last.known == 2'd0);
+            if (!pair_i.skip_bit[Both]) way = GO_TARGET;
+            else step.stores_presence = now_i.insn[0].op == OP_NOP;
           end
-          CONTROL_POP:  step_o.restores_map = 1'b1;
-          CONTROL_JOIN: step_o.address = last.target;
+          CONTROL_POP:  step.restores_map = 1'b1;
+          CONTROL_JOIN: way = GO_TARGET;
           CONTROL_DISP, CONTROL_CALL: begin
-            step_o.done            = 1'b0;
-            step_o.state           = STATE_TID_WAIT;
-            step_o.awaits_template = 1'b1;
+            step.done            = 1'b0;
+            step.state           = STATE_TID_WAIT;
+            step.awaits_template = 1'b1;
           end
           CONTROL_END: begin
-            step_o.address = now_i.foreseen;
+            way = GO_FORESEEN;
             if (stacks_i.call_depth != '0) begin
-              step_o.address      = stacks_i.return_address;
-              step_o.restores_map = 1'b1;
-              step_o.pop_call     = 1'b1;
+              way                 = GO_BACK;
+              step.restores_map = 1'b1;
+              step.pop_call     = 1'b1;
             end else if (is_overfull_i) begin
-              step_o.done  = 1'b0;
-              step_o.state = STATE_OVERFULL;
+              step.done  = 1'b0;
+              step.state = STATE_OVERFULL;
             end else begin
-              step_o.ends_message = 1'b1;
+              step.ends_message = 1'b1;
             end
           end
           default: ;
         endcase
       end
     end
+  end
 
+  // Where it goes on, and what becomes of the datagram.
+  always_comb begin
+    step_o = step;
     // A message begins after the end of another, and nowhere else: no verified program jumps to its beginning.
-    if (step_o.done && step_o.address == '0 && !step_o.ends_message) step_o.code = ERROR_X15;
-    if (step_o.done) begin
+    if (step.done && is_begin && !step.ends_message) step_o.code = ERROR_X15;
+    step_o.address = address;
+    if (step.done) begin
       step_o.state    = STATE_RUN;
-      step_o.redirect = step_o.address != now_i.foreseen;
-      if (step_o.ends_message && last.control == CONTROL_LEND) begin
+      step_o.redirect = is_redirect;
+      if (step.ends_message && last.control == CONTROL_LEND) begin
         step_o.redirect = 1'b1;
         step_o.address  = next_message_i;
       end
-      if (step_o.ends_message && left_i != 17'(data_i.take)) begin
+      if (step.ends_message && left_i != 17'(data_i.take[Both])) begin
         step_o.state = STATE_START;
-      end else if (step_o.ends_message) begin
+      end else if (step.ends_message) begin
         // The next datagram begins while this one is on its way out, if nothing of it outlives it.
         step_o.releases = !outlives_i;
         step_o.state    = outlives_i ? STATE_FINISH : STATE_IDLE;

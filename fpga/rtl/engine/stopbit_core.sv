@@ -66,30 +66,13 @@ module stopbit_core
     .issued_o
   );
 
-  // The end of a record takes the packer a cycle more than a command: the next message waits here.
-  logic packer_valid, packer_ready;
-  command_t packer_command;
-  record_header_t packer_header;
-  stopbit_skid #(
-    .Width($bits(command_t) + $bits(record_header_t))
-  ) i_skid (
-    .clk_i,
-    .rst_ni,
-    .valid_i(command_valid),
-    .ready_o(command_ready),
-    .data_i ({command, header}),
-    .valid_o(packer_valid),
-    .ready_i(packer_ready),
-    .data_o ({packer_command, packer_header})
-  );
-
   stopbit_record_packer i_packer (
     .clk_i,
     .rst_ni,
-    .valid_i  (packer_valid),
-    .ready_o  (packer_ready),
-    .command_i(packer_command),
-    .header_i (packer_header),
+    .valid_i  (command_valid),
+    .ready_o  (command_ready),
+    .command_i(command),
+    .header_i (header),
     .valid_o,
     .ready_i,
     .slot_o

@@ -32,8 +32,12 @@ module stopbit_data_op
     end
   end
 
+  logic [4:0] take;  // bytes, if the first goes alone
+  logic is_number;   // the second may go with it
   always_comb begin
     step_o        = '0;
+    take          = '0;
+    is_number     = 1'b0;
     step_o.state  = state_i;
     step_o.source = pair_i.is_null[0] ? SOURCE_NONE : first.source;
     case (state_i)
@@ -46,7 +50,7 @@ module stopbit_data_op
           step_o.source = SOURCE_NONE;
           step_o.pmap    = map_i;
           step_o.state  = map_i.state;
-          step_o.take   = map_i.take;
+          take   = map_i.take;
           step_o.code   = map_i.code;
           step_o.done   = map_i.done;
         end else if (first.source_code != ERROR_NONE) begin
@@ -60,22 +64,22 @@ module stopbit_data_op
           if (available_i >= group_i.bytes || available_i == 4'd10 || length != '0) begin
             step_o.done = 1'b1;
             if (length != group_i.bytes || (last_of_group & ~(6'h3F << group_i.unused_bits)) != '0) step_o.code = ERROR_X10;
-            else step_o.take = 5'(length);
+            else take = 5'(length);
           end else if (window_i.is_whole) begin
             step_o.code = ERROR_X1;
           end
         end else if (first.is_value || op_i == OP_TID) begin
+          is_number   = 1'b1;
           step_o.done = pair_i.is_ready[0];
           if (pair_i.is_ready[0] && first.source == SOURCE_STREAM) begin
-            step_o.take = 5'(length);
+            take = 5'(length);
             if (strict_i && is_overlong_i) step_o.code = ERROR_R6;
           end
-          if (pair_i.both && pair_i.plan[1].source == SOURCE_STREAM) step_o.take = step_o.take + 5'(pair_i.length[1]);
         end else if (!(first.is_text || first.is_vector)) begin
           step_o.code = ERROR_X15;
         end else begin
           step_o.is_text = 1'b1;
-          step_o.take    = 5'(text_i.take);
+          take    = 5'(text_i.take);
           step_o.code    = text_i.code;
           step_o.done    = text_i.done;
           step_o.source  = text_i.is_null ? SOURCE_NONE : first.source;
@@ -87,7 +91,7 @@ module stopbit_data_op
             ((first.is_value && (!first.is_group || first.operation == OPERATOR_DEL)) || op_i == OP_TID ||
              text_i.wants_number)) begin
           if (available_i == 4'd10) begin
-            step_o.take = 5'd1;
+            take = 5'd1;
             step_o.pads = 1'b1;
           end else if (window_i.is_whole) begin
             step_o.code = ERROR_X1;
@@ -109,5 +113,6 @@ module stopbit_data_op
 
       default: ;
     endcase
+    step_o.take = {take + (is_number && pair_i.plan[1].source == SOURCE_STREAM ? 5'(pair_i.length[1]) : 5'd0), take};
   end
 endmodule

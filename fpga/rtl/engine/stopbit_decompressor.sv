@@ -1,8 +1,9 @@
 /// Cuts the bytes of datagrams into entities: shows the next bytes and where the first two entities in them end.
 ///
 /// A ring of two halves of 16 bytes, each filled by one beat; a datagram begins with a half. For every place of the
-/// ring there are registers with the distances to the next two stop bits, made when a beat is written: finding an entity
-/// is one look-up, and the way from position to position has no priority logic in it.
+/// ring there are registers with the lengths of the two entities that begin there, where they end, and whether they are
+/// zero, made when a beat is written: finding an entity is one look-up, and whether it has arrived one comparison with what
+/// has; the way from position to position has no priority logic in it.
 ///
 /// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up what
 /// is left of the datagram after them, or, at its end, goes on to the next. A datagram is never seen before it is
@@ -27,10 +28,16 @@ module stopbit_decompressor
 );
   localparam int unsigned RingBytes = 2 * BeatBytes;
 
-  // The ring, and the distances to the next stop bits: 0 if there is none in the next ten bytes, and in the ten after.
+  // The ring, and the distances to the next stop bits, of the second from the first: 0 if there is none in the next ten bytes.
   logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
   logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
-  logic [4:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
+  logic [3:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
+  logic [4:0] second_place_d[RingBytes], second_place_q[RingBytes];
+  // The bytes to the ends of both, from the first byte of the half in which the place is.
+  logic [4:0] end_d[RingBytes], end_q[RingBytes];
+  logic [5:0] second_end_d[RingBytes], second_end_q[RingBytes];
+  // Whether the entities are zero.
+  logic [RingBytes-1:0] zero_d, zero_q, second_zero_d, second_zero_q;
 
   logic [1:0] full_d, full_q;  // by half
   logic [1:0] last_d, last_q;
@@ -51,14 +58,19 @@ module stopbit_decompressor
   logic [4:0] place, second_place;
   logic [5:0] left_in_half, left;
   logic       other_half;
+  logic       has_more;   // the datagram goes on in the other half
+  logic [5:0] arrived;    // bytes, from the first byte of the half in which the place is
   always_comb begin
     other_half   = !read_half_q;
     place        = {read_half_q, 4'b0} + offset_q;
-    second_place = place + 5'(next_stop_q[place]);
+    second_place = second_place_q[place];
+    has_more     = full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half];
+    arrived      = has_more ? 6'(count_q[other_half]) : '0;
+    if (!offset_q[4] && full_q[read_half_q]) arrived = arrived + 6'(count_q[read_half_q]);
     left_in_half = full_q[read_half_q] ? 6'(count_q[read_half_q] - offset_q) : 6'd0;
     left         = left_in_half;
     window_o.is_whole = full_q[read_half_q] && last_q[read_half_q];
-    if (full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half]) begin
+    if (has_more) begin
       left              = left_in_half + 6'(count_q[other_half]);
       window_o.is_whole = last_q[other_half];
     end
@@ -67,11 +79,10 @@ module stopbit_decompressor
       window_o.second_bytes[8*i+:8] = ring_q[5'(second_place + 5'(i))];
     end
     window_o.available     = left > 6'(2 * WindowBytes) ? 5'(2 * WindowBytes) : left[4:0];
-    window_o.length        = 5'(next_stop_q[place]) <= window_o.available ? next_stop_q[place] : 4'd0;
-    window_o.second_length = '0;
-    if (second_stop_q[place] <= window_o.available && second_stop_q[place] != '0) begin
-      window_o.second_length = 4'(second_stop_q[place] - 5'(next_stop_q[place]));
-    end
+    window_o.length        = 6'(end_q[place]) <= arrived ? next_stop_q[place] : 4'd0;
+    window_o.second_length = second_end_q[place] <= arrived ? second_stop_q[place] : 4'd0;
+    window_o.is_zero        = zero_q[place];
+    window_o.second_is_zero = second_zero_q[place];
     active_o   = has_current_q && !dropping_q;
     datagram_o = current_q;
     coming_o   = current_d;
@@ -159,10 +170,17 @@ module stopbit_decompressor
       end
     end
     for (int unsigned i = 0; i < RingBytes; i++) begin
-      second_stop_d[i] = '0;
-      if (next_stop_d[i] != '0 && next_stop_d[5'(i)+5'(next_stop_d[i])] != '0) begin
-        second_stop_d[i] = 5'(next_stop_d[i]) + 5'(next_stop_d[5'(i)+5'(next_stop_d[i])]);
+      zero_d[i] = 1'b1;
+      for (int unsigned k = WindowBytes; k > 0; k--) begin
+        zero_d[i] = ring_d[5'(i+k-1)][6:0] == '0 && (ring_d[5'(i+k-1)][7] || zero_d[i]);
       end
+    end
+    for (int unsigned i = 0; i < RingBytes; i++) begin
+      second_place_d[i] = 5'(i) + 5'(next_stop_d[i]);
+      second_stop_d[i]  = next_stop_d[i] == '0 ? '0 : next_stop_d[second_place_d[i]];
+      second_zero_d[i]  = zero_d[second_place_d[i]];
+      end_d[i]          = 5'(i % BeatBytes) + 5'(next_stop_d[i]);
+      second_end_d[i]   = 6'(end_d[i]) + 6'(second_stop_d[i]);
     end
   end
 
@@ -191,9 +209,14 @@ module stopbit_decompressor
     current_q <= current_d;
     waiting_q <= waiting_d;
     if (accept) begin
-      ring_q        <= ring_d;
-      next_stop_q   <= next_stop_d;
-      second_stop_q <= second_stop_d;
+      ring_q         <= ring_d;
+      next_stop_q    <= next_stop_d;
+      second_stop_q  <= second_stop_d;
+      second_place_q <= second_place_d;
+      end_q          <= end_d;
+      second_end_q   <= second_end_d;
+      zero_q         <= zero_d;
+      second_zero_q  <= second_zero_d;
     end
   end
 

@@ -38,7 +38,7 @@ module stopbit_issue
   input  logic               is_stored_i,
 
   input  logic [16:0]        map_begin_i,   // of the presence map on top
-  input  logic               length_is_refused_i,
+  input  logic               checks_length_i,  // of a sequence whose loop begins
   input  place_t             length_place_i,
   output place_t             place_o,       // of the value that is last
 
@@ -57,9 +57,9 @@ module stopbit_issue
   assign first       = pair_i.plan[0];
   assign is_string   = first.is_text || first.is_vector;
   assign issues_text = data_i.is_text && (text_i.asks_number || text_i.is_piece);
-  assign opens_o     = opens_block_i && (passes_i || issues_text);
+  assign opens_o     = opens_block_i && (passes_i || issues_text || checks_length_i);
   assign valid_o     = advance_i && (passes_i || issues_text || start_i.is_quick || (state_i == STATE_DISPATCH && start_i.opens) ||
-                                     code_i != ERROR_NONE);
+                                     checks_length_i || code_i != ERROR_NONE);
   always_comb begin
     for (int unsigned i = 0; i < 2; i++) entry[i] = context_base_i + now_i.insn[i].slot;
   end
@@ -81,7 +81,7 @@ module stopbit_issue
       place_o.offset_bytes = second_offset;
     end
     reported = place;
-    if (length_is_refused_i || (state_i == STATE_SEQ && works_i)) reported = length_place_i;
+    if (state_i == STATE_SEQ && works_i) reported = length_place_i;
     if (state_i inside {STATE_PREAMBLE, STATE_FINISH, STATE_OVERFULL, STATE_UNUSED_BITS, STATE_DISPATCH}) begin
       reported.word  = NoWord;
       reported.block = NoBlock;
@@ -161,7 +161,7 @@ module stopbit_issue
     end
   end
 
-  // The dictionary.
+  // The dictionary. What is written with an error is not read before the next reset.
   always_comb begin
     write_state_o = '0;
     write_entry_o = entry;
@@ -188,13 +188,14 @@ module stopbit_issue
       new_state_o[0].kind        = TYPE_U32;
     end
     if (start_i.is_quick || start_i.resets) write_entry_o[0] = context_base_i;
-    if (!advance_i || code_i != ERROR_NONE) write_state_o = '0;
+    if (!advance_i) write_state_o = '0;
   end
 
   always_comb begin
     uop_o                     = '0;
     uop_o.lane                = lane;
     uop_o.code                = code_i;
+    uop_o.checks_length       = checks_length_i;
     uop_o.is_dropped          = datagram_i.is_waiting;
     uop_o.datagram            = datagram_i.number;
     uop_o.is_pair             = passes_i && pair_i.both;

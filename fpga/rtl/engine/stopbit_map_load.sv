@@ -81,7 +81,17 @@ module stopbit_map_load
 
   logic is_profiled, is_guessed;
   assign is_profiled = insn_i.constant[5:0] != '0;  // the segment has profile programs
-  assign is_guessed  = guess_q.valid && guess_q.bits == {map_bits, 1'b0};
+  // The guess, byte by byte: the map's length, which is known late, only chooses.
+  logic [8:0] is_same;        // the map's byte as the guess's
+  logic [9:0] is_zero_after;  // the guess, after so many bytes
+  always_comb begin
+    is_guessed = 1'b0;
+    for (int unsigned i = 0; i < 9; i++) is_same[i] = guess_q.bits[63-7*i-:7] == window_i.bytes[8*i+:7];
+    for (int unsigned i = 0; i < 10; i++) is_zero_after[i] = (guess_q.bits << (7 * i)) == '0;
+    for (int unsigned i = 1; i < 10; i++) begin
+      if (window_i.length == 4'(i)) is_guessed = guess_q.valid && is_zero_after[i] && (is_same | 9'(9'h1FF << i)) == '1;
+    end
+  end
   assign lookup_o    = state_i == STATE_PROFILE ? loading_q[MaxMapBits-1-:64] : {map_bits, 1'b0};
 
   always_comb begin

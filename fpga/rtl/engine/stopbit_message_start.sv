@@ -76,6 +76,9 @@ module stopbit_message_start
       end
     end
     if (state_i == STATE_DISPATCH) begin
+      // Where it goes on does not wait for what is wrong with it.
+      step_o.redirect = 1'b1;
+      step_o.address  = chosen_i.entry;
       if (!is_found_i || (is_waiting_i && !chosen_i.reset)) begin
         step_o.code = ERROR_D9;
       end else if (is_call_i && (call_depth_i == 4'(MaxCallDepth) || 16'(call_depth_i) >= limits_i.nesting)) begin
@@ -83,11 +86,9 @@ module stopbit_message_start
       end else if (17'(step_o.slots) + (is_call_i ? 17'(next_slot_i) : '0) > 17'(limits_i.max_record_slots)) begin
         step_o.code = ERROR_X4;
       end else begin
-        step_o.opens    = 1'b1;
-        step_o.is_call  = is_call_i;
-        step_o.state    = STATE_RUN;
-        step_o.redirect = 1'b1;
-        step_o.address  = chosen_i.entry;
+        step_o.opens   = 1'b1;
+        step_o.is_call = is_call_i;
+        step_o.state   = STATE_RUN;
       end
     end
     step_o.resets = step_o.opens && step_o.root.reset && channel_i.reset_rule != RESET_NEVER;

@@ -51,7 +51,7 @@ module stopbit_microcode_engine
   datagram_state_t datagram;
   datagram_step_t datagram_step;
   logic [16:0] place, next_place, left;
-  logic [4:0]  take;
+  logic [4:0]  take, data_take;
   logic outlives;
   logic [15:0] message_index_d, message_index_q, template_d, template_q;
   logic [WatchdogBits-1:0] watchdog_q;
@@ -140,7 +140,8 @@ module stopbit_microcode_engine
   // -------------------------------------------------------------------------------------------------------------------
   // After C
 
-  logic issue, flush, is_settled, stripped_valid, result_valid, string_is_bad;
+  logic issue, flush, is_settled, stripped_valid, result_valid, string_is_bad, length_is_wrong;
+  place_t wrong_place;
   uop_t uop;
   logic [1:0]  which_behind;
   logic [31:0] stripped, result;
@@ -152,6 +153,8 @@ module stopbit_microcode_engine
     .uop_i           (uop),
     .string_word_i   (string_word),
     .string_is_bad_i (string_is_bad),
+    .length_is_wrong_i(length_is_wrong),
+    .length_place_i  (wrong_place),
     .advance_o       (advance),
     .flush_o         (flush),
     .is_settled_o    (is_settled),
@@ -258,7 +261,7 @@ module stopbit_microcode_engine
 
   logic in_work, opens_block, issues_block, works, passes;
   logic [7:0] early_code;
-  logic length_is_wrong, length_is_refused, is_stored, is_full, is_overfull;
+  logic is_stored, is_full, is_overfull, checks_length;
   place_t length_place, last_place;
   logic [13:0] block_number;
   logic [7:0]  block_words, string_slots;
@@ -266,14 +269,13 @@ module stopbit_microcode_engine
   text_step_t text;
   // While a message begins, the instruction belongs to a template that was only foreseen, or is the identifier that was taken.
   assign in_work     = now.valid && !(state_q inside {STATE_IDLE, STATE_PREAMBLE, STATE_START, STATE_DISPATCH, STATE_FINISH, STATE_FAILED});
-  assign opens_block = in_work && !length_is_refused && first.control == CONTROL_BLOCK && !opened_q;
+  assign opens_block = in_work && first.control == CONTROL_BLOCK && !opened_q;
   always_comb begin
     early_code = ERROR_NONE;
-    if (length_is_refused) early_code = ERROR_X2;
-    else if (opens_block && message_begins) early_code = ERROR_X15;  // no verified program: a presence map comes first
+    if (opens_block && message_begins) early_code = ERROR_X15;  // no verified program: a presence map comes first
     else if (opens_block && is_full) early_code = ERROR_X4;
   end
-  assign works = in_work && early_code == ERROR_NONE;
+  assign works = in_work;
 
   stopbit_elements i_elements (
     .clk_i,
@@ -288,10 +290,11 @@ module stopbit_microcode_engine
     .checks_i         (control_step.checks_length),
     .in_work_i        (in_work),
     .counts_i         (control_step.uses_length),
+    .checks_o         (checks_length),
     .length_i         (awaited_q),
+    .place_o          (length_place),
     .is_wrong_o       (length_is_wrong),
-    .is_refused_o     (length_is_refused),
-    .place_o          (length_place)
+    .wrong_place_o    (wrong_place)
   );
   stopbit_record_room i_room (
     .clk_i,
@@ -382,52 +385,60 @@ module stopbit_microcode_engine
     .string_word_o   (string_word),
     .string_is_bad_o (string_is_bad)
   );
-  stopbit_control_op i_control_op (
-    .state_i          (state_q),
-    .works_i          (works),
-    .passes_i         (passes),
-    .limits_i         (limits),
-    .now_i            (now),
-    .next_i           (next),
-    .next_message_i   (next_message),
-    .pair_i           (pair),
-    .constant_i       (constant),
-    .source_i         (source),
-    .is_padded_i      (padding.padded),
-    .data_i           (data_step),
-    .is_overfull_i    (is_overfull),
-    .stacks_i         (stacks),
-    .stripped_valid_i (stripped_valid),
-    .stripped_i       (stripped),
-    .result_valid_i   (result_valid),
-    .result_i         (result),
-    .awaited_i        (awaited_q),
-    .length_is_wrong_i(length_is_wrong),
-    .left_i           (left),
-    .outlives_i       (outlives),
-    .step_o           (control_step)
-  );
+  // As if the first went alone, and as if both did.
+  control_step_t [1:0] control_steps;
+  for (genvar both = 0; both < 2; both++) begin : g_control
+    stopbit_control_op #(
+      .Both(both != 0)
+    ) i_control_op (
+      .state_i          (state_q),
+      .works_i          (works),
+      .passes_i         (passes),
+      .limits_i         (limits),
+      .now_i            (now),
+      .next_i           (next),
+      .next_message_i   (next_message),
+      .pair_i           (pair),
+      .constant_i       (constant),
+      .source_i         (source),
+      .is_padded_i      (padding.padded),
+      .data_i           (data_step),
+      .is_overfull_i    (is_overfull),
+      .stacks_i         (stacks),
+      .stripped_valid_i (stripped_valid),
+      .stripped_i       (stripped),
+      .result_valid_i   (result_valid),
+      .result_i         (result),
+      .awaited_i        (awaited_q),
+      .left_i           (left),
+      .outlives_i       (outlives),
+      .step_o           (control_steps[both])
+    );
+  end
+  assign control_step = control_steps[pair.both];
 
   // The one that counts of the errors: a datagram that takes too long (a message need not end), else the first.
   logic [7:0] code;
   always_comb begin
-    code = early_code | data_step.code | control_step.code | datagram_step.code;  // at most one of them
+    code = control_step.code | datagram_step.code;  // at most one of them
+    if (data_step.code != ERROR_NONE) code = data_step.code;
+    if (early_code != ERROR_NONE) code = early_code;
     if (start_step.code != ERROR_NONE) code = start_step.code;
     if (&watchdog_q && !(state_q inside {STATE_FAILED, STATE_IDLE})) code = ERROR_X15;
   end
 
-  // The outcome of this cycle. While the later stages stop, so does this one.
-  logic moves;
-  assign moves           = advance && code == ERROR_NONE;
-  assign done            = control_step.done && moves;
-  assign steps           = control_step.steps && moves;
-  assign take            = advance ? data_step.take | start_step.take | datagram_step.take : '0;  // at most one of them
+  // The outcome of this cycle. While the later stages stop, so does this one. An error stops nothing: what follows finds the
+  // state STATE_FAILED, and does nothing. But the datagram stays, for it is the one that fails.
+  assign done            = control_step.done && advance;
+  assign steps           = control_step.steps && advance;
+  assign data_take       = data_step.take[pair.both];
+  assign take            = advance ? data_take | start_step.take | datagram_step.take : '0;  // at most one of them
   assign take_o          = take;
-  assign release_o       = ((control_step.releases || datagram_step.releases) && moves) || fails;
+  assign release_o       = ((control_step.releases || datagram_step.releases) && advance && code == ERROR_NONE) || fails;
   assign datagram_done_o = release_o;
   assign issued_o        = {pair.both && done, (done && !pair.both) || steps};
   always_comb begin
-    redirect         = (control_step.redirect || start_step.redirect) && moves;
+    redirect         = (control_step.redirect || start_step.redirect) && advance;
     redirect_address = start_step.redirect ? start_step.address : control_step.address;
     if (fails) begin
       redirect         = 1'b1;
@@ -476,7 +487,7 @@ module stopbit_microcode_engine
     .control_i          (control_step),
     .start_i            (start_step),
     .datagram_i         (datagram),
-    .is_last_i          (left == 17'(data_step.take)),
+    .is_last_i          (left == 17'(data_take)),
     .context_base_i     (channel.context_base),
     .template_i         (template_q),
     .message_index_i    (message_index_q),
@@ -487,7 +498,7 @@ module stopbit_microcode_engine
     .block_words_i      (block_words),
     .is_stored_i        (is_stored),
     .map_begin_i        (stacks.map_begin),
-    .length_is_refused_i(length_is_refused),
+    .checks_length_i    (checks_length),
     .length_place_i     (length_place),
     .place_o            (last_place),
     .valid_o            (issue),
@@ -522,6 +533,16 @@ module stopbit_microcode_engine
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&write_state)) assert (write_entry[0][0] != write_entry[1][0]) else $fatal(1, "two writes to a bank");
+  end
+
+  // After an error in C nothing is done until the error has left, whatever the program: no assertion, so that it is looked at
+  // with unverified programs, too. Proved in formal/proof_engine_error.sv.
+  logic acts;
+  assign acts = issue || done || steps || begins || take != '0 || write_state != '0 || start_step.resets ||
+                control_step.push_loop || control_step.restores_map || data_step.pmap.pushes || release_o != fails ||
+                redirect != fails;
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && state_q == STATE_FAILED && acts) $fatal(1, "something is done after an error");
   end
 `endif
 endmodule

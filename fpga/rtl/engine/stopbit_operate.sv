@@ -15,6 +15,8 @@ module stopbit_operate
   input  uop_t        uop_i,
   input  logic [63:0] string_word_i,     // of the piece of a string that is in the operate stage
   input  logic        string_is_bad_i,   // that of the piece: it is not UTF-8
+  input  logic        length_is_wrong_i, // with the micro-operation in the operate stage the loop of a sequence begins
+  input  place_t      length_place_i,
   output logic        advance_o,         // the stages move; otherwise what was offered has to be offered again
   output logic        flush_o,
   output logic        is_settled_o,      // what was offered has come through without an error, or was killed
@@ -53,10 +55,8 @@ module stopbit_operate
   logic [1:0] p_datagram_q;
   command_t p_command_q;
 
-  logic p_wants;
-  assign p_wants    = p_command_q.open || p_command_q.store || p_command_q.second_store || p_command_q.piece ||
-                      p_command_q.commit || p_command_q.event_valid;
-  assign valid_o    = p_valid_q && p_wants;
+  logic p_stores_q;  // the command is more than an event
+  assign valid_o    = p_valid_q && (p_stores_q || p_command_q.event_valid);
   assign command_o  = p_command_q;
   assign datagram_o = p_datagram_q;
   assign advance_o  = !valid_o || ready_i;
@@ -118,7 +118,8 @@ module stopbit_operate
   assign result_valid_o   = o_valid_q && (|o_awaited) && advance_o;
   assign result_o         = value[o_awaited[1]][31:0];
 
-  // The first error counts: of the consume stage, of the first value, of the second.
+  // The first error counts: the length of a sequence, before the instruction after it; of the consume stage, of the first
+  // value, of the second.
   command_t p_command_d;
   logic [7:0] p_code;
   always_comb begin
@@ -133,6 +134,10 @@ module stopbit_operate
       p_code = code[1];
       p_command_d.place.word         = o_uop_q.command.second_word;
       p_command_d.place.offset_bytes = o_uop_q.second_offset_bytes;
+    end
+    if (o_uop_q.checks_length && length_is_wrong_i) begin
+      p_code = ERROR_X2;
+      if (!o_uop_q.is_dropped) p_command_d.place = length_place_i;
     end
     p_command_d.event_valid = p_code != ERROR_NONE;
     p_command_d.event_kind  = o_uop_q.is_dropped ? EventDropped : EventDecodeError;
@@ -156,6 +161,8 @@ module stopbit_operate
       o_is_too_wide_q <= is_too_wide;
       o_previous_q    <= s_previous;
       p_command_q     <= p_command_d;
+      p_stores_q      <= p_command_d.open || p_command_d.store || p_command_d.second_store || p_command_d.piece ||
+                         p_command_d.commit;
       p_datagram_q    <= o_uop_q.datagram;
     end
   end
@@ -178,6 +185,7 @@ module stopbit_operate
     end
     trace.lane[0].offset_bytes = o_uop_q.command.place.offset_bytes;
     if (o_uop_q.code != ERROR_NONE) trace.lane[0].code = o_uop_q.code;
+    if (o_uop_q.checks_length && length_is_wrong_i) trace.lane[0].code = ERROR_X2;
   end
 
   always_ff @(posedge clk_i) begin

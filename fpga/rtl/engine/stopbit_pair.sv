@@ -46,8 +46,7 @@ module stopbit_pair
   assign first_takes = first.takes_bit && now_i.insn[0].known == 2'd0;
 
   logic first_is_null;
-  assign first_is_null = first.source == SOURCE_STREAM && first.is_optional && !is_nonzero_i &&
-                         is_zero(window_i.bytes, window_i.length);
+  assign first_is_null = first.source == SOURCE_STREAM && first.is_optional && !is_nonzero_i && window_i.is_zero;
 
   source_e exponent;
   logic exponent_base;
@@ -78,11 +77,13 @@ module stopbit_pair
   logic [1:0] is_ready, uses_entry;
   logic [1:0][79:0] bytes;
   logic [1:0][3:0]  length;
+  logic second_is_zero;
   always_comb begin
     bytes[0]    = window_i.bytes;
     length[0]   = window_i.length;
     bytes[1]    = first.source == SOURCE_STREAM ? window_i.second_bytes : window_i.bytes;
     length[1]   = first.source == SOURCE_STREAM ? window_i.second_length : window_i.length;
+    second_is_zero = first.source == SOURCE_STREAM ? window_i.second_is_zero : window_i.is_zero;
     is_ready[0] = first.source_code == ERROR_NONE && (first.source != SOURCE_STREAM || length[0] != '0);
     is_ready[1] = second.source_code == ERROR_NONE && (second.source != SOURCE_STREAM || length[1] != '0);
     uses_entry  = {uses_slot(now_i.insn[1].op), uses_slot(now_i.insn[0].op) || now_i.insn[0].op == OP_TID};
@@ -91,20 +92,23 @@ module stopbit_pair
                   !((&uses_entry) && now_i.insn[0].slot[0] == now_i.insn[1].slot[0]);
   end
 
-  logic [1:0] bits_taken;
+  logic [1:0][1:0] bits_taken;
   always_comb begin
-    bits_taken        = 2'(first_takes) + 2'(both && second_takes);
+    bits_taken[0]     = 2'(first_takes);
+    bits_taken[1]     = 2'(first_takes) + 2'(second_takes);
     pair_o.plan       = {second, first};
     pair_o.bytes      = bytes;
     pair_o.length     = length;
     pair_o.is_null[0] = first_is_null;
-    pair_o.is_null[1] = second.source == SOURCE_STREAM && second.is_optional && is_zero(bytes[1], length[1]);
+    pair_o.is_null[1] = second.source == SOURCE_STREAM && second.is_optional && second_is_zero;
     pair_o.is_ready   = is_ready;
     pair_o.uses_entry = uses_entry;
     pair_o.exponent   = {exponent, decimal_q};
     pair_o.both       = both;
     pair_o.bits_taken = bits_taken;
-    pair_o.skip_bit   = bit_of(now_i.insn[both].known, bits_taken[1] ? map_i[0] : bits_taken[0] ? map_i[1] : map_i[2]);
+    for (int unsigned i = 0; i < 2; i++) begin
+      pair_o.skip_bit[i] = bit_of(now_i.insn[i].known, bits_taken[i][1] ? map_i[0] : bits_taken[i][0] ? map_i[1] : map_i[2]);
+    end
   end
 
   always_comb begin

@@ -113,13 +113,25 @@ module stopbit_supply
   always_ff @(posedge clk_i) channel_o <= loaded;
 
   logic [1:0][ContextBits-1:0] read_entry;
+  logic [1:0][ContextBits-1:0] next_entry, now_entry;
+  logic next_uses;
+  logic [1:0] now_uses;
+  logic first_uses;
+  // Which instructions come is known late: their entries are added up before.
   always_comb begin
-    for (int unsigned i = 0; i < 2; i++) read_entry[i] = context_base_i + coming[i].slot;
+    for (int unsigned i = 0; i < 2; i++) begin
+      next_entry[i] = context_base_i + next_o.insn[i].slot;
+      now_entry[i]  = context_base_i + now_o.insn[i].slot;
+      now_uses[i]   = uses_slot(now_o.insn[i].op) || now_o.insn[i].op == OP_TID;
+    end
+    next_uses  = uses_slot(next_o.insn[0].op) || next_o.insn[0].op == OP_TID;
+    read_entry = load_o ? next_entry : {now_entry[1], advance_i && steps_i ? now_entry[1] : now_entry[0]};
+    first_uses = load_o ? next_uses : advance_i && steps_i ? now_uses[1] : now_uses[0];
   end
   stopbit_dictionary_state i_states (
     .clk_i,
     .generation_i,
-    .first_uses_entry_i(uses_slot(coming[0].op) || coming[0].op == OP_TID),
+    .first_uses_entry_i(first_uses),
     .read_entry_i      (read_entry),
     .state_o,
     .write_i,

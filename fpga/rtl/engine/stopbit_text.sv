@@ -94,12 +94,15 @@ module stopbit_text
     .next_i          (state_q == SPLICE && goes_on && active_i && advance_i)
   );
 
-  // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
-  function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
-    logic [16:0] slots;
-    slots = (bytes + 17'd55) / 17'd56;
-    return slots > 17'd256 ? 9'd256 : slots[8:0];
-  endfunction
+  // Slots of a long string, seven words each, counted word by word: those that its complete words fill or begin, and their
+  // words in the last one. More than 255 slots all count as 255 and one.
+  localparam logic [8:0] ManySlots = 9'(MaxStringSlots + 1);
+  logic [8:0] slots, slots_d, slots_q;
+  logic [2:0] column, column_d, column_q;
+  logic counts_from_0;  // nothing of the string is complete yet
+  assign counts_from_0 = state_q == START || state_q == ADDITION;
+  assign slots  = counts_from_0 ? '0 : slots_q;
+  assign column = counts_from_0 ? '0 : column_q;
 
   // Where a half of the slot begins.
   logic [StringBits-1:0] first_half, second_half, read_half;
@@ -110,6 +113,8 @@ module stopbit_text
   logic [16:0] done_bytes;
   logic is_from_slot, is_copy;
   logic [3:0] taken;  // bytes of the piece at the window's front, or of what is copied
+  logic has_bytes;    // the word that it makes, if it is complete or the last
+  logic [8:0] slots_with;  // that word
   always_comb begin
     state_d         = state_q;
     length_d        = length_q;
@@ -119,7 +124,10 @@ module stopbit_text
     bytes_address_d = bytes_address_q;
     has_preamble_d  = state_q == TEXT && has_preamble_q;
     overlong_d      = state_q == TEXT && overlong_q;
-    done_bytes      = state_q == START || state_q == ADDITION ? '0 : length_q;
+    done_bytes      = counts_from_0 ? '0 : length_q;
+    has_bytes       = 1'b0;
+    slots_d         = slots_q;
+    column_d        = column_q;
     is_from_slot    = state_q == COPY && from_slot_q;
     is_copy         = 1'b0;
     bytes_address   = bytes_address_q;
@@ -243,7 +251,8 @@ module stopbit_text
 
     if (is_copy) begin
       step_o.is_piece    = 1'b1;
-      step_o.is_last     = rest_d <= 17'd8;
+      step_o.is_last     = state_q == COPY ? rest_q <= 17'd8 : from_slot_d ? entry_length_i <= 13'd8 :
+                           constant_i.value[48:32] <= 17'd8;
       step_o.piece.from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
       step_o.is_wide     = is_wide_d;
       taken              = step_o.is_last ? rest_d[3:0] : 4'd8;
@@ -271,7 +280,15 @@ module stopbit_text
     step_o.piece.write_address = (step_o.in_second ? second_half : first_half) + StringBits'(done_bytes[15:3]);
     step_o.piece.writes        = step_o.piece.emits && plan_i.remembers && !is_from_slot &&
                                  done_bytes < 17'(slot_i.capacity);
-    if (step_o.is_piece) length_d = step_o.count;
+    has_bytes  = state_q == SPLICE ? splice.emits && splice.result_bytes != '0 : taken != '0;
+    slots_with = slots;
+    if (has_bytes && column == '0 && slots != ManySlots) slots_with = slots + 9'd1;
+    if (length_d == '0) {slots_d, column_d} = '0;
+    if (step_o.is_piece) begin
+      length_d = step_o.count;
+      slots_d  = slots_with;
+      column_d = !has_bytes ? column : column == 3'(ValueWords - 1) ? '0 : column + 3'd1;
+    end
     if (step_o.is_piece && splices && state_q != SPLICE) begin
       // Of a delta or tail: kept, and no piece yet.
       step_o.keeps    = 1'b1;
@@ -284,7 +301,7 @@ module stopbit_text
     if (step_o.is_piece && step_o.is_last) begin
       step_o.done    = 1'b1;
       step_o.is_long = step_o.count > 17'd8 || (step_o.count == 17'd8 && step_o.is_wide);
-      step_o.slots   = is_stored_i && step_o.is_long ? 8'(string_slots_of(step_o.count)) : '0;
+      step_o.slots   = is_stored_i && step_o.is_long ? 8'(slots_with) : '0;
       step_o.checks_utf8 = is_strict_i && plan_i.kind == TYPE_UNI && 32'(step_o.count) <= max_bytes_i;
       if (overlong_d && is_strict_i) begin
         step_o.code = ERROR_R9;
@@ -292,7 +309,7 @@ module stopbit_text
         step_o.code = ERROR_X3;
       end else if (plan_i.remembers && !is_from_slot && step_o.count > 17'(slot_i.capacity)) begin
         step_o.code = ERROR_X3;
-      end else if (step_o.is_long && 10'(string_slots_of(step_o.count)) + (is_stored_i ? 10'(string_slots_i) : '0) >
+      end else if (step_o.is_long && 10'(slots_with) + (is_stored_i ? 10'(string_slots_i) : '0) >
                    10'(MaxStringSlots)) begin
         step_o.code = ERROR_X8;
       end
@@ -307,6 +324,8 @@ module stopbit_text
     end
     if (active_i && advance_i) begin
       length_q        <= length_d;
+      slots_q         <= slots_d;
+      column_q        <= column_d;
       rest_q          <= rest_d;
       is_wide_q       <= is_wide_d;
       from_slot_q     <= from_slot_d;

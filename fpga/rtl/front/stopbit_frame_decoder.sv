@@ -143,6 +143,7 @@ module stopbit_frame_decoder #(
     .write_i         (group_write_i),
     .write_index_i   (group_index_i),
     .write_group_i   (group_i),
+    .go_i            (go),
     .source_address_i(source_address),
     .address_i       (address),
     .port_i          (port),
@@ -269,7 +270,7 @@ module stopbit_frame_decoder #(
     .ready_i             (word_take),
     .data_o              ({word_last, word_bad, word}),
     .read_commit_i       (word_take),
-    .read_commit_count_i (CountBits'(1)),
+    .read_commit_count_i ({CountBits{1'b1}}),
     .read_revert_i       (1'b0),
     .read_revert_count_i (no_count)
   );
@@ -298,6 +299,16 @@ module stopbit_frame_decoder #(
     WAIT,  // cut-through: the last beat is in last_q and waits for the end of the frame
     SKIP   // words after the payload
   } state_e;
+  // A beat: whether it is the last one, whether the next word is needed, in this beat or moved along with it, and its bytes.
+  localparam int unsigned PlaceBits = 7;
+  function automatic logic [PlaceBits-1:0] place_of(input logic [5:0] at, input logic [15:0] left);
+    logic       last_one, needs_next;
+    logic [6:0] after;
+    last_one   = left <= 16'd16;
+    after      = {1'b0, at} + {2'b00, left[4:0]};
+    needs_next = last_one ? after > 7'd64 : at >= 6'd48;
+    place_of   = {last_one, needs_next, last_one ? left[4:0] : 5'd16};
+  endfunction
   state_e       state_q;
   logic [511:0] low_q;
   logic         low_last_q, low_bad_q;  // it is the frame's last word; and the frame is bad
@@ -305,18 +316,14 @@ module stopbit_frame_decoder #(
   logic [127:0] last_q;
   logic [5:0]   at_q;                   // where the next beat begins in low_q
   logic [15:0]  left_q;                 // bytes to send
+  logic [PlaceBits-1:0] place_q;        // what follows from these two
   logic [15:0]  channel_q, length_q;
   logic [7:0]   line_q;
   logic [63:0]  arrival_q, number_q;
-  logic         last_beat, crosses, needs_word, is_short, end_seen, end_bad, send, shown, idle_in_front;
-  logic [6:0]   next_at;
+  logic         last_beat, needs_word, is_short, end_seen, end_bad, send, shown, idle_in_front;
   logic [4:0]   count;
 
-  assign last_beat  = left_q <= 16'd16;
-  assign count      = last_beat ? left_q[4:0] : 5'd16;
-  assign next_at    = {1'b0, at_q} + 7'd16;
-  assign crosses    = {1'b0, at_q} + {2'b00, count} > 7'd64;
-  assign needs_word = crosses || (!last_beat && next_at >= 7'd64);  // in this beat, or moved along with it
+  assign {last_beat, needs_word, count} = place_q;
   assign is_short   = needs_word && low_last_q;  // what the headers announce is not there
   assign end_seen   = !cut_through_i || low_last_q || (needs_word && word_valid && word_last);
   assign end_bad    = cut_through_i && (low_last_q ? low_bad_q || is_short : word_bad);
@@ -395,12 +402,15 @@ module stopbit_frame_decoder #(
     if (state_q == IDLE) begin
       {at_q, left_q, channel_q, line_q, arrival_q, number_q} <=
           straight ? ticket_in[TicketBits-2:0] : ticket[TicketBits-2:0];
+      place_q  <= straight ? place_of(payload[5:0], payload_bytes)
+                           : place_of(ticket[TicketBits-2 -: 6], ticket[TicketBits-8 -: 16]);
       length_q <= straight ? payload_bytes : ticket[TicketBits-8 -: 16];
       sent_q   <= 1'b0;
     end else if (send) begin
-      at_q   <= next_at[5:0];
-      left_q <= left_q - {11'd0, count};
-      sent_q <= 1'b1;
+      at_q    <= at_q + 6'd16;
+      left_q  <= left_q - 16'd16;
+      place_q <= place_of(at_q + 6'd16, left_q - 16'd16);
+      sent_q  <= 1'b1;
     end
     if (state_q == SEND) last_q <= beat_data;
   end

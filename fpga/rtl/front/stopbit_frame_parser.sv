@@ -1,6 +1,7 @@
 /// Reads the headers of an Ethernet frame: up to two VLAN tags, IPv4 with options, UDP.
 ///
-/// `head_i` is the begin of a frame, `bytes_i` how many bytes the frame has, or more than it takes if it has more. The answer to what is given with `valid_i` comes two cycles later (in cycles in which `go_i` is high). Lengths
+/// `head_i` is the begin of a frame, `bytes_i` how many bytes the frame has, or more than it takes if it has more. The answer comes two
+/// cycles later (in cycles in which `go_i` is high), addresses and port one cycle later. Lengths
 /// against the size of the frame are the user's business, for that is known only at its end: `total_bytes_o` are the bytes
 /// that the IPv4 header announces from `body_o` on.
 module stopbit_frame_parser (
@@ -153,12 +154,14 @@ module stopbit_frame_parser (
       total_bytes_o    <= total_bytes;
       payload_o        <= {2'b00, body_q} + {1'b0, header_bytes} + 7'd8;
       payload_bytes_o  <= udp_bytes - 16'd8;
-      source_address_o <= {ip_q[8*12 +: 8], ip_q[8*13 +: 8], ip_q[8*14 +: 8], ip_q[8*15 +: 8]};
-      address_o        <= {ip_q[8*16 +: 8], ip_q[8*17 +: 8], ip_q[8*18 +: 8], ip_q[8*19 +: 8]};
-      port_o           <= port;
       sums_q           <= sums;
     end
   end
+
+  // Those that are looked up: a cycle before the others, so that the table has a register.
+  assign source_address_o = {ip_q[8*12 +: 8], ip_q[8*13 +: 8], ip_q[8*14 +: 8], ip_q[8*15 +: 8]};
+  assign address_o        = {ip_q[8*16 +: 8], ip_q[8*17 +: 8], ip_q[8*18 +: 8], ip_q[8*19 +: 8]};
+  assign port_o           = port;
 
   // The one's complement sum of a right header is all ones.
   logic [20:0] sum_all;

@@ -1,4 +1,4 @@
-/// Finds the group of a datagram: 64 entries looked at together, the first that fits counts. Answers in the same cycle.
+/// Finds the group of a datagram: 64 entries looked at together, the first that fits counts. Answers one cycle later.
 module stopbit_group_table (
   input  logic                                  clk_i,
   input  logic                                  rst_ni,  // empties the table
@@ -6,6 +6,7 @@ module stopbit_group_table (
   input  logic [stopbit_front_pkg::GroupBits-1:0] write_index_i,
   input  stopbit_front_pkg::group_t             write_group_i,
 
+  input  logic                                  go_i,    // the answer is to what is asked now
   input  logic [31:0]                           source_address_i,
   input  logic [31:0]                           address_i,
   input  logic [15:0]                           port_i,
@@ -18,7 +19,7 @@ module stopbit_group_table (
   logic [NumGroups-1:0]    valid_q;
   logic [NumGroups*81-1:0] keys_q;    // any_source, source address, address, port
   logic [NumGroups*24-1:0] values_q;  // channel, line
-  logic [NumGroups-1:0]    fits;
+  logic [NumGroups-1:0]    fits, fits_q;
 
   for (genvar i = 0; i < NumGroups; i++) begin : g_entry
     logic write;
@@ -38,9 +39,13 @@ module stopbit_group_table (
                      (keys_q[81*i+80] || keys_q[81*i+48 +: 32] == source_address_i);
   end
 
+  always_ff @(posedge clk_i) begin
+    if (go_i) fits_q <= fits;
+  end
+
   logic [NumGroups-1:0] first;  // one bit, or none
-  assign first   = fits & (~fits + 1'b1);
-  assign found_o = fits != 0;
+  assign first   = fits_q & (~fits_q + 1'b1);
+  assign found_o = fits_q != 0;
   always_comb begin
     {channel_o, line_o} = '0;
     for (int unsigned i = 0; i < NumGroups; i++) begin

@@ -57,6 +57,8 @@ package stopbit_uop_pkg;
     logic [4:0]               available;     // bytes that have arrived, counted to 20
     logic [3:0]               length;        // of the first entity; 0: it does not end in these bytes
     logic [3:0]               second_length; // of the second; 0 as above
+    logic                     is_zero;       // the first one, if it ends in these bytes: all 0, but for the stop bit
+    logic                     second_is_zero;
     logic                     is_whole;      // no bytes come after these
   } window_t;
 
@@ -113,6 +115,35 @@ package stopbit_uop_pkg;
     logic [15:0] message_index;
   } command_t;
 
+  /// A command with places, for the last stage of the record packer. A word that no record holds has no column.
+  typedef struct packed {
+    logic        is_root;       // a block is opened: of the record
+    logic        is_reference;  // of a dynamic reference: begins with the index of its template
+    logic [5:0]  slots;         // of the block
+    logic [1:0][7:0]  tag;
+    logic [1:0][63:0] value;
+    logic [63:0] piece_value;   // of a long string
+    logic [7:0]  piece_slot;
+    logic [2:0]  piece_word;
+    logic [7:0]  string_slots;  // of the record so far, this command included
+    logic        commit;
+    logic [15:0] template_index;
+    logic [7:0]  flags;
+    logic        event_valid;
+    logic [7:0]  event_kind;
+    logic [7:0]  event_code;
+    place_t      place;
+    logic [15:0] message_index;
+  } pack_step_t;
+
+  /// What of it is still to do.
+  typedef struct packed {
+    logic        opens;      // a block
+    logic        piece;      // goes to the string area
+    logic [1:0][5:0] rolls;  // slots from the word before to each word
+    logic [1:0][ValueWords-1:0] column;
+  } pack_todo_t;
+
   /// An integer, an exponent or a mantissa from the consume stage on. Everything but `bytes` is decided there.
   typedef struct packed {
     // The entity: `length` bytes, the first in bits 7:0. `padded`: more came before them, all of them sign bits of
@@ -152,6 +183,7 @@ package stopbit_uop_pkg;
     logic        is_piece;    // of a string: its value comes from the string unit
     logic        checks_utf8; // R2 if the string that ends here is not UTF-8, whatever `code` says
     logic [7:0]  code;        // an error found so far
+    logic        checks_length;  // the loop of a sequence begins: X2 if its length is wrong, whatever `code` says
     logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
     logic [1:0]  datagram;    // of those that may be in the stages at once
     logic [16:0] second_offset_bytes;  // of the second value's entity
@@ -281,8 +313,8 @@ package stopbit_uop_pkg;
     logic [1:0]       uses_entry;  // of the dictionary
     source_e [1:0]    exponent;    // before a mantissa
     logic             both;        // go at once
-    logic [1:0]       bits_taken;  // of the presence map, by the data-ops that go
-    logic             skip_bit;    // after these
+    logic [1:0][1:0]  bits_taken;  // of the presence map, by the data-ops that go: of one, of both
+    logic [1:0]       skip_bit;    // after these
   } pair_t;
 
   /// A step of the PMAP instruction.
@@ -300,7 +332,7 @@ package stopbit_uop_pkg;
   /// A step of a data-op.
   typedef struct packed {
     consume_state_e state;    // that follows, if the control-op has nothing against it
-    logic [4:0]     take;     // bytes
+    logic [1:0][4:0] take;    // bytes: if the first goes alone, if both go
     logic [7:0]     code;
     logic           done;
     source_e        source;   // of the first value
@@ -327,7 +359,7 @@ package stopbit_uop_pkg;
     logic           begins_length;    // of a sequence
     logic           awaits_length;    // which comes from the later stages
     logic           checks_length;    // it is looked at in the next cycle
-    logic           uses_length;      // that was on its way: the loop begins
+    logic           uses_length;      // that was on its way: the loop begins if it is right
     logic           awaits_template;  // an identifier that the later stages supply
     logic [31:0]    awaited;          // the length or identifier that came, or came before
     logic           ends_message;
@@ -388,16 +420,6 @@ package stopbit_uop_pkg;
     logic too_wide;  // more than its sign
     logic nonzero;
   } padding_t;
-
-  /// Whether the first `length` bytes are all 0, but for their stop bits.
-  function automatic logic is_zero(logic [79:0] bytes, logic [3:0] length);
-    logic zero;
-    zero = 1'b1;
-    for (int unsigned i = 0; i < WindowBytes; i++) begin
-      if (4'(i) < length && bytes[8*i+:7] != '0) zero = 1'b0;
-    end
-    return zero;
-  endfunction
 
   /// The value of an entity of one or two bytes.
   function automatic logic [13:0] short_value(logic [6:0] first_byte, logic [6:0] second_byte, logic [3:0] length);

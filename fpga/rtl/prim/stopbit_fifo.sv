@@ -37,7 +37,14 @@ module stopbit_fifo #(
   assign wants_two = MaxTake == 2 && double_i;
   assign has_two   = count_o != (AddressWidth + 1)'(1);  // looked at only while there is a word
   assign single_o  = take && wants_two && !has_two;
-  assign read_d    = read_q + {{(AddressWidth - 1) {1'b0}}, take && wants_two && has_two, take && !(wants_two && has_two)};
+
+  // Where reading may go on is known before `ready_i` is, and so is whether a word is there.
+  logic [AddressWidth:0] after_one, after_two;
+  logic                  takes_two;
+  assign after_one = read_q + (AddressWidth + 1)'(1);
+  assign after_two = read_q + (AddressWidth + 1)'(2);
+  assign takes_two = wants_two && has_two;
+  assign read_d    = !take ? read_q : takes_two ? after_two : after_one;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -47,7 +54,7 @@ module stopbit_fifo #(
     end else begin
       write_q <= write_q + (AddressWidth + 1)'(put);
       read_q  <= read_d;
-      valid_o <= read_d != write_q;
+      valid_o <= !take ? read_q != write_q : takes_two ? after_two != write_q : after_one != write_q;
     end
   end
 

@@ -40,8 +40,9 @@ module stopbit_spec_fifo #(
   logic [AddressWidth:0] read_done_d, read_spec_d, write_done_d, write_spec_d;
   logic                  put, take;
 
-  logic [AddressWidth:0] write_next, write_open, read_next, read_open;
+  logic [AddressWidth:0] write_next, write_open, read_next, read_after, read_open;
   logic [AddressWidth:0] used;
+  logic                  shows;  // the next word, in the next cycle
 
   assign used    = write_spec_q - read_done_q;
   assign ready_o = !used[AddressWidth];
@@ -50,7 +51,8 @@ module stopbit_spec_fifo #(
 
   assign write_next = write_spec_q + (AddressWidth + 1)'(put);
   assign write_open = write_next - write_done_q;  // not committed
-  assign read_next  = read_spec_q + (AddressWidth + 1)'(take);
+  assign read_after = read_spec_q + 1'b1;
+  assign read_next  = take ? read_after : read_spec_q;
   assign read_open  = read_next - read_done_q;
 
   always_comb begin
@@ -63,8 +65,11 @@ module stopbit_spec_fifo #(
     end
     read_spec_d = read_next;
     read_done_d = read_done_q;
+    // Both comparisons are made before it is known whether a word is taken.
+    shows = take ? read_after != write_done_q : read_spec_q != write_done_q;
     if (read_revert_i) begin
       read_spec_d = read_revert_count_i < read_open ? read_next - read_revert_count_i : read_done_q;
+      shows       = read_spec_d != write_done_q;
     end else if (read_commit_i) begin
       read_done_d = read_commit_count_i < read_open ? read_done_q + read_commit_count_i : read_next;
     end
@@ -83,7 +88,7 @@ module stopbit_spec_fifo #(
       write_done_q <= write_done_d;
       write_spec_q <= write_spec_d;
       // A word of the cycle before is in the RAM; one of this cycle is not yet.
-      valid_o      <= read_spec_d != write_done_q;
+      valid_o      <= shows;
     end
   end
 

@@ -333,6 +333,35 @@ TEST(Cosim, a_program_is_loaded_while_another_runs_and_each_has_its_channels) {
   }
 }
 
+/// The first element's bytes come late: its block is opened before its first instruction is done, and takes its slots
+/// of the record nevertheless.
+TEST(Cosim, an_element_whose_bytes_come_late_takes_its_room_of_the_record) {
+  constexpr unsigned kFields = 13;  // with map, identifier and the sequence's length they fill a beat
+  std::string fields;
+  for (unsigned i = 0; i < kFields; ++i) fields += "<uInt32 name=\"F" + std::to_string(i) + "\"/>";
+  auto program = bench::compile_text(
+      "late", R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1"><template name="T" id="1">)" + fields +
+                  R"(<sequence name="S"><uInt32 name="A"/></sequence></template></templates>)");
+  ASSERT_TRUE(program.ok()) << program.message();
+  constexpr std::size_t kElements = 2;
+  program.value().max_record_slots = (record::kHeaderWords + kFields) / record::kValueWords + 1 + kElements;
+  ASSERT_TRUE(verify::check(program.value()).ok());
+  std::vector<Bytes> bytes;
+  for (std::size_t elements = kElements; elements <= kElements + 1; ++elements) {
+    Bytes message(2 + kFields, std::byte{0x85});
+    message[0] = std::byte{0xC0};
+    message[1] = std::byte{0x81};
+    message.push_back(std::byte{0x80} | static_cast<std::byte>(elements));
+    message.resize(message.size() + elements, std::byte{0x86});
+    bytes.push_back(message);
+  }
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    Pair pair(program.value(), {}, {.seed = seed, .input_stall = 97});
+    ASSERT_EQ(pair.decode(as_datagrams(bytes, 0, 1)), "") << "seed " << seed;
+    EXPECT_EQ(pair.reference().messages(), 1U);  // the second is an error
+  }
+}
+
 /// A message with an identifier that no template has leaves its channel's bank with instructions fetched from where the
 /// last template of the other bank began: here the beginning of an element that no record has room for. They are not
 /// those of the message that comes next, whatever they would do.

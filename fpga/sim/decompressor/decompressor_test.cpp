@@ -18,19 +18,21 @@ constexpr std::size_t kWindow = 10;  ///< The longest entity.
 
 /// window_t.
 constexpr unsigned kWhole = 0;
-constexpr unsigned kSecondLength = 1;
-constexpr unsigned kLength = 5;
-constexpr unsigned kAvailable = 9;
-constexpr unsigned kSecondBytes = 14;
-constexpr unsigned kBytes = 94;
+constexpr unsigned kSecondIsZero = 1;
+constexpr unsigned kIsZero = 2;
+constexpr unsigned kSecondLength = 3;
+constexpr unsigned kLength = 7;
+constexpr unsigned kAvailable = 11;
+constexpr unsigned kSecondBytes = 16;
+constexpr unsigned kBytes = 96;
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Bytes whose stop bits are as frequent as `stop_percent` says.
+/// Bytes whose stop bits are as frequent as `stop_percent` says; of some entities all bits are 0.
 Bytes random_bytes(Random& random, std::size_t length, std::uint32_t stop_percent) {
   Bytes bytes(length);
   for (auto& byte : bytes) {
-    byte = static_cast<std::uint8_t>(random.bits() & 0x7F);
+    byte = random.chance(50) ? 0 : static_cast<std::uint8_t>(random.bits() & 0x7F);
     if (random.chance(stop_percent)) byte |= 0x80;
   }
   return bytes;
@@ -143,6 +145,9 @@ class Traffic {
       EXPECT_EQ(shows(kBytes + static_cast<unsigned>(8 * i), 8), bytes[position_ + i]) << where();
     }
     EXPECT_EQ(shows(kLength, 4), length) << where();
+    if (length != 0) {
+      EXPECT_EQ(shows(kIsZero, 1) != 0, is_zero(position_, length)) << where();
+    }
     std::size_t second = 0;
     if (length != 0) {
       second = length_at(position_ + length, available - length);
@@ -151,6 +156,9 @@ class Traffic {
       }
     }
     EXPECT_EQ(shows(kSecondLength, 4), second) << where();
+    if (second != 0) {
+      EXPECT_EQ(shows(kSecondIsZero, 1) != 0, is_zero(position_ + length, second)) << where();
+    }
     if (!out_.open()) return;
     const bool is_over = complete_[shown_] && position_ == bytes.size();
     if (is_over || random_.chance(give_up_percent)) {
@@ -171,6 +179,13 @@ class Traffic {
       if (((*datagrams_)[shown_][at + i] & 0x80) != 0) return i + 1;
     }
     return 0;
+  }
+
+  /// All of an entity's bits are, but for its stop bit.
+  bool is_zero(std::size_t at, std::size_t length) const {
+    const auto begin = (*datagrams_)[shown_].begin() + static_cast<std::ptrdiff_t>(at);
+    return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(length),
+                       [](std::uint8_t byte) { return (byte & 0x7F) == 0; });
   }
 
   std::string where() const { return "datagram " + std::to_string(shown_) + ", byte " + std::to_string(position_); }

@@ -104,37 +104,21 @@ class Attack {
     load(bench_, firmware::channel_words(verified, options(), kVerifiedBank), kVerifiedBank);
   }
 
+  /// One after another: each datagram of a random program, and then one of the verified program.
   void run(Random& random, cases::Random& message_random, const Program& verified) {
     load(bench_, random_firmware(random), kRandomBank);
     const std::uint32_t stall = random.chance(25) ? static_cast<std::uint32_t>(random.below(91)) : 0;
+    attack::Chatter chatter(verified, message_random);
     for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
-      std::vector<std::byte> bytes(random.below(40));
-      for (std::byte& byte : bytes) {
-        byte = static_cast<std::byte>(random.chance(50) ? 0x80 | random.below(8) : random.below(256));
-      }
-      // What a template's message begins with, mostly.
-      if (bytes.size() > 2 && random.chance(70)) {
-        bytes[0] |= std::byte{0xC0};
-        bytes[1] = static_cast<std::byte>(0x80 | random.below(8));
-      }
-      DatagramInfo info = info_for(kRandomChannel, bytes.size());
-      if (random.chance(10)) info.data_offset = static_cast<std::uint16_t>(random.below(50));
-      info.cut = random.chance(5);
-      send(bytes, info, stall, random);
+      const SentDatagram datagram = hostile(random);
+      send(std::span(&datagram, 1), stall, random);
       count();
     }
-    attack::Chatter chatter(verified, message_random);
-    const std::vector<std::byte> good = chatter.next();
-    PacketInfo packet;
-    packet.number = ++number_;
-    packet.channel = kVerifiedChannel;
-    const Datagram datagram{good, packet};
-    DatagramInfo info = info_for(kVerifiedChannel, good.size());
-    info.number = packet.number;
-    send(good, info, 0, random);
-    const std::string fault = difference(reference_.decode(std::span(&datagram, 1)), collector_.records);
-    if (!fault.empty()) throw Broken("the verified program in the other bank: " + fault);
+    const SentDatagram good = proper(chatter, random, 0);
+    send(std::span(&good, 1), 0, random);
+    compare(std::span(&good, 1));
     count();
+    if (random.chance(50)) mix(random, chatter, stall);
   }
 
   [[nodiscard]] AttackFigures figures() const {
@@ -157,17 +141,77 @@ class Attack {
     return info;
   }
 
-  /// Until the core is idle again and everything has left it.
-  void send(std::span<const std::byte> bytes, const DatagramInfo& info, std::uint32_t stall, Random& random) {
-    ++figures_.datagrams;
+  SentDatagram hostile(Random& random) {
+    std::vector<std::byte> bytes(random.below(40));
+    for (std::byte& byte : bytes) {
+      byte = static_cast<std::byte>(random.chance(50) ? 0x80 | random.below(8) : random.below(256));
+    }
+    // What a template's message begins with, mostly.
+    if (bytes.size() > 2 && random.chance(70)) {
+      bytes[0] |= std::byte{0xC0};
+      bytes[1] = static_cast<std::byte>(0x80 | random.below(8));
+    }
+    SentDatagram out{info_for(kRandomChannel, bytes.size()), std::move(bytes)};
+    if (random.chance(10)) out.info.data_offset = static_cast<std::uint16_t>(random.below(50));
+    out.info.cut = random.chance(5);
+    return out;
+  }
+
+  /// Of the verified program, with some bytes changed in `damage_percent` of the cases.
+  SentDatagram proper(attack::Chatter& chatter, Random& random, std::uint32_t damage_percent) {
+    std::vector<std::byte> bytes = chatter.next();
+    if (!bytes.empty() && random.chance(damage_percent)) {
+      for (std::uint64_t left = 1 + random.below(3); left > 0; --left) {
+        bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
+      }
+      if (random.chance(30)) bytes.resize(1 + random.below(bytes.size()));
+    }
+    SentDatagram out{info_for(kVerifiedChannel, bytes.size()), std::move(bytes)};
+    out.info.number = ++number_;
+    return out;
+  }
+
+  /// Datagrams of both programs without a pause: the bank changes while errors are on their way, and what one program
+  /// does wrong must not reach the other's datagrams.
+  void mix(Random& random, attack::Chatter& chatter, std::uint32_t stall) {
+    std::vector<SentDatagram> datagrams;
+    for (std::uint64_t left = 2 + random.below(7); left > 0; --left) {
+      datagrams.push_back(random.chance(50) ? hostile(random) : proper(chatter, random, 40));
+    }
+    send(datagrams, stall, random);
+    compare(datagrams);
+    count();
+  }
+
+  /// The records of the verified program's datagrams, with those of the interpreter.
+  void compare(std::span<const SentDatagram> sent) {
+    std::vector<Datagram> datagrams;
+    for (const SentDatagram& datagram : sent) {
+      if (datagram.info.channel != kVerifiedChannel) continue;
+      PacketInfo packet;
+      packet.number = datagram.info.number;
+      packet.channel = kVerifiedChannel;
+      datagrams.push_back({datagram.bytes, packet});
+    }
+    std::vector<Record> records;
+    for (const Record& record : collector_.records) {
+      if ((record[0].words[2] >> 32 & 0xFFFF) == kVerifiedChannel) records.push_back(record);
+    }
+    const std::string fault = difference(reference_.decode(datagrams), records);
+    if (!fault.empty()) throw Broken("the verified program in the other bank: " + fault);
+  }
+
+  /// Sends the datagrams without a pause, until the core is idle again and everything has left it.
+  void send(std::span<const SentDatagram> datagrams, std::uint32_t stall, Random& random) {
+    figures_.datagrams += datagrams.size();
     Gate out(random, stall);
-    SentDatagram datagram{info, {bytes.begin(), bytes.end()}};
     DatagramFeeder feeder;
-    feeder.begin(datagram);
-    bool is_done = false;
+    std::size_t begun = 0;
+    std::size_t done = 0;
     std::uint64_t waited = 0;
     std::uint64_t quiet = 0;
-    while (!is_done || quiet < kQuiet || feeder.busy()) {
+    while (done < datagrams.size() || quiet < kQuiet || feeder.busy()) {
+      if (!feeder.busy() && begun < datagrams.size()) feeder.begin(datagrams[begun++]);
       bench_->valid_i = feeder.busy();
       if (feeder.busy()) feeder.show(bench_->beat_i, bench_->datagram_i, 0x80);
       bench_->ready_i = out.open();
@@ -177,22 +221,24 @@ class Attack {
       if (bench_->valid_o) {
         quiet = 0;
         if (bench_->ready_i) collector_.take(bench_->slot_o);
-      } else if (!is_done) {
+      } else if (done < datagrams.size()) {
         ++waited;
       }
       if (bench_->datagram_done_o) {
-        is_done = true;
+        ++done;
         quiet = 0;
       }
       bench_.step();
-      if (waited > kMostCycles) {
-        throw Broken(fmt::format("not idle {} cycles behind the first beat", waited));
+      if (waited > datagrams.size() * kMostCycles) {
+        throw Broken(fmt::format("not idle {} cycles after the first beat", waited));
       }
-      if (quiet > kMostCycles) throw Broken("the input is never taken");
+      if (quiet > datagrams.size() * kMostCycles) throw Broken("the input is never taken");
     }
     bench_->valid_i = 0;
-    if (waited >= kWatchdogCycles) ++figures_.watchdog;
-    figures_.most_cycles = std::max(figures_.most_cycles, waited);
+    if (datagrams.size() == 1) {
+      if (waited >= kWatchdogCycles) ++figures_.watchdog;
+      figures_.most_cycles = std::max(figures_.most_cycles, waited);
+    }
     if (collector_.is_open()) throw Broken("a record was begun and not completed");
   }
 
