@@ -207,7 +207,15 @@ def of_a_policy():
         kinds = collections.Counter(event["event"] for event in lines(stopbit("tail", f"{NAME}-events")))
         return kinds, json.loads(stopbit("stat", NAME, "--json"))["markets"][0]["counts"]
 
+    shutil.rmtree("state")  # gaps of the runs before
     kinds, usual = counts()
+    shown = [gap["books"] for gap in lines(stopbit("gaps", NAME, "--json")) if "books" in gap]
+    assert all(books["by_message"] + books["by_snapshot"] + books["open"] == books["hit"] for books in shown), shown
+    assert sum(books["stale"] for books in shown) > 0, shown
+    for part in ("hit", "by_message", "by_snapshot"):
+        count = usual[part if part == "hit" else f"healed_{part}"]
+        assert sum(books[part] for books in shown) == count > 0, (part, shown, usual)
+    assert " in doubt" in stopbit("gaps", NAME), "for people, too"
     assert usual["losses"] > 0 and kinds["suspect"] > 0 and usual["refreshes"] > 0, (kinds, usual)
     kinds, careful = counts(policy="pessimistic", queue=1024)
     assert careful["losses"] == usual["losses"] and kinds["suspect"] == 0 and kinds["stale"] > 0, (kinds, careful)
