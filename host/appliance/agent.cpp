@@ -158,6 +158,7 @@ void Agent::start_loads() noexcept {
   while (loads_.pop(exchange)) {
     const std::uint64_t now = clocks_.wall();
     RecordOutput& output = *parts_.outputs[exchange.output];
+    tell_effects(output, true);
     exchange.load = output.start(std::move(exchange.load), now);
     for (std::size_t i = 0; i < channels_.size(); ++i) {
       if (output_of_[i] == &output) channels_[i]->decoder().image_changed();
@@ -187,7 +188,10 @@ void Agent::publish(std::uint64_t now) noexcept {
     channels_[index]->publish(now);
   }
   dirty_.clear();
-  for (const RecordOutput* output : parts_.outputs) output->publish();
+  for (RecordOutput* output : parts_.outputs) {
+    output->publish();
+    tell_effects(*output, false);
+  }
   parts_.counter_set->last_turn_ns.set(clocks_.wall());
   parts_.counter_set->last_alive_ns.set(now);
   parts_.counter_set->notices_lost.set(notices_.lost());
@@ -233,10 +237,21 @@ void Agent::finish() noexcept {
   for (const auto& channel : channels_) channel->finish();
   parts_.counter_set->last_turn_ns.set(now.wall_ns);
   parts_.counter_set->last_alive_ns.set(now.monotonic_ns);
-  parts_.counter_set->notices_lost.set(notices_.lost());
   for (RecordOutput* output : parts_.outputs) {
     output->beat(now.wall_ns);
     output->finish();
+    tell_effects(*output, true);
+  }
+  parts_.counter_set->notices_lost.set(notices_.lost());
+}
+
+/// What gaps have done to books. `is_last`: of these books nothing is told any more.
+void Agent::tell_effects(RecordOutput& output, bool is_last) noexcept {
+  market::LossEffect effect;
+  while (output.next_effect(effect, is_last)) {
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+      if (output_of_[i] == &output && channels_[i]->number() == effect.channel) channels_[i]->tell(effect);
+    }
   }
 }
 

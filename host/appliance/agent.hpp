@@ -94,6 +94,7 @@ class Agent {
   void mark_dirty(std::uint32_t index) noexcept;
   void publish(std::uint64_t now) noexcept;
   void publish_ports() noexcept;
+  void tell_effects(RecordOutput& output, bool is_last) noexcept;
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::size_t kNotices = 4'096;

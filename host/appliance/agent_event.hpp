@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "host/feed/arbitrate/arbiter.hpp"
+#include "host/market/stage/loss_effects.hpp"
 
 namespace stopbit::appliance {
 
@@ -17,6 +18,7 @@ struct AgentEvent {
     Blind,      ///< Packets come, and nothing is delivered.
     Recovered,  ///< They do again, or it is.
     Conflict,   ///< Two copies of a number differ: the first such number of a run.
+    Books,      ///< What a gap has done to books.
     Image,      ///< Another image is used from here on.
   };
   Kind kind = Kind::Gap;
@@ -33,6 +35,7 @@ struct AgentEvent {
   std::uint64_t read_until_ns = ~std::uint64_t{0};  ///< Gap: up to where every port of the thread had been read.
   std::uint64_t stall_ns = 0;  ///< Gap: how long the thread did not run meanwhile. Late: by how much, at most.
   bool dropped_here = false;
+  market::LossEffect effect{};  ///< Books.
 };
 
 }  // namespace stopbit::appliance

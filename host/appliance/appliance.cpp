@@ -149,6 +149,9 @@ EventPlan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& 
   const auto is_of_plan = [&](const feed::Channel& other) {
     return other.ring == channel.ring && other.image == channel.image && !other.map.empty();
   };
+  plan.recovery.queued = settings_.books.queue;
+  plan.recovery.policy = settings_.books.policy;
+  plan.recovery.refresh = settings_.books.refresh;
   plan.recovery.channels = market::plan_channels(feed.description, is_of_plan);
   for (const feed::Channel& other : feed.description.channels) {
     if (!is_of_plan(other)) continue;

@@ -69,6 +69,25 @@ bool flag(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
+std::string books_json(const GapEntry::Books& books) {
+  return fmt::format(R"("books":{{"hit":{},"stale":{},"by_snapshot":{},"by_message":{},"open":{},"longest_ns":{}}})",
+                     books.hit, books.stale, books.by_snapshot, books.by_message, books.open(), books.longest_ns);
+}
+
+/// Nothing if the numbers contradict each other.
+std::optional<GapEntry::Books> books_of(const nlohmann::json& object) {
+  constexpr std::uint64_t kMost = 0xFFFF'FFFF;
+  const auto count = [&](const char* key) { return static_cast<std::uint32_t>(std::min(number(object, key), kMost)); };
+  const GapEntry::Books books{.hit = count("hit"),
+                              .stale = count("stale"),
+                              .by_snapshot = count("by_snapshot"),
+                              .by_message = count("by_message"),
+                              .longest_ns = number(object, "longest_ns")};
+  const std::uint64_t healed = std::uint64_t{books.by_snapshot} + books.by_message;
+  if (books.hit == 0 || books.stale > books.hit || healed > books.hit) return std::nullopt;
+  return books;
+}
+
 }  // namespace
 
 std::string_view to_text(GapCause cause) noexcept {
@@ -81,6 +100,26 @@ bool add_late(GapEntry& gap, const LateEntry& late) {
   gap.late_by_ns = late.late_by_ns;
   if (gap.came_late >= gap.count) gap.cause = GapCause::Late;
   return true;
+}
+
+bool add_books(GapEntry& gap, const BooksEntry& entry) {
+  if (gap.channel != entry.channel || gap.epoch != entry.epoch || entry.first != gap.first) return false;
+  gap.books = entry.books;
+  return true;
+}
+
+std::string books_text(const GapEntry& gap) {
+  const GapEntry::Books& books = gap.books;
+  if (books.hit == 0) return {};
+  std::string out = fmt::format("{} {} in doubt", books.hit, books.hit == 1 ? "book" : "books");
+  if (books.stale != 0) out += fmt::format(", {} of them stale", books.stale);
+  std::string healed;
+  if (books.by_message != 0) healed = fmt::format("{} by messages", books.by_message);
+  if (books.by_snapshot != 0)
+    healed += fmt::format("{}{} by a snapshot", healed.empty() ? "" : ", ", books.by_snapshot);
+  if (!healed.empty()) out += "; right again: " + healed;
+  if (books.open() == 0) return out + fmt::format(", within {}", os::duration_text(books.longest_ns));
+  return out + fmt::format("; {} not after {}", books.open(), os::duration_text(books.longest_ns));
 }
 
 std::string range_text(const GapEntry& gap) {
@@ -119,7 +158,13 @@ std::string to_json(const GapEntry& gap) {
   }
   if (gap.stall_ns != 0) out += fmt::format(R"(,"stall_ns":{})", gap.stall_ns);
   if (gap.came_late != 0) out += fmt::format(R"(,"came_late":{},"late_by_ns":{})", gap.came_late, gap.late_by_ns);
+  if (gap.books.hit != 0) out += "," + books_json(gap.books);
   return out + "}";
+}
+
+std::string to_json(const BooksEntry& entry) {
+  return fmt::format(R"({{"time_ns":{},"channel":{},"first":{},"epoch":{},{}}})", entry.time_ns,
+                     record::json_string(entry.channel, false), entry.first, entry.epoch, books_json(entry.books));
 }
 
 std::string to_json(const LateEntry& late) {
@@ -210,6 +255,17 @@ ParsedLine parse_gap_line(std::string_view line) {
                    .epoch = static_cast<std::uint16_t>(number(object, "epoch"))};
     return parsed;
   }
+  const auto books = object.find("books");
+  if (books != object.end() && books->is_object() && !object.contains("cause")) {
+    if (const auto read = books_of(*books)) {
+      parsed.books = {.time_ns = number(object, "time_ns"),
+                      .channel = text(object, "channel"),
+                      .first = number(object, "first"),
+                      .epoch = static_cast<std::uint16_t>(number(object, "epoch")),
+                      .books = *read};
+    }
+    return parsed;
+  }
   const auto cause = std::find(kCauses.begin(), kCauses.end(), text(object, "cause"));
   if (cause == kCauses.end() || number(object, "count") == 0) return parsed;
   GapEntry& gap = parsed.gap.emplace();
@@ -260,6 +316,9 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
         // Of the newest gap that begins so.
         std::any_of(history.gaps.rbegin(), history.gaps.rend(),
                     [&](GapEntry& gap) { return add_late(gap, *parsed.late); });
+      } else if (parsed.books) {
+        std::any_of(history.gaps.rbegin(), history.gaps.rend(),
+                    [&](GapEntry& gap) { return add_books(gap, *parsed.books); });
       } else if (!parsed.gap) {
         ++history.skipped;
       } else if (parsed.gap->time_ns >= since_ns) {

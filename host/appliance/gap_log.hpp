@@ -48,6 +48,17 @@ struct GapEntry {
   /// Of those that came all the same, after they were given up: how many, and how late, at most.
   std::uint64_t came_late = 0;
   std::uint64_t late_by_ns = 0;
+  /// What it has done to books, as far as that is known.
+  struct Books {
+    std::uint32_t hit = 0;    ///< That were right, and were not any more; 0: none, or none of the rest is known.
+    std::uint32_t stale = 0;  ///< Of these, for certain: the others were suspect.
+    std::uint32_t by_snapshot = 0;
+    std::uint32_t by_message = 0;
+    std::uint64_t longest_ns = 0;  ///< Until one was right again, or the entry was written.
+
+    [[nodiscard]] std::uint32_t open() const noexcept { return hit - by_snapshot - by_message; }
+  };
+  Books books{};
 };
 
 /// Numbers of a gap that came after they had been given up. Each entry of a gap replaces the one before it.
@@ -60,6 +71,19 @@ struct LateEntry {
   std::uint16_t epoch = 0;
 };
 
+/// What a gap has done to books. Each entry of a gap replaces the one before it.
+struct BooksEntry {
+  std::uint64_t time_ns = 0;
+  std::string channel;
+  std::uint64_t first = 0;  ///< Of the gap.
+  std::uint16_t epoch = 0;
+  GapEntry::Books books;
+};
+
+/// Notes with the gap what it has done to books, if it is the same gap; true if it is.
+bool add_books(GapEntry& gap, const BooksEntry& entry);
+/// What a gap has done to books, in a few words: "12 books in doubt, 3 of them stale; ..."; empty: it has hit none.
+[[nodiscard]] std::string books_text(const GapEntry& gap);
 /// Notes with the gap what came late, if it is the same gap; true if it is. With all of its numbers its cause changes.
 bool add_late(GapEntry& gap, const LateEntry& late);
 /// "first-last", or the number alone.
@@ -69,6 +93,7 @@ bool add_late(GapEntry& gap, const LateEntry& late);
 /// The entry as a line of JSON without its end, as the files have it.
 [[nodiscard]] std::string to_json(const GapEntry& gap);
 [[nodiscard]] std::string to_json(const LateEntry& late);
+[[nodiscard]] std::string to_json(const BooksEntry& entry);
 
 /// Writes `FOLDER/gaps-YYYYMMDD.jsonl`. One thread. Every call opens and closes the file, so a disk that was full can
 /// be used again when it is not.
@@ -83,6 +108,7 @@ class GapLog {
   [[nodiscard]] Status prepare();
   void add(const GapEntry& gap) { append(to_json(gap), gap.time_ns); }
   void add(const LateEntry& late) { append(to_json(late), late.time_ns); }
+  void add(const BooksEntry& entry) { append(to_json(entry), entry.time_ns); }
   /// Takes away files older than keep_days. Files of other names stay.
   ///
   /// A file has the day of the wall clock, which may be stepped. A step back counts at once: what was written before is
@@ -122,12 +148,14 @@ class GapLog {
 struct ParsedLine {
   std::optional<GapEntry> gap;
   std::optional<LateEntry> late;
+  std::optional<BooksEntry> books;
 };
 [[nodiscard]] ParsedLine parse_gap_line(std::string_view line);
 
-/// Reads the gaps in a folder since a time, oldest first; late numbers are merged into their gaps. `skipped` counts
-/// invalid lines (a line may be cut off if the process died or the disk was full) and files too large to be ours.
-/// Ignores files with other names. Keeps the last `most` gaps. Fails if the folder cannot be read.
+/// Reads the gaps in a folder since a time, oldest first; late numbers, and what gaps have done to books, are merged
+/// into their gaps. `skipped` counts invalid lines (a line may be cut off if the process died or the disk was full) and
+/// files too large to be ours. Ignores files with other names. Keeps the last `most` gaps. Fails if the folder cannot
+/// be read.
 struct GapHistory {
   std::vector<GapEntry> gaps;
   std::uint64_t skipped = 0;

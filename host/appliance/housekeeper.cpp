@@ -161,6 +161,7 @@ void Housekeeper::take(const AgentEvent& notice) {
       std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
       break;
     }
+    case AgentEvent::Kind::Books: take_books(notice, channel); break;
     case AgentEvent::Kind::Run:
       report_({Level::Info,
                "run begins",
@@ -249,6 +250,21 @@ void Housekeeper::take_gap(const AgentEvent& notice, const feed::Channel& channe
             {"count", std::to_string(gap.count)},
             {"cause", std::string(to_text(gap.cause))},
             {"lines", lines_text(gap)}}});
+}
+
+void Housekeeper::take_books(const AgentEvent& notice, const feed::Channel& channel) {
+  const market::LossEffect& effect = notice.effect;
+  const BooksEntry entry{.time_ns = notice.time_ns != 0 ? notice.time_ns : clocks_.wall(),
+                         .channel = channel.name,
+                         .first = notice.first,
+                         .epoch = notice.epoch,
+                         .books = {.hit = effect.books,
+                                   .stale = effect.stale,
+                                   .by_snapshot = effect.by_snapshot,
+                                   .by_message = effect.by_message,
+                                   .longest_ns = effect.longest_ns}};
+  gaps_.add(entry);
+  std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_books(gap, entry); });
 }
 
 void Housekeeper::report_line(const std::string& channel, char line, bool is_silent, const LineStatus& status) {

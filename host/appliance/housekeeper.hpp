@@ -68,6 +68,7 @@ class Housekeeper {
   static constexpr std::uint64_t kStepDistrustNs = 10'000'000'000;  ///< A clock that was stepped may be again.
 
   void take(const AgentEvent& notice);
+  void take_books(const AgentEvent& notice, const feed::Channel& channel);
   void take_gap(const AgentEvent& notice, const feed::Channel& channel);
   [[nodiscard]] static GapCause cause_of(const AgentEvent& notice, bool is_line_down) noexcept;
   void watch_clock(const Now& now);

@@ -211,6 +211,15 @@ void LiveChannel::tell_late(RememberedGap& gap) noexcept {
                         .stall_ns = gap.late_by_ns});
 }
 
+void LiveChannel::tell(const market::LossEffect& effect) noexcept {
+  shared_.notices.push({.kind = AgentEvent::Kind::Books,
+                        .channel = index_,
+                        .time_ns = shared_.is_live ? shared_.newest_ns : 0,
+                        .first = effect.first,
+                        .epoch = effect.epoch,
+                        .effect = effect});
+}
+
 /// Packets that come although nothing is delivered, for longer than two windows: a channel that looks alive and is not.
 void LiveChannel::watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept {
   const arbitrate::Packets& packets = account.packets;

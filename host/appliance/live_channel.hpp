@@ -54,6 +54,9 @@ class LiveChannel final : private feed::Watcher {
   void note_arrival(arbitrate::Line line) noexcept { heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns; }
   /// Keeps the number that was delivered last, for the time after this process.
   void remember() noexcept;
+  [[nodiscard]] std::uint16_t number() const noexcept { return description_.number; }
+  /// A gap of this channel has done that to books.
+  void tell(const market::LossEffect& effect) noexcept;
   /// Brings the counters up to date. What needs no packet to change is in them, too.
   void publish(std::uint64_t now_ns) noexcept;
 

@@ -115,6 +115,10 @@ class RecordOutput {
     load_->events->beat(now_ns);
     load_->events->tick(now_ns);
   }
+  /// Takes what a gap has done to books, if there is news of one. `is_last`: before the load ends.
+  [[nodiscard]] bool next_effect(market::LossEffect& effect, bool is_last) noexcept {
+    return load_ && load_->events && load_->events->translator().next_effect(effect, is_last);
+  }
   /// Brings the counters of market events up to date.
   void publish() const noexcept;
   void finish() noexcept {

@@ -30,6 +30,8 @@ constexpr std::size_t kMaxAllowed = 1'024;
 constexpr std::uint64_t kMaxPatienceNs = 60 * kNsPerSecond;
 constexpr std::uint64_t kMaxBookInstruments = 1U << 20;
 constexpr std::uint64_t kMaxBookOrders = 1U << 26;
+constexpr std::uint64_t kMinBookQueue = 1'024;
+constexpr std::uint64_t kMaxBookQueue = 1U << 24;
 
 /// A name or an address as a Host of HTTP has it, without the port.
 bool is_host(std::string_view text) {
@@ -235,6 +237,10 @@ class SettingsReader {
     number("instruments", books.instruments, 1, kMaxBookInstruments);
     number("orders", books.orders, 1'024, kMaxBookOrders);
     number("levels", books.levels, 0, market::state::kMaxLevels);
+    number("queue", books.queue, kMinBookQueue, kMaxBookQueue);
+    books.policy = static_cast<market::Policy>(
+        table->choice("policy", {"optimistic", "pessimistic"}, static_cast<std::size_t>(books.policy)));
+    books.refresh = table->flag("refresh", books.refresh);
     table->finish();
   }
 

@@ -14,6 +14,7 @@
 #include "decoder/select/make_engine.hpp"
 #include "host/feed/channel/channel_options.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/market/stage/recovery_options.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/ports/port_source.hpp"
 #include "microcode/base/diagnostic.hpp"
@@ -146,8 +147,11 @@ struct NicSettings {
 /// Room for instruments and books, for each ring of market events.
 struct BookSettings {
   std::uint32_t instruments = 16'384;
-  std::uint32_t orders = 1'048'576;  ///< In all books by order or position together.
-  std::uint32_t levels = 0;          ///< Rows a side in the state table, beside the best.
+  std::uint32_t orders = 1'048'576;                        ///< In all books by order or position together.
+  std::uint32_t levels = 0;                                ///< Rows a side in the state table, beside the best.
+  std::uint32_t queue = market::RecoveryOptions().queued;  ///< Events that wait for what is missing before them.
+  market::Policy policy = market::RecoveryOptions().policy;
+  bool refresh = market::RecoveryOptions().refresh;
 };
 
 struct Settings {

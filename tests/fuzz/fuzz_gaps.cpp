@@ -7,7 +7,18 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stopbit;
   const appliance::ParsedLine parsed = appliance::parse_gap_line({reinterpret_cast<const char*>(data), size});
-  fuzz::require(!(parsed.gap && parsed.late), "a line is one entry");
+  fuzz::require(int{parsed.gap.has_value()} + int{parsed.late.has_value()} + int{parsed.books.has_value()} <= 1,
+                "a line is one entry");
+  if (parsed.books) {
+    const auto again = appliance::parse_gap_line(appliance::to_json(*parsed.books));
+    fuzz::require(again.books && again.books->first == parsed.books->first &&
+                      again.books->books.open() == parsed.books->books.open(),
+                  "what a gap did to books is read as written");
+    fuzz::require(parsed.books->books.open() <= parsed.books->books.hit, "books are right again once");
+    appliance::GapEntry gap;
+    gap.books = parsed.books->books;
+    (void)appliance::books_text(gap);
+  }
   if (parsed.late) {
     const auto again = appliance::parse_gap_line(appliance::to_json(*parsed.late));
     fuzz::require(again.late && again.late->first == parsed.late->first && again.late->count == parsed.late->count,

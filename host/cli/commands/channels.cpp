@@ -109,7 +109,9 @@ Command channels_command() {
           "--from-rdi: a capture of T7 reference data. Each product in it lists its feeds; products that share a pair "
           "of groups become one channel. Needs the templates of the reference data.\n"
           "\n"
-          "--from-moex: the configuration.xml of the Moscow Exchange. TCP connections are left out.",
+          "--from-moex: the configuration.xml of the Moscow Exchange. TCP connections are left out. Channels with "
+          "books "
+          "of SPECTRA (ORDERS-LOG, FUT-BOOK, OPT-BOOK) get their map and a ring, and their snapshots recover them.",
       .options = {{.names = "--from-rdi",
                    .value = "CAPTURE",
                    .help = "A capture of T7 reference data; - is stdin.",

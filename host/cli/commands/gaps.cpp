@@ -63,6 +63,7 @@ std::string gap_line(const appliance::GapEntry& gap) {
   if (gap.came_late != 0) {
     line += fmt::format("; {} arrived {} late", gap.came_late, os::duration_text(gap.late_by_ns));
   }
+  if (const std::string books = appliance::books_text(gap); !books.empty()) line += "; " + books;
   return line;
 }
 
@@ -111,6 +112,14 @@ Command gaps_command() {
           "numbers; `line down`: one line was silent, so it could not replace what the other lost; `local drop`: the "
           "card or the kernel of this machine dropped packets within the second before. If numbers arrived after they "
           "were given up, the line shows how much later.\n"
+          "\n"
+          "Of a channel whose feed has a map the line also says what the gap did to books: how many were in doubt, how "
+          "many "
+          "of these were stale for certain, how they became right again (by later or late messages, or by a snapshot), "
+          "and "
+          "within which time. A book that is in doubt already counts for the gap that began this. What books are still "
+          "not "
+          "right is noted after 1 s, 10 s, 100 s and so on.\n"
           "\n"
           "The appliance writes gaps to its state folder, one file per day (UTC), and keeps as many days as its "
           "settings say. They remain after the appliance ends.",

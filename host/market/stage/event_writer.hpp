@@ -59,6 +59,8 @@ class EventWriter {
   }
   [[nodiscard]] bool has_faulty() const noexcept { return first_faulty_ != kEnd; }
 
+  [[nodiscard]] LossEffects& losses() noexcept { return healing_.losses(); }
+
   /// For explanations: call(of) with each event that is made.
   void trace(void (*call)(void*), void* of) noexcept {
     on_emit_ = call;

@@ -3,15 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "host/market/book/book_set.hpp"
 #include "host/market/event/event.hpp"
 #include "host/market/stage/counts.hpp"
+#include "host/market/stage/loss_effects.hpp"
 
 namespace stopbit::market {
 
 /// Counts books that were right and are not, how they became right again, and how long that took, on the clock of
-/// arrivals. One thread; allocates when it is made only.
+/// arrivals; what of it each loss of messages did. One thread; allocates when it is made only.
 class Healing {
  public:
   Healing(const BookSet& books, MarketCounts& counts)
@@ -39,35 +41,51 @@ class Healing {
   }
   /// A fault has ended the book of a row.
   void note_fault(std::uint32_t row, std::uint64_t arrival_ns) noexcept { look(row, arrival_ns); }
+  [[nodiscard]] LossEffects& losses() noexcept { return losses_; }
 
  private:
   struct Known {
     std::uint64_t since_ns = 0;  ///< When it was right for the last time.
+    std::uint64_t loss = 0;      ///< What has ended that; 0: no loss of messages.
     bool is_latest = false;
+    bool is_stale = false;    ///< For certain, since then.
     bool was_latest = false;  ///< Ever: before that nothing has been lost.
   };
 
   void look(std::uint32_t row, std::uint64_t now_ns) noexcept {
     if (row > books_.instruments()) return;
     Known& known = rows_[row];
-    const bool is_latest = books_.standing(row) == Standing::Latest;
-    if (is_latest == known.is_latest) return;
-    known.is_latest = is_latest;
-    if (!is_latest) {
-      known.since_ns = now_ns;
-      ++counts_.hit;
-      return;
+    const Standing standing = books_.standing(row);
+    const bool is_latest = standing == Standing::Latest;
+    if (is_latest != known.is_latest) {
+      known.is_latest = is_latest;
+      is_latest ? heal(row, now_ns) : hit(row, now_ns);
     }
-    if (known.was_latest) {
-      ++(row == loaded_ ? counts_.healed_by_snapshot : counts_.healed_by_message);
-      if (now_ns > known.since_ns) counts_.stale_us += (now_ns - known.since_ns) / 1'000;
-    }
-    known.was_latest = true;
+    if (standing != Standing::Stale || known.is_stale) return;
+    known.is_stale = true;
+    losses_.note_stale(known.loss);
+  }
+  void hit(std::uint32_t row, std::uint64_t now_ns) noexcept {
+    ++counts_.hit;
+    Known& known = rows_[row];
+    known.since_ns = now_ns;
+    known.loss = losses_.hit();
+    known.is_stale = false;
+  }
+  void heal(std::uint32_t row, std::uint64_t now_ns) noexcept {
+    Known& known = rows_[row];
+    if (!std::exchange(known.was_latest, true)) return;
+    const bool by_snapshot = row == loaded_;
+    const std::uint64_t after_ns = now_ns > known.since_ns ? now_ns - known.since_ns : 0;
+    ++(by_snapshot ? counts_.healed_by_snapshot : counts_.healed_by_message);
+    counts_.stale_us += after_ns / 1'000;
+    losses_.heal(known.loss, by_snapshot, after_ns);
   }
 
   const BookSet& books_;
   MarketCounts& counts_;
   std::unique_ptr<Known[]> rows_;
+  LossEffects losses_;
   std::uint32_t loaded_ = 0;  ///< Row whose snapshot has just become its book.
 };
 

@@ -206,6 +206,7 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
   const record::EventView event(slot);
   switch (event.kind()) {
     case record::EventKind::Gap:
+      writer_.losses().begin(message_.channel, message_.epoch, event.first_missing(), message_.arrival_ns);
       if (increments_ != nullptr) {
         increments_->gap(event.first_missing(), event.missing());
       } else {
@@ -232,6 +233,7 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
   }
   if (writer_.has_faulty()) recovery_.distrust_faulty();
   writer_.flush(true);
+  writer_.losses().end();
 }
 
 /// Of the packet something cannot be read. `has_number`: its number is known to the synchroniser.

@@ -45,6 +45,10 @@ class Translator {
   void take(std::span<const record::Slot> slots) noexcept;
   /// Time passes, on the clock of arrivals.
   void tick(std::uint64_t now_ns) noexcept { recovery_.tick(now_ns); }
+  /// Takes what a loss of messages has done to books, if there is news of one. `is_last`: the feed has ended.
+  [[nodiscard]] bool next_effect(LossEffect& effect, bool is_last) noexcept {
+    return writer_.losses().next(effect, message_.arrival_ns, is_last);
+  }
   /// At the end of the feed: an event that waits for its packet's end is written.
   void finish() noexcept;
 

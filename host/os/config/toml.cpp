@@ -390,7 +390,8 @@ std::size_t Table::choice(std::string_view key, std::initializer_list<std::strin
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   std::string all;
   for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  error(key, "'" + std::string(key) + "' must be one of: " + all);
+  error(key, "'" + std::string(key) + "' must be one of: " + all +
+                 did_you_mean(node->text, std::vector<std::string>(words.begin(), words.end())));
   return fallback.value_or(0);
 }
 

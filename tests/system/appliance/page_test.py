@@ -68,8 +68,8 @@ assert made.count("script") == 1 and not {"b", "img", "i", "a", "iframe"} & set(
 assert "<title>Stopbit</title>" in source, "a name became a script"
 
 gaps = page.rows["gaps"]
-assert len(gaps) > 1 and gaps[0] == ["time", "channel", "first", "numbers", "cause", "lines"], gaps
-assert all(row[1] == "incremental" and row[5].startswith("A was at ") for row in gaps[1:]), gaps
+assert len(gaps) > 1 and gaps[0] == ["time", "channel", "first", "numbers", "cause", "lines", "books"], gaps
+assert all(row[1] == "incremental" and row[5].startswith("A was at ") and row[6] == "" for row in gaps[1:]), gaps
 assert page.elements["rates"].count("path") == 2, "no rates were drawn"
 assert page.elements["gap_chart"].count("rect") > 0, "no gaps were drawn"
 assert page.elements["latency"].count("rect") > 3, "no latency was drawn"

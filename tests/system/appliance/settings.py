@@ -137,14 +137,15 @@ def write_files(folder, **texts):
             file.write(text)
 
 
-def write_market(folder, *, name, sample, ring, channel="", instruments=100, head="", speed="0"):
-    """sample: a folder with a capture, its templates and its map. channel, head: keys of the channel and of the appliance,
-    and tables for its head."""
-    books = f'[control]\nsocket = "control.sock"\n[books]\ninstruments = {instruments}\nlevels = 5\n'
+def write_market(folder, *, name, sample, ring, channel="", instruments=100, head="", speed="0",
+                 capture=None, books=""):
+    """sample: a folder with a capture, its templates and its map. channel, head, books: keys of the channel, of the
+    appliance and tables for its head, of [books]. capture: another one."""
+    books = f'[control]\nsocket = "control.sock"\n[books]\ninstruments = {instruments}\nlevels = 5\n{books}'
     write_files(folder,
                 feed=sample_feed(templates=f"{sample}/templates.xml", ring=ring, more=f'map = "{sample}/map.toml"\n{channel}'),
-                appliance=REPLAYER.format(name=name, head=head + books, capture=f"{sample}/capture.pcap.gz", speed=speed,
-                                          more=""))
+                appliance=REPLAYER.format(name=name, head=head + books, capture=capture or f"{sample}/capture.pcap.gz",
+                                          speed=speed, more=""))
 
 
 def write_publisher(folder, *, name, publish, sample=None, capture=None, templates=None, groups=SAMPLE_GROUPS, speed="1",

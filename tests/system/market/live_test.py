@@ -6,11 +6,14 @@ not fit the map is refused.
     live_test.py BIN_FOLDER SAMPLE_FOLDER
 """
 
+import collections
+import gzip
 import json
 import os
 import pty
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -175,6 +178,51 @@ def events_without_their_tables(ring, other, events):
         assert not os.path.exists(f"{RINGS}/{NAME}-{left}"), f"{left} of a replay that has failed"
 
 
+def lossy_capture(path, lost):
+    """The sample without the packets of these numbers, on both lines."""
+    with gzip.open(CAPTURE) as file:
+        capture = file.read()
+    kept = [capture[:24]]
+    at = 24
+    while at < len(capture):
+        size = struct.unpack_from("<I", capture, at + 8)[0]
+        packet = capture[at:at + 16 + size]
+        number = struct.unpack_from(">I", packet, 16 + 42)[0]  # after the headers of Ethernet, IP and UDP
+        if number not in lost:
+            kept.append(packet)
+        at += 16 + size
+    with gzip.open(path, "wb") as file:
+        file.write(b"".join(kept))
+    assert sum(len(part) for part in kept) < len(capture)
+
+
+def of_a_policy():
+    """What a loss means for books is as the settings say."""
+    lossy_capture("lossy.pcap.gz", set(range(300, 330)) | set(range(900, 903)))
+
+    def counts(**keys):
+        settings.write_market(".", name=NAME, sample=".", ring=NAME, capture="lossy.pcap.gz",
+                              books="".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()))
+        stopbit("run", "appliance.toml", "-q")
+        kinds = collections.Counter(event["event"] for event in lines(stopbit("tail", f"{NAME}-events")))
+        return kinds, json.loads(stopbit("stat", NAME, "--json"))["markets"][0]["counts"]
+
+    shutil.rmtree("state")  # gaps of the runs before
+    kinds, usual = counts()
+    shown = [gap["books"] for gap in lines(stopbit("gaps", NAME, "--json")) if "books" in gap]
+    assert all(books["by_message"] + books["by_snapshot"] + books["open"] == books["hit"] for books in shown), shown
+    assert sum(books["stale"] for books in shown) > 0, shown
+    for part in ("hit", "by_message", "by_snapshot"):
+        count = usual[part if part == "hit" else f"healed_{part}"]
+        assert sum(books[part] for books in shown) == count > 0, (part, shown, usual)
+    assert " in doubt" in stopbit("gaps", NAME), "for people, too"
+    assert usual["losses"] > 0 and kinds["suspect"] > 0 and usual["refreshes"] > 0, (kinds, usual)
+    kinds, careful = counts(policy="pessimistic", queue=1024)
+    assert careful["losses"] == usual["losses"] and kinds["suspect"] == 0 and kinds["stale"] > 0, (kinds, careful)
+    kinds, patient = counts(refresh=False)
+    assert kinds["suspect"] > 0 and "refreshes" not in patient, (kinds, patient)
+
+
 def of_a_new_image():
     settings.write_market(".", name=NAME, sample=".", ring=NAME, speed="1")
     appliance = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=subprocess.DEVNULL)
@@ -280,6 +328,7 @@ def main():
         made = of_an_appliance()
         of_a_terminal()
         of_subscribers(*made)
+        of_a_policy()
         of_a_new_image()
         refuses()
     finally:

@@ -1,12 +1,17 @@
 // A loss of every packet of a real capture in turn: books after recovery by snapshots of the true state are those of
-// the run without the loss, at every later message. STOPBIT_LONG=1 loses each packet, else one in kRun.
+// the run without the loss, at every later message. STOPBIT_LONG=1 loses each packet, else one in kRun;
+// STOPBIT_PASSES=FIRST-LAST chooses which ones. ./dev nightly losses.
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decoder/record/buffer_sink.hpp"
@@ -305,33 +310,52 @@ class Losses {
   bool has_been_stale_ = false;
 };
 
+/// A run shows the packets that it has; those are the distance between two losses, so each needs a pass of its own.
+struct Passes {
+  std::size_t first = 1;
+  std::size_t last = 1;
+};
+
+/// STOPBIT_PASSES=FIRST-LAST, either of which may be missing; else the first one, with STOPBIT_LONG all of them.
+std::optional<Passes> passes_wanted() {
+  const Passes all{.first = 1, .last = kRun};
+  const char* const text = std::getenv("STOPBIT_PASSES");
+  if (text == nullptr) return std::getenv("STOPBIT_LONG") != nullptr ? all : Passes();
+  const std::string_view wanted(text);
+  const std::size_t dash = wanted.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto number = [](std::string_view digits, std::size_t otherwise) -> std::size_t {
+    std::size_t value = otherwise;
+    const char* const end = digits.data() + digits.size();
+    return digits.empty() || std::from_chars(digits.data(), end, value).ptr == end ? value : 0;
+  };
+  const Passes passes{.first = number(wanted.substr(0, dash), all.first),
+                      .last = number(wanted.substr(dash + 1), all.last)};
+  if (passes.first < 1 || passes.last > kRun || passes.first > passes.last) return std::nullopt;
+  return passes;
+}
+
 TEST(Losses, of_each_packet_of_cme_2012_are_healed_by_a_snapshot) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr || *corpus == '\0') GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
+  const std::optional<Passes> passes = passes_wanted();
+  ASSERT_TRUE(passes) << "STOPBIT_PASSES must be FIRST-LAST, from 1 to " << kRun;
   Capture capture(std::string(corpus) + "/cme-mdp-2012");
   ASSERT_GT(capture.packets().size(), 8'000U);
-  const bool is_long = std::getenv("STOPBIT_LONG") != nullptr;
-  // A run shows the packets that it has; those are the distance between two losses, so each needs a pass of its own.
-  const std::size_t passes = is_long ? kRun : 1;
-  std::size_t healed = 0;
-  std::size_t runs = 0;
-  std::size_t compared = 0;
-  for (std::size_t pass = 0; pass < passes && !HasFatalFailure(); ++pass) {
+  for (std::size_t pass = passes->first; pass <= passes->last; ++pass) {
     Losses losses(capture);
-    for (std::size_t at = 1 + pass; at + kRun < capture.packets().size() && !HasFatalFailure(); at += kRun) {
+    for (std::size_t at = pass; at + kRun < capture.packets().size() && !HasFatalFailure(); at += kRun) {
       losses.go_to(at);
       if (losses.can_show()) losses.lose_one();
     }
-    healed += losses.healed();
-    runs += losses.runs();
-    compared += losses.compared();
+    ASSERT_FALSE(HasFatalFailure()) << "in pass " << pass << ": STOPBIT_PASSES=" << pass << "-" << pass;
+    std::printf("pass %zu of %zu: %zu losses, %zu of them concerned an instrument, %zu comparisons of a latest book\n",
+                pass, kRun, losses.runs(), losses.healed(), losses.compared());
+    std::fflush(stdout);  // a run that is interrupted goes on after its last line
+    EXPECT_GT(losses.runs(), 20U);
+    EXPECT_GT(losses.healed(), losses.runs() / 2);
+    EXPECT_GT(losses.compared(), losses.runs() * 50);
   }
-  RecordProperty("losses", static_cast<int>(runs));
-  std::printf("%zu losses, %zu of them concerned an instrument, %zu comparisons of a book that was latest\n", runs,
-              healed, compared);
-  EXPECT_GT(runs, 20U);
-  EXPECT_GT(healed, runs / 2);
-  EXPECT_GT(compared, runs * 50);
 }
 
 }  // namespace stopbit::market::losses_test

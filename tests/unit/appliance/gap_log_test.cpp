@@ -20,6 +20,7 @@ namespace stopbit::appliance::gap_log_test {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::uint64_t kDay = 86'400'000'000'000;
 constexpr std::uint64_t kNoon = 1'554'379'200'000'000'000;  // 2019-04-04T12:00:00Z
@@ -74,6 +75,47 @@ TEST(GapLog, corrects_the_cause_when_all_numbers_came) {
   EXPECT_EQ(corrected.cause, GapCause::Late);
   EXPECT_EQ(corrected.came_late, 3U);
   EXPECT_EQ(corrected.late_by_ns, 9U);
+}
+
+TEST(GapLog, says_with_a_gap_what_it_did_to_books) {
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 7);
+  log.add(gap(kNoon, 10, 3));
+  const GapEntry none = read_gaps(folder.path(), 0).gaps[0];
+  EXPECT_EQ(books_text(none), "");
+  EXPECT_THAT(to_json(none), Not(HasSubstr("books")));
+  BooksEntry entry{.time_ns = kNoon + 1'000'000'000,
+                   .channel = "seven",
+                   .first = 10,
+                   .epoch = 3,
+                   .books = {.hit = 12, .stale = 3, .by_message = 9, .longest_ns = 1'000'000'000}};
+  log.add(entry);
+  EXPECT_EQ(books_text(read_gaps(folder.path(), 0).gaps[0]),
+            "12 books in doubt, 3 of them stale; right again: 9 by messages; 3 not after 1 s");
+  entry.books.by_snapshot = 3;
+  entry.books.longest_ns = 1'500'000'000;
+  log.add(entry);
+  entry.epoch = 4;
+  entry.books.hit = 100;
+  log.add(entry);  // of another gap
+  const GapHistory history = read_gaps(folder.path(), 0);
+  EXPECT_EQ(history.skipped, 0U);
+  EXPECT_EQ(books_text(history.gaps[0]),
+            "12 books in doubt, 3 of them stale; right again: 9 by messages, 3 by a snapshot, within 1.5 s");
+  EXPECT_THAT(to_json(history.gaps[0]), HasSubstr(R"("books":{"hit":12,"stale":3,"by_snapshot":3,"by_message":9,)"
+                                                  R"("open":0,"longest_ns":1500000000})"));
+}
+
+TEST(GapLog, skips_books_whose_numbers_contradict_each_other) {
+  const auto line = [](const std::string& books) {
+    return parse_gap_line(R"({"time_ns":5,"channel":"seven","first":1,"epoch":3,"books":)" + books + "}");
+  };
+  EXPECT_TRUE(line(R"({"hit":2,"stale":2,"by_snapshot":1,"by_message":1})").books);
+  for (const char* const bad : {R"({"hit":0})", R"({"hit":2,"stale":3})", R"({"hit":2,"by_snapshot":2,"by_message":1})",
+                                R"({"hit":4294967295,"by_snapshot":4294967295,"by_message":4294967295})", R"({})"}) {
+    const ParsedLine parsed = line(bad);
+    EXPECT_FALSE(parsed.books || parsed.gap || parsed.late) << bad;
+  }
 }
 
 TEST(GapLog, takes_old_days_away_and_leaves_other_files) {

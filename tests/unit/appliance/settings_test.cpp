@@ -87,6 +87,24 @@ TEST(ApplianceSettings, tell_everything_that_is_wrong_with_its_place) {
   EXPECT_THAT(parsed.errors(), HasSubstr("must be a power of two"));
 }
 
+TEST(ApplianceSettings, say_how_books_are_kept_right) {
+  const Parsed usual{std::string(kGood)};
+  ASSERT_TRUE(usual.settings) << usual.errors();
+  EXPECT_EQ(usual.settings->books.policy, market::Policy::Optimistic);
+  EXPECT_TRUE(usual.settings->books.refresh);
+  EXPECT_EQ(usual.settings->books.queue, 65'536U);
+  const Parsed careful(std::string(kGood) + "[books]\npolicy = \"pessimistic\"\nrefresh = false\nqueue = 1_024\n");
+  ASSERT_TRUE(careful.settings) << careful.errors();
+  EXPECT_EQ(careful.settings->books.policy, market::Policy::Pessimistic);
+  EXPECT_FALSE(careful.settings->books.refresh);
+  EXPECT_EQ(careful.settings->books.queue, 1'024U);
+  const Parsed wrong("[books]\npolicy = \"pessimist\"\nqueue = 1023\nqeue = 1\n");
+  EXPECT_THAT(wrong.errors(), HasSubstr("appliance.toml:2:10: error: 'policy' must be one of: optimistic, pessimistic; "
+                                        "did you mean 'pessimistic'?"));
+  EXPECT_THAT(wrong.errors(), HasSubstr("appliance.toml:3:9: error: 'queue' must be from 1024 to 16777216"));
+  EXPECT_THAT(wrong.errors(), HasSubstr("appliance.toml:4:1: error: unknown key 'qeue'; did you mean 'queue'?"));
+}
+
 TEST(ApplianceSettings, want_both_ports_of_a_feed_on_one_agent) {
   const Parsed parsed(
       "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n[[port]]\nname = \"p\"\nagent "

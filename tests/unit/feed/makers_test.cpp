@@ -44,8 +44,45 @@ TEST(FromMoex, makes_a_channel_of_each_group_and_type) {
   EXPECT_FALSE(feed->channels[1].lines[1]);
   EXPECT_EQ(feed->channels[2].name, "FOND Instrument Replay");
   EXPECT_TRUE(feed->channels[2].lines[1]);
+  EXPECT_EQ(feed->channels[1].recovers, "ORDERS-LOG D Incremental");
+  EXPECT_EQ(feed->channels[0].map, "moex-spectra-orders");
+  EXPECT_EQ(feed->channels[2].map, "");
   // The output is a description.
   EXPECT_TRUE(parse("feed.toml", to_toml(*feed), diagnostics)) << diagnostics.format();
+}
+
+TEST(FromMoex, snapshots_of_a_group_recover_its_increments) {
+  auto connection = [port = 1'000](const std::string& type) mutable {
+    return "<connection><type>" + type + "</type><ip>239.1.0.1</ip><port>" + std::to_string(++port) +
+           "</port><feed>A</feed></connection>";
+  };
+  const auto group = [&](const std::string& type, const std::string& more, const std::vector<std::string>& types) {
+    std::string text = "<MarketDataGroup feedType=\"" + type + "\" marketID=\"D\"" + more + ">";
+    for (const std::string& one : types) text += connection(one);
+    return text + "</MarketDataGroup>";
+  };
+  const std::string both[] = {"Incremental", "Snapshot"};
+  Diagnostics diagnostics;
+  const auto feed = moex("<configuration>" + group("FUT-BOOK", " marketDepth=\"5\"", {both[0], both[1]}) +
+                             group("FUT-BOOK", " marketDepth=\"20\"", {both[1], both[0]}) +
+                             group("ORDERS-LOG", "", {"Incremental", "Instrument Replay"}) +
+                             group("OPT-BOOK-50", "", {"Incremental", "Snapshot", "Snapshot 2"}) +
+                             group("FUT-TRADES", "", {both[0], both[1]}) + "</configuration>",
+                         diagnostics);
+  ASSERT_TRUE(feed) << diagnostics.format();
+  const auto recovers = [&](const char* name) { return find_channel(*feed, name)->recovers; };
+  EXPECT_EQ(recovers("FUT-BOOK D 5 Snapshot"), "FUT-BOOK D 5 Incremental");
+  EXPECT_EQ(recovers("FUT-BOOK D 20 Snapshot"), "FUT-BOOK D 20 Incremental");
+  EXPECT_EQ(recovers("ORDERS-LOG D Instrument Replay"), "");
+  EXPECT_EQ(recovers("OPT-BOOK-50 D Snapshot"), "") << "which of the two heals them is not known";
+  EXPECT_EQ(recovers("FUT-TRADES D Snapshot"), "") << "it has no books";
+  // Channels of one book go to one place, others to others.
+  const auto events = [&](const char* name) { return find_channel(*feed, name)->events; };
+  EXPECT_EQ(events("FUT-BOOK D 5 Snapshot"), events("FUT-BOOK D 5 Incremental"));
+  EXPECT_NE(events("FUT-BOOK D 5 Snapshot"), events("FUT-BOOK D 20 Snapshot"));
+  const auto again = parse("feed.toml", to_toml(*feed), diagnostics);
+  ASSERT_TRUE(again) << diagnostics.format();
+  EXPECT_EQ(find_channel(*again, "FUT-BOOK D 20 Snapshot")->recovers, "FUT-BOOK D 20 Incremental");
 }
 
 TEST(FromMoex, errors_name_the_place) {

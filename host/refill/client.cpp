@@ -1,0 +1,218 @@
+#include "host/refill/client.hpp"
+
+#include <algorithm>
+
+namespace stopbit::refill {
+namespace {
+
+constexpr std::size_t kMostHeader = 16;
+constexpr std::uint32_t kMostDoublings = 6;
+constexpr std::int64_t kNsPerS = 1'000'000'000;
+constexpr std::int64_t kDayS = 86'400;
+
+}  // namespace
+
+Client::Client(const Dialect& dialect, const Limits& limits, ClientSink& sink)
+    : dialect_(dialect),
+      limits_(limits),
+      sink_(sink),
+      wanted_(std::max<std::size_t>(limits.ranges, 1)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(limits.answer_bytes + kMostHeader)),
+      buffer_bytes_(limits.answer_bytes + kMostHeader),
+      out_(std::make_unique_for_overwrite<char[]>(kSendBytes)) {}
+
+// What is wanted.
+
+void Client::want(Range range, std::uint64_t wall_ns) {
+  if (range.last < range.first) return;
+  begin_day(wall_ns);
+  if (connections_left() == 0 && state_ == State::Idle) return give_up(range, GivenUp::Quota);
+  if (!wanted_.add(range)) give_up(range, GivenUp::Room);
+}
+
+void Client::forget() {
+  wanted_.clear();
+  fruitless_ = 0;
+  if (state_ != State::Idle) sink_.close();
+  state_ = State::Idle;
+}
+
+void Client::set_used(std::uint32_t connections, std::uint64_t wall_ns) {
+  begin_day(wall_ns);
+  used_ = std::max(used_, connections);
+}
+
+/// A clock that is set back gives no connection back.
+void Client::begin_day(std::uint64_t wall_ns) noexcept {
+  const auto s = static_cast<std::int64_t>(wall_ns / kNsPerS) - limits_.day_begins_s;
+  const std::int64_t day = s / kDayS - (s % kDayS < 0 ? 1 : 0);
+  if (day <= day_) return;
+  day_ = day;
+  used_ = 0;
+}
+
+void Client::give_up(Range range, GivenUp why) {
+  counts_.given_up += range.last - range.first + 1;
+  sink_.given_up(range, why);
+}
+
+void Client::give_up_all(GivenUp why) {
+  for (const Range& range : wanted_.all()) give_up(range, why);
+  wanted_.clear();
+}
+
+// Connections.
+
+void Client::tick(std::uint64_t wall_ns) {
+  begin_day(wall_ns);
+  if (state_ != State::Idle) {
+    // A clock that is set back must not make a connection last for ever.
+    if (wall_ns < step_ns_) step_ns_ = wall_ns;
+    if (wall_ns - step_ns_ > limits_.patience_ns) end(wall_ns, &counts_.stalled);
+    return;
+  }
+  if (wanted_.empty()) return;
+  if (connections_left() == 0) return give_up_all(GivenUp::Quota);
+  const std::uint64_t longest = limits_.retry_ns << kMostDoublings;
+  if (not_before_ns_ > wall_ns && not_before_ns_ - wall_ns > longest) not_before_ns_ = wall_ns + longest;
+  if (wall_ns < not_before_ns_) return;
+  state_ = State::Connecting;
+  ++used_;
+  ++counts_.connections;
+  step_ns_ = wall_ns;
+  requests_ = strange_ = 0;
+  serial_ = 0;
+  filled_ = 0;
+  has_brought_ = false;
+  asked_ = next_request();
+  sink_.connect();
+}
+
+void Client::connected(std::uint64_t wall_ns) {
+  if (state_ != State::Connecting) return;
+  state_ = State::LoggingOn;
+  step_ns_ = wall_ns;
+  send(dialect_.log_on({out_.get(), kSendBytes}, ++serial_, wall_ns));
+}
+
+void Client::send(std::size_t size) {
+  if (size != 0) sink_.send({out_.get(), size});
+}
+
+void Client::log_out(std::uint64_t wall_ns) {
+  send(dialect_.log_out({out_.get(), kSendBytes}, ++serial_, wall_ns));
+}
+
+Range Client::next_request() const noexcept {
+  Range range = wanted_.front();
+  const std::uint64_t most = std::max<std::uint64_t>(limits_.messages_a_request, 1);
+  if (range.last - range.first >= most) range.last = range.first + most - 1;
+  return range;
+}
+
+/// The next request of the connection, or its end.
+void Client::ask(std::uint64_t wall_ns) {
+  if (wanted_.empty() || requests_ == std::max(limits_.requests_a_connection, 1U)) {
+    log_out(wall_ns);
+    return end(wall_ns, nullptr);
+  }
+  asked_ = next_request();
+  next_ = asked_.first;
+  state_ = State::Asked;
+  ++requests_;
+  ++counts_.requests;
+  send(dialect_.request({out_.get(), kSendBytes}, ++serial_, wall_ns, asked_));
+}
+
+void Client::end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open) {
+  if (state_ == State::Idle) return;
+  state_ = State::Idle;
+  if (why != nullptr) ++*why;
+  if (is_open) sink_.close();
+  fruitless_ = why == nullptr || has_brought_ ? 0 : fruitless_ + 1;
+  not_before_ns_ = wall_ns + (limits_.retry_ns << std::min(fruitless_, kMostDoublings));
+  if (fruitless_ < std::max(limits_.attempts, 1U)) return;
+  fruitless_ = 0;
+  if (wanted_.empty() || wanted_.front().first > asked_.last) return;
+  const Range front = wanted_.front();
+  const Range lost{front.first, std::min(front.last, asked_.last)};
+  (void)wanted_.remove(lost);  // from the beginning of a range, which needs no room
+  give_up(lost, GivenUp::Attempts);
+}
+
+// Answers.
+
+void Client::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
+  while (!bytes.empty()) {
+    if (state_ != State::LoggingOn && state_ != State::Asked) return;
+    const std::size_t taken = std::min(bytes.size(), buffer_bytes_ - filled_);
+    std::copy_n(bytes.begin(), taken, buffer_.get() + filled_);
+    filled_ += taken;
+    bytes = bytes.subspan(taken);
+    std::size_t at = 0;
+    while (true) {
+      const std::span<const std::byte> rest(buffer_.get() + at, filled_ - at);
+      const auto frame = dialect_.frame(rest);
+      if (!frame) break;
+      if (frame->body_bytes == 0 || frame->body_bytes > limits_.answer_bytes || frame->header_bytes > kMostHeader) {
+        return end(wall_ns, &counts_.malformed);
+      }
+      const std::size_t size = frame->header_bytes + static_cast<std::size_t>(frame->body_bytes);
+      if (rest.size() < size) break;
+      if (!take(rest.subspan(frame->header_bytes, size - frame->header_bytes), wall_ns)) return;
+      at += size;
+    }
+    std::copy(buffer_.get() + at, buffer_.get() + filled_, buffer_.get());
+    filled_ -= at;
+    // A header longer than any dialect has.
+    if (filled_ == buffer_bytes_) return end(wall_ns, &counts_.malformed);
+  }
+}
+
+bool Client::take(std::span<const std::byte> answer, std::uint64_t wall_ns) {
+  const Answer read = sink_.read(answer);
+  switch (read.kind) {
+    case Answer::Kind::LoggedOn:
+      if (state_ != State::LoggingOn) return bear(wall_ns);
+      step_ns_ = wall_ns;
+      ask(wall_ns);
+      return state_ != State::Idle;
+    case Answer::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
+    case Answer::Kind::Message: return take_message(read.number, answer, wall_ns);
+    case Answer::Kind::Unreadable: ++counts_.unreadable; return bear(wall_ns);
+    case Answer::Kind::Other: break;
+  }
+  return bear(wall_ns);
+}
+
+bool Client::take_message(std::uint64_t number, std::span<const std::byte> answer, std::uint64_t wall_ns) {
+  const bool is_asked_for = state_ == State::Asked && number >= next_ && number <= asked_.last;
+  if (!is_asked_for) {
+    ++counts_.foreign;
+    return bear(wall_ns);
+  }
+  // It may have come by another way since the request.
+  if (wanted_.contains(number)) {
+    if (!wanted_.remove({number, number})) {  // numbers before it are missing, too many times
+      ++counts_.foreign;
+      return bear(wall_ns);
+    }
+    has_brought_ = true;
+    ++counts_.messages;
+    sink_.message(number, answer);
+  }
+  next_ = number + 1;
+  step_ns_ = wall_ns;
+  if (number != asked_.last) return true;
+  ask(wall_ns);
+  return state_ != State::Idle;
+}
+
+/// An answer of no use: a few are borne.
+bool Client::bear(std::uint64_t wall_ns) {
+  if (++strange_ <= limits_.strange) return true;
+  end(wall_ns, &counts_.flooded);
+  return false;
+}
+
+}  // namespace stopbit::refill

@@ -1,0 +1,104 @@
+#include "host/refill/fix_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <numeric>
+
+namespace stopbit::refill {
+namespace {
+
+constexpr char kEnd = '\1';  // of a field
+constexpr std::size_t kMaxValueBytes = 64;
+
+/// Appends as long as there is room.
+class Appender {
+ public:
+  explicit Appender(std::span<char> to) : to_(to) {}
+
+  void text(std::string_view text) noexcept {
+    if (text.size() > to_.size() - size_) {
+      fits_ = false;
+      return;
+    }
+    std::copy(text.begin(), text.end(), to_.begin() + static_cast<std::ptrdiff_t>(size_));
+    size_ += text.size();
+  }
+  void field(std::uint32_t tag, std::string_view value) noexcept {
+    text(FixText::number(tag).view());
+    text("=");
+    text(value);
+    text(std::string_view(&kEnd, 1));
+  }
+  [[nodiscard]] std::span<char> written() const noexcept { return to_.first(size_); }
+  [[nodiscard]] bool fits() const noexcept { return fits_; }
+
+ private:
+  std::span<char> to_;
+  std::size_t size_ = 0;
+  bool fits_ = true;
+};
+
+std::size_t digits(std::uint64_t value) noexcept {
+  return FixText::number(value).view().size();
+}
+
+/// Writes `width` digits, with zeros in front.
+char* padded(char* to, std::uint64_t value, std::size_t width) noexcept {
+  for (std::size_t i = width; i > 0; --i, value /= 10) to[i - 1] = static_cast<char>('0' + value % 10);
+  return to + width;
+}
+
+}  // namespace
+
+bool is_fix_value(std::string_view text) noexcept {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  return !text.empty() && text.size() <= kMaxValueBytes && std::all_of(text.begin(), text.end(), is_plain);
+}
+
+std::size_t write_fix(std::span<char> to, std::string_view begin_string, std::span<const FixField> fields) noexcept {
+  std::uint64_t body = 0;
+  for (const FixField& field : fields) body += digits(field.tag) + field.value.size() + 2;
+  Appender out(to);
+  out.field(8, begin_string);
+  out.field(9, FixText::number(body).view());
+  for (const FixField& field : fields) out.field(field.tag, field.value);
+  unsigned sum = 0;
+  for (const char c : out.written()) sum += static_cast<unsigned char>(c);
+  std::array<char, 3> check{};
+  padded(check.data(), sum % 256, check.size());
+  out.field(10, {check.data(), check.size()});
+  return out.fits() ? out.written().size() : 0;
+}
+
+FixText FixText::number(std::uint64_t value) noexcept {
+  FixText out;
+  out.size_ = static_cast<std::size_t>(std::to_chars(out.text_.data(), out.text_.data() + out.text_.size(), value).ptr -
+                                       out.text_.data());
+  return out;
+}
+
+FixText FixText::time(std::uint64_t wall_ns) noexcept {
+  using namespace std::chrono;
+  const auto ms = static_cast<std::int64_t>(wall_ns / 1'000'000);
+  const auto day = floor<days>(milliseconds(ms));
+  const year_month_day date{sys_days(day)};
+  const auto of_day = static_cast<std::uint64_t>(ms - duration_cast<milliseconds>(day).count());
+  FixText out;
+  char* at = out.text_.data();
+  at = padded(at, static_cast<std::uint64_t>(static_cast<int>(date.year())), 4);
+  at = padded(at, static_cast<unsigned>(date.month()), 2);
+  at = padded(at, static_cast<unsigned>(date.day()), 2);
+  *at++ = '-';
+  at = padded(at, of_day / 3'600'000, 2);
+  *at++ = ':';
+  at = padded(at, of_day / 60'000 % 60, 2);
+  *at++ = ':';
+  at = padded(at, of_day / 1'000 % 60, 2);
+  *at++ = '.';
+  at = padded(at, of_day % 1'000, 3);
+  out.size_ = static_cast<std::size_t>(at - out.text_.data());
+  return out;
+}
+
+}  // namespace stopbit::refill

@@ -1,0 +1,225 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/refill/client.hpp"
+#include "host/refill/moex.hpp"
+#include "tests/lib/random.hpp"
+
+/// A replay service, honest or hostile, that a client of replays is tried on, and what the client must never do.
+namespace stopbit::testing {
+
+/// Bodies of answers: a letter, and for M the number of the message.
+class ReplayService final : public refill::ClientSink {
+ public:
+  using Answer = refill::Answer;
+
+  // What the client does.
+  void connect() override {
+    is_connecting = true;
+    ++connects;
+    check(!is_open, "a second connection");
+  }
+  void send(std::span<const char> bytes) override {
+    check(is_open, "bytes without a connection");
+    sent.emplace_back(bytes.begin(), bytes.end());
+  }
+  void close() override {
+    check(is_open || is_connecting, "closes what is closed");
+    is_open = is_connecting = false;
+  }
+  [[nodiscard]] Answer read(std::span<const std::byte> answer) override {
+    check(!answer.empty() && answer.size() <= 64, "an answer of a size that is not allowed");
+    switch (std::to_integer<char>(answer[0])) {
+      case 'A': return {Answer::Kind::LoggedOn};
+      case '5': return {Answer::Kind::LoggedOut};
+      case '0': return {Answer::Kind::Other};
+      case 'M': {
+        Answer message{Answer::Kind::Message};
+        if (answer.size() < 9) return {Answer::Kind::Unreadable};
+        std::memcpy(&message.number, answer.data() + 1, sizeof message.number);
+        return message;
+      }
+      default: return {Answer::Kind::Unreadable};
+    }
+  }
+  void message(std::uint64_t number, std::span<const std::byte> /*answer*/) override {
+    check(wanted.contains(number), "a message that was not wanted");
+    check(delivered.insert(number).second, "a message twice");
+    check(!lost.contains(number), "a message after it was given up");
+  }
+  void given_up(refill::Range range, refill::GivenUp why) override {
+    ++gave_up[why];
+    if (range.last - range.first > 100'000) return check(false, "gives up more than was wanted");
+    for (std::uint64_t n = range.first; n <= range.last; ++n) {
+      check(wanted.contains(n), "gives up what was not wanted");
+      check(lost.insert(n).second, "gives up twice");
+      check(!delivered.contains(n), "gives up what was delivered");
+    }
+  }
+
+  void want(refill::Client& client, refill::Range range, std::uint64_t now) {
+    for (std::uint64_t n = range.first; n <= range.last; ++n) wanted.insert(n);
+    client.want(range, now);
+  }
+  /// Every number that was wanted is in one of the three places.
+  void check_account(const refill::Client& client) {
+    std::size_t open = 0;
+    for (const refill::Range& range : client.wanted().all()) {
+      open += static_cast<std::size_t>(range.last - range.first + 1);
+      for (std::uint64_t n = range.first; n <= range.last; ++n) {
+        check(wanted.contains(n) && !lost.contains(n) && !delivered.contains(n), "wants what it has, or has given up");
+      }
+    }
+    check(open + delivered.size() + lost.size() == wanted.size(), "a number that is nowhere");
+  }
+  void check(bool is_right, const char* what) {
+    if (!is_right && wrong.empty()) wrong = what;
+  }
+
+  // Answers.
+  static std::vector<std::byte> framed(std::string_view body) {
+    std::vector<std::byte> out;
+    for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<std::byte>(body.size() >> (8 * i)));
+    for (const char c : body) out.push_back(static_cast<std::byte>(c));
+    return out;
+  }
+  static std::vector<std::byte> numbered(std::uint64_t number) {
+    std::string body = "M";
+    body.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return framed(body);
+  }
+  /// The value of a field of the newest message; empty: it has none.
+  [[nodiscard]] std::string field(const std::string& tag) const {
+    if (sent.empty()) return {};
+    const std::string& text = sent.back();
+    const std::size_t at = text.find('\1' + tag + '=');
+    if (at == std::string::npos) return {};
+    const std::size_t begin = at + tag.size() + 2;
+    return text.substr(begin, text.find('\1', begin) - begin);
+  }
+  /// The range of the newest request; nothing of it if the newest message is none.
+  [[nodiscard]] refill::Range asked() const {
+    if (field("35") != "V") return {.first = 1, .last = 0};
+    return {std::stoull(field("1182")), std::stoull(field("1183"))};
+  }
+
+  std::set<std::uint64_t> wanted;
+  std::set<std::uint64_t> delivered;
+  std::set<std::uint64_t> lost;
+  std::map<refill::GivenUp, int> gave_up;
+  std::vector<std::string> sent;
+  std::uint64_t connects = 0;
+  bool is_connecting = false;
+  bool is_open = false;
+  std::string wrong;  ///< The first thing that was.
+};
+
+/// A service that does what the choices say. Returns what the client did wrong; empty: nothing.
+inline std::string play_replays(cases::Random& random, std::size_t steps) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const refill::Moex dialect = refill::Moex::make({.sender = "us", .feed = "OLR"}).value();
+  const refill::Limits limits{.messages_a_request = 1 + random.below(50),
+                              .requests_a_connection = static_cast<std::uint32_t>(random.below(4)),
+                              .connections_a_day = static_cast<std::uint32_t>(random.below(30)),
+                              .ranges = random.below(6),
+                              .answer_bytes = 64,
+                              .attempts = static_cast<std::uint32_t>(random.below(4)),
+                              .strange = static_cast<std::uint32_t>(random.below(10))};
+  ReplayService service;
+  refill::Client client(dialect, limits, service);
+  std::uint64_t now = 1'700'000'000 * kSecond;
+  std::uint64_t next_wanted = 1;
+  std::uint64_t day = now / (86'400 * kSecond);
+  std::uint64_t connects_before = 0;
+  std::vector<std::byte> bytes;
+  const auto add = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+  for (std::size_t i = 0; i < steps && service.wrong.empty(); ++i) {
+    const refill::Range asked = service.asked();
+    switch (random.below(12)) {
+      case 0: {
+        const std::uint64_t first = next_wanted + random.below(4);
+        next_wanted = first + 1 + random.below(80);
+        service.want(client, {first, next_wanted - 1}, now);
+        break;
+      }
+      case 1:
+      case 2:
+        if (service.is_connecting && random.chance(80)) {
+          service.is_connecting = false;
+          service.is_open = true;
+          client.connected(now);
+        }
+        break;
+      case 3: add(ReplayService::framed("A")); break;
+      case 4:
+      case 5:
+        for (std::uint64_t n = asked.first; n <= asked.last && n - asked.first < 60; ++n) {
+          if (!random.chance(5)) add(ReplayService::numbered(n));
+        }
+        break;
+      case 6:
+        add(ReplayService::numbered(random.below(2) == 0 ? random.bits() : asked.first + random.below(100)));
+        break;
+      case 7: {
+        const char* const bodies[] = {"5", "0", "M", "?", ""};
+        add(ReplayService::framed(bodies[random.below(5)]));
+        break;
+      }
+      case 8:
+        for (std::uint64_t left = random.below(6); left != 0; --left)
+          bytes.push_back(static_cast<std::byte>(random.below(256)));
+        break;
+      case 9:
+        if (service.is_open && random.chance(30)) {
+          service.is_open = false;
+          bytes.clear();
+          client.closed(now);
+        } else if (service.is_connecting && random.chance(30)) {
+          client.failed(now);
+        }
+        break;
+      default:
+        now += random.below(20) == 0 ? 40'000 * kSecond : random.below(3 * kSecond);
+        if (const std::uint64_t today = now / (86'400 * kSecond); today != day) {
+          day = today;
+          connects_before = service.connects;
+        }
+        client.tick(now);
+        service.check(service.connects - connects_before <= limits.connections_a_day,
+                      "more connections than a day has");
+    }
+    while (service.is_open && !bytes.empty() && random.chance(70)) {
+      const auto part = static_cast<std::ptrdiff_t>(1 + random.below(bytes.size()));
+      const std::vector<std::byte> some(bytes.begin(), bytes.begin() + part);
+      bytes.erase(bytes.begin(), bytes.begin() + part);
+      client.bytes(some, now);
+    }
+    if (!service.is_open) bytes.clear();
+    if (!service.field("1182").empty()) {
+      service.check(service.asked().last - service.asked().first < limits.messages_a_request, "asks for too many");
+    }
+    service.check(client.is_idle() == (!service.is_open && !service.is_connecting), "a connection that it forgets");
+    if (i % 8 == 0) service.check_account(client);
+  }
+  // In the end nothing is wanted: it came, or was given up.
+  for (int i = 0; i < 5'000 && service.wrong.empty() && !client.wanted().empty(); ++i) {
+    now += 120 * kSecond;
+    client.tick(now);
+    if (service.is_connecting) client.failed(now);
+    if (service.is_open) client.closed(std::exchange(service.is_open, false) ? now : now);
+  }
+  service.check(client.wanted().empty(), "numbers that are wanted for ever");
+  service.check_account(client);
+  return service.wrong;
+}
+
+}  // namespace stopbit::testing

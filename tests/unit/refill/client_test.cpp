@@ -1,0 +1,227 @@
+#include "host/refill/client.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/lib/replay_service.hpp"
+
+namespace stopbit::refill::client_test {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kDay = 86'400 * kSecond;
+constexpr std::uint64_t kNoon = 19'700 * kDay + kDay / 2;
+
+struct Session {
+  explicit Session(Limits limits) : client(dialect, limits, service) {}
+
+  void want(std::uint64_t first, std::uint64_t last) { service.want(client, {first, last}, now); }
+  /// Time passes until it connects, and the service lets it in.
+  void log_on() {
+    for (int i = 0; i < 1'000 && !service.is_connecting; ++i) client.tick(now += kSecond / 10);
+    ASSERT_TRUE(service.is_connecting);
+    service.is_connecting = false;
+    service.is_open = true;
+    client.connected(now);
+    EXPECT_EQ(service.field("35"), "A");
+    give(testing::ReplayService::framed("A"));
+  }
+  void give(const std::vector<std::byte>& bytes) { client.bytes(bytes, now); }
+  void give(std::uint64_t number) { give(testing::ReplayService::numbered(number)); }
+  void give_all(Range range) {
+    for (std::uint64_t n = range.first; n <= range.last; ++n) give(n);
+  }
+  ~Session() {
+    service.check_account(client);
+    EXPECT_EQ(service.wrong, "");
+  }
+
+  Moex dialect = Moex::make({.sender = "us", .feed = "OLR"}).value();
+  testing::ReplayService service;
+  Client client;
+  std::uint64_t now = kNoon;
+};
+
+TEST(ReplayClient, asks_for_what_is_missing_in_requests_that_are_allowed) {
+  Session session({.messages_a_request = 100, .requests_a_connection = 2, .connections_a_day = 5});
+  session.want(10, 19);
+  session.want(21, 30);
+  session.want(20, 20);    // joins them
+  session.want(100, 349);  // more than a request
+  session.log_on();
+  EXPECT_EQ(session.service.asked(), (Range{10, 30}));
+  session.give_all({10, 30});
+  EXPECT_EQ(session.service.asked(), (Range{100, 199}));
+  session.give_all({100, 199});
+  EXPECT_EQ(session.service.field("35"), "5") << "no third request";
+  EXPECT_FALSE(session.service.is_open);
+  session.log_on();
+  EXPECT_EQ(session.service.asked(), (Range{200, 299}));
+  session.give_all({200, 299});
+  EXPECT_EQ(session.service.asked(), (Range{300, 349}));
+  session.give_all({300, 349});
+  EXPECT_TRUE(session.client.wanted().empty());
+  EXPECT_EQ(session.client.counts().messages, 271U);
+  EXPECT_EQ(session.client.counts().requests, 4U);
+  EXPECT_EQ(session.client.connections_left(), 3U);
+  for (int i = 0; i < 100; ++i) session.client.tick(session.now += kSecond);
+  EXPECT_EQ(session.service.connects, 2U) << "nothing is wanted";
+}
+
+TEST(ReplayClient, does_not_ask_for_what_has_come_by_another_way) {
+  Session session({.connections_a_day = 5});
+  session.want(10, 19);
+  session.log_on();
+  session.client.have({15, 16});
+  session.service.wanted.erase(15);
+  session.service.wanted.erase(16);
+  session.give_all({10, 19});
+  EXPECT_EQ(session.client.counts().messages, 8U);
+  EXPECT_EQ(session.client.counts().foreign, 0U);
+}
+
+TEST(ReplayClient, takes_no_answers_of_other_ranges) {
+  Session session({.connections_a_day = 5, .strange = 20});
+  session.want(10, 19);
+  session.log_on();
+  for (const std::uint64_t n : {9U, 20U, 10U, 10U, 12U, 11U})
+    session.give(n);  // 11 comes too late, and is asked for again
+  EXPECT_EQ(session.client.counts().foreign, 4U);
+  EXPECT_EQ(session.client.counts().messages, 2U);
+  session.give_all({13, 19});
+  EXPECT_FALSE(session.service.is_open);
+  session.log_on();
+  EXPECT_EQ(session.service.asked(), (Range{11, 11}));
+  session.give(11);
+  EXPECT_TRUE(session.client.wanted().empty());
+}
+
+TEST(ReplayClient, ends_a_connection_that_floods) {
+  for (const char* const body : {"0", "?", "A", "M"}) {
+    Session session({.connections_a_day = 5, .strange = 10});
+    session.want(10, 19);
+    session.log_on();
+    for (int i = 0; i < 10; ++i) session.give(testing::ReplayService::framed(body));
+    EXPECT_TRUE(session.service.is_open) << body;
+    session.give(testing::ReplayService::framed(body));
+    EXPECT_FALSE(session.service.is_open) << body;
+    EXPECT_EQ(session.client.counts().flooded, 1U);
+  }
+}
+
+TEST(ReplayClient, ends_a_connection_whose_answers_have_no_length_or_too_much) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{65}, std::size_t{0xFFFF'FFFF}}) {
+    Session session({.connections_a_day = 5, .answer_bytes = 64});
+    session.want(10, 19);
+    session.log_on();
+    std::vector<std::byte> length;
+    for (unsigned i = 0; i < 4; ++i) length.push_back(static_cast<std::byte>(size >> (8 * i)));
+    session.give(length);
+    EXPECT_FALSE(session.service.is_open) << size;
+    EXPECT_EQ(session.client.counts().malformed, 1U);
+  }
+}
+
+TEST(ReplayClient, gives_up_what_the_service_does_not_bring_and_goes_on_with_the_rest) {
+  Session session({.messages_a_request = 5, .connections_a_day = 50, .attempts = 3});
+  session.want(10, 19);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(session.service.lost.empty());
+    session.log_on();
+    session.client.tick(session.now += 6 * kSecond);  // stalls
+  }
+  EXPECT_EQ(session.client.counts().stalled, 3U);
+  EXPECT_EQ(session.service.lost, (std::set<std::uint64_t>{10, 11, 12, 13, 14}));
+  EXPECT_EQ(session.service.gave_up[GivenUp::Attempts], 1);
+  session.log_on();
+  session.give_all({15, 19});
+  EXPECT_TRUE(session.client.wanted().empty());
+}
+
+TEST(ReplayClient, gives_nothing_up_while_each_connection_brings_something) {
+  Session session({.connections_a_day = 50, .attempts = 2});
+  session.want(10, 19);
+  for (std::uint64_t n = 10; n <= 18; ++n) {
+    session.log_on();
+    EXPECT_EQ(session.service.asked(), (Range{n, 19}));
+    session.give(n);
+    // Half an answer is none, and nothing of it is left for the next connection.
+    const auto half = testing::ReplayService::numbered(n + 1);
+    session.give({half.begin(), half.begin() + 7});
+    session.service.is_open = false;
+    session.client.closed(session.now);
+  }
+  EXPECT_EQ(session.client.counts().broken, 9U);
+  EXPECT_TRUE(session.service.lost.empty());
+  session.log_on();
+  session.give(19);
+  EXPECT_TRUE(session.client.wanted().empty());
+}
+
+TEST(ReplayClient, drips_do_not_keep_a_connection_open) {
+  Session session({.connections_a_day = 5, .patience_ns = 5 * kSecond});
+  session.want(10, 19);
+  session.log_on();
+  const auto answer = testing::ReplayService::numbered(10);
+  for (std::size_t i = 0; i + 1 < answer.size(); ++i) {
+    session.client.bytes(std::span(answer).subspan(i, 1), session.now += kSecond);
+    session.client.tick(session.now);
+  }
+  EXPECT_FALSE(session.service.is_open);
+}
+
+TEST(ReplayClient, uses_no_more_connections_than_a_day_has) {
+  Session session({.connections_a_day = 4, .day_begins_s = 3 * 3'600, .attempts = 100});
+  session.client.set_used(2, session.now);
+  session.want(10, 19);
+  for (int i = 0; i < 10'000 && session.service.lost.empty(); ++i) {
+    session.client.tick(session.now += kSecond / 10);
+    if (session.service.is_connecting) session.client.failed(session.now);
+    session.service.is_connecting = false;
+  }
+  EXPECT_EQ(session.service.connects, 2U);
+  EXPECT_EQ(session.service.lost.size(), 10U);
+  session.want(20, 21);
+  EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 2) << "told at once";
+  session.now = kNoon + kDay / 2 + 3'600 * kSecond;  // past midnight, but the exchange's day begins at 3
+  session.want(30, 31);
+  EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 3);
+  session.now += 3 * 3'600 * kSecond;
+  session.want(40, 41);
+  session.log_on();
+  session.give_all({40, 41});
+  EXPECT_EQ(session.client.connections_left(), 3U);
+  session.client.tick(session.now - 2 * kDay);
+  EXPECT_EQ(session.client.connections_left(), 3U) << "a clock that is set back";
+}
+
+TEST(ReplayClient, says_when_too_much_is_wanted) {
+  Session session({.connections_a_day = 4, .ranges = 2});
+  session.want(10, 11);
+  session.want(20, 21);
+  session.want(30, 31);
+  EXPECT_EQ(session.service.lost, (std::set<std::uint64_t>{30, 31}));
+  EXPECT_EQ(session.service.gave_up[GivenUp::Room], 1);
+}
+
+TEST(ReplayClient, wants_nothing_of_numbers_that_begin_anew) {
+  Session session({.connections_a_day = 4});
+  session.want(10, 19);
+  session.log_on();
+  session.give(10);
+  session.client.forget();
+  session.service.wanted = session.service.delivered;
+  EXPECT_FALSE(session.service.is_open);
+  session.give(11);
+  EXPECT_EQ(session.client.counts().messages, 1U);
+}
+
+TEST(ReplayClient, loses_no_number_to_any_service) {
+  const std::uint64_t count = std::getenv("STOPBIT_LONG") != nullptr ? 20'000 : 1'000;
+  for (std::uint64_t seed = 1; seed <= count; ++seed) {
+    cases::Random random(seed);
+    ASSERT_EQ(testing::play_replays(random, 300), "") << "seed " << seed;
+  }
+}
+
+}  // namespace stopbit::refill::client_test
