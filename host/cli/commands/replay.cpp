@@ -46,6 +46,7 @@ struct ReplayArguments {
   EngineArguments engine_arguments;
   CardArguments card;
   std::string format;
+  StyleArguments style;
   std::string map;
   std::optional<std::uint64_t> depth;
   std::string output = "-";
@@ -231,6 +232,7 @@ void check_event_arguments(const ReplayArguments& arguments, std::size_t images)
     if (is_wrong) throw ToolError(kExitUsage, text);
   };
   const Format format = output_format(arguments);
+  if (arguments.content.events) check_style_of_events(arguments.style);
   if (!arguments.content.events) {
     refuse(!arguments.map.empty(), "--map is for --events");
     refuse(arguments.depth.has_value(), "--depth is for --events");
@@ -246,13 +248,17 @@ void check_event_arguments(const ReplayArguments& arguments, std::size_t images)
          "--records and --events: only a --ring takes both; give one for other outputs");
 }
 
-void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
+void check_end_arguments(const ReplayArguments& arguments, std::size_t images, std::uint16_t jobs) {
   const bool wants_columns = !arguments.columns.empty();
   if (arguments.force && !wants_columns) throw ToolError(kExitUsage, "--force: only with --columns");
   if (wants_columns && (!arguments.format.empty() || arguments.output != "-")) {
     throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
   }
   check_event_arguments(arguments, images);
+  const PrintStyle style = style_from(wants_columns ? Format::None : output_format(arguments), arguments.style);
+  if (style.format == Format::Table && jobs != 1) {
+    throw ToolError(kExitUsage, "--jobs: one core only with --format table, whose columns are aligned in order");
+  }
   if (!wants_columns) check_not_binary_to_terminal(output_format(arguments), arguments.output);
   if (!wants_columns && output_format(arguments) == Format::None && arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
@@ -275,15 +281,17 @@ OutputEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   }
   const Format format = output_format(arguments);
   if (format == Format::None) return end;
-  Output out = Output::open(arguments.output, inputs_of(arguments));
-  end.is_terminal = out.is_terminal();
+  const PrintStyle style = style_from(format, arguments.style);
   std::vector<record::Schema> schemas;
   for (const auto& lane : lanes) schemas.push_back(lane->schema);
+  if (events == nullptr) check_table(style, schemas);
+  Output out = Output::open(arguments.output, inputs_of(arguments));
+  end.is_terminal = out.is_terminal();
   if (jobs > 1) {
-    end.pool = std::make_unique<PrintPool>(schemas, format, std::move(out), jobs);
+    end.pool = std::make_unique<PrintPool>(schemas, style, std::move(out), jobs);
     return end;
   }
-  end.printer = std::make_unique<RecordPrinter>(schemas.front(), format, std::move(out));
+  end.printer = std::make_unique<RecordPrinter>(schemas.front(), style, std::move(out));
   for (std::size_t i = 1; i < schemas.size(); ++i) (void)end.printer->add(schemas[i]);
   if (events != nullptr) end.printer->show_events(events->instruments());
   return end;
@@ -474,7 +482,7 @@ int run_replay(const ReplayArguments& arguments) {
   const Work work = arguments.feed.empty() ? work_of_framing(arguments) : work_of_feed(arguments);
   const Lanes& lanes = work.lanes;
   const std::uint16_t jobs = jobs_of(arguments);
-  check_end_arguments(arguments, lanes.size());
+  check_end_arguments(arguments, lanes.size(), jobs);
   const MapChoice choice = map_of(arguments, work);
   const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
 
@@ -504,6 +512,7 @@ Command replay_command() {
   std::vector<Option> options = {captures_option(arguments->captures)};
   Option format =
       format_option(arguments->format, "Output format. Default jsonl, or none with --ring.", {"sbe", "none"});
+  std::vector<Option> styles = style_options(arguments->style);
   Option map = map_option(arguments->map);
   map.required = false;
   map.help += " For --events. The captures are then treated as with --feed: without it, each group is a channel.";
@@ -536,6 +545,10 @@ Command replay_command() {
        .help = "The outputs get market events instead, as the map makes them. With --records, too, a --ring gets both.",
        .target = &arguments->content.events},
       std::move(format),
+      std::move(styles[0]),
+      std::move(styles[1]),
+      std::move(styles[2]),
+      std::move(styles[3]),
       std::move(map),
       depth_option(arguments->depth),
       {.names = "-o,--output",
@@ -612,6 +625,10 @@ Command replay_command() {
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},
+                   {"stopbit replay day.pcap --feed feed.toml --header --time ns > day.jsonl",
+                    "with arrival time, channel, line, sequence and sender epoch"},
+                   {"stopbit replay day.pcap --feed feed.toml --format csv --wide --template Quote/Legs > legs.csv",
+                    "a row for each entry of a sequence, a column for each field"},
                    {"stopbit replay day.pcap.gz --firmware feed.sbf --framing t7 --format none",
                     "only the summary: what does this capture contain?"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",

@@ -33,6 +33,7 @@ constexpr auto kNameWait = 50ms;
 struct TailArguments {
   std::string ring;
   std::string format = "jsonl";
+  StyleArguments style;
   ContentArguments content;
   std::string reader;
   std::string user;
@@ -103,6 +104,7 @@ Content content_of(const TailArguments& arguments) {
   if (records && events) throw ToolError(kExitUsage, "--records and --events: a ring carries one of both; give one");
   const Format format = format_from(arguments.format);
   if (events && !prints_events(format)) throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
+  if (events) check_style_of_events(arguments.style);
   if (records && format == Format::Sbe) throw ToolError(kExitUsage, "--format sbe is for market events");
   check_not_binary_to_terminal(format, "-");
   return records ? Content::Records : events ? Content::Events : Content::Any;
@@ -161,6 +163,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
 
 int tail(TailArguments arguments) {
   const Content content = content_of(arguments);
+  const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
   std::optional<Fetched> fetched;
@@ -185,7 +188,8 @@ int tail(TailArguments arguments) {
   const std::span<const std::byte> image = reader.image();
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
-  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
+  check_table(style, {&schema, 1});
+  RecordPrinter printer(schema, style, Output::open("-"));
   printer.show_events(reader.path(), reader.tables_epoch(), content);
   if (fetched && arguments.reader.empty()) fetched->hide();
   std::optional<ring::ReaderRegistration> sign;
@@ -265,11 +269,14 @@ Command tail_command() {
                    .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
                    {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
+                   {"stopbit tail moex --header", "with arrival time, channel, line and sequence number"},
+                   {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"}},
       .run = [arguments] { return tail(*arguments); },
       .runs_until_stopped = true,
   };
+  for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
   return command;
 }
