@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "host/cli/common/command.hpp"
+#include "host/cli/common/roff.hpp"
+#include "host/cli/common/text.hpp"
 #include "microcode/base/error_code.hpp"
 
 namespace stopbit::tools {
@@ -25,16 +27,6 @@ constexpr ExitStatus kExitStatuses[] = {
     {kExitEnvironment, "environment error: a file cannot be opened, the disk is full, no shared memory"},
     {kExitInterrupted, "stopped by SIGINT before the work was done; 143: by SIGTERM"},
 };
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 /// Fills lines up to kColumns, indented by `indent` blanks. Lines that begin with a blank stay as they are.
 std::string wrap(std::string_view text, std::size_t indent, bool indent_first = true) {
@@ -105,42 +97,6 @@ std::string in_usage(const Option& option) {
   return option.name_list().front() + (option.is_flag() ? "" : " " + option.value);
 }
 
-/// Text as roff: no character of it is taken for markup.
-std::string roff(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool begins_line = i == 0 || text[i - 1] == '\n';
-    if (begins_line && (text[i] == '.' || text[i] == '\'')) out += "\\&";
-    if (text[i] == '\\') {
-      out += "\\e";
-    } else if (text[i] == '-') {
-      out += "\\-";
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-/// Paragraphs; lines that begin with a blank are shown as they are.
-std::string roff_paragraphs(std::string_view text) {
-  std::string out;
-  bool literal = false;
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.starts_with(' ') != literal) {
-      literal = !literal;
-      out += literal ? ".PP\n.nf\n" : ".fi\n";
-    }
-    out += line.empty() ? ".PP\n" : roff(line) + '\n';
-  }
-  return out + (literal ? ".fi\n" : "");
-}
-
-std::string roff_head(const std::string& name, std::string_view summary) {
-  return fmt::format(".TH {} 1 \"\" \"{}\" \"Stopbit\"\n.SH NAME\n{} \\- {}\n", roff(name),
-                     roff(fmt::format("stopbit {}", STOPBIT_VERSION)), roff(name), roff(summary));
-}
-
 std::string roff_options(const std::vector<Option>& options) {
   std::string out;
   for (const Option& option : options) {
@@ -203,7 +159,7 @@ std::string help_text(const Command& command) {
 }
 
 std::string overview_man_page() {
-  std::string out = roff_head("stopbit", kSummary);
+  std::string out = roff_head("stopbit", 1, kSummary);
   out += ".SH SYNOPSIS\n\\fBstopbit\\fR \\fICOMMAND\\fR ...\n.SH COMMANDS\n";
   for (const Command& command : commands()) {
     out +=
@@ -219,11 +175,11 @@ std::string overview_man_page() {
 
 std::string man_page(const Command& command) {
   const std::string name = "stopbit-" + command.name;
-  std::string out = roff_head(name, command.summary);
+  std::string out = roff_head(name, 1, command.summary);
   out += ".SH SYNOPSIS\n" + roff(usage_line(command)) + "\n.SH DESCRIPTION\n" + roff_paragraphs(command.description);
   out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_option()) + ".SH EXAMPLES\n";
   for (const Example& example : command.examples) {
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(example.command), roff(example.what));
+    out += fmt::format(".PP\n{}:\n{}", roff(example.what), roff_literal(example.command));
   }
   return out + roff_exit_statuses() + ".SH SEE ALSO\nstopbit(1)\n";
 }
