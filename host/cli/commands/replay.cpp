@@ -29,6 +29,7 @@
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/ring_output.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/verdict.hpp"
 #include "host/ports/read_ahead.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/base/printable.hpp"
@@ -120,14 +121,8 @@ struct Lane {
 using Lanes = std::vector<std::unique_ptr<Lane>>;
 
 void check_feed_arguments(const ReplayArguments& arguments) {
-  const auto refuse = [](bool is_given, const char* option) {
-    if (is_given) throw ToolError(kExitUsage, std::string(option) + " conflicts with --feed, which sets it");
-  };
-  refuse(!arguments.program.templates.empty(), "--templates");
-  refuse(!arguments.program.firmware.empty(), "--firmware");
-  refuse(!arguments.framing.empty(), "--framing");
-  refuse(!arguments.reset.empty(), "--reset");
-  refuse(!arguments.groups.empty(), "--group");
+  refuse_beside_feed(arguments.program, arguments.framing, arguments.reset);
+  if (!arguments.groups.empty()) throw ToolError(kExitUsage, "--group conflicts with --feed, which sets it");
   if (wants_card(arguments.engine))
     throw ToolError(kExitUsage, "--feed: a card has no arbitration; use --engine native");
 }
@@ -135,21 +130,10 @@ void check_feed_arguments(const ReplayArguments& arguments) {
 /// A lane for each image that a channel uses.
 Lanes feed_lanes(const ReplayArguments& arguments, const feed::Description& description) {
   Lanes lanes;
-  for (std::size_t i = 0; i < description.images.size(); ++i) {
-    const feed::Image& image = description.images[i];
+  for (FeedPart& part : feed_parts(description, arguments.program.compile, arguments.feed)) {
     replay::Options options = replay_options(arguments);
-    for (const feed::Channel& channel : description.channels) {
-      if (channel.image == i) options.feed.push_back(&channel);
-    }
-    if (options.feed.empty()) continue;
-    if (!replay::same_reset_rule(options.feed)) {
-      throw ToolError(kExitRejected, fmt::format("{}: the channels of image '{}' have different reset rules: use one "
-                                                 "image for each rule",
-                                                 arguments.feed, image.name));
-    }
-    const ProgramSource source{
-        .templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile};
-    lanes.push_back(std::make_unique<Lane>(image.name, load_program(source), std::move(options)));
+    options.feed = std::move(part.channels);
+    lanes.push_back(std::make_unique<Lane>(part.image, load_program(part.program), std::move(options)));
   }
   return lanes;
 }
@@ -448,30 +432,34 @@ std::vector<replay::Summary> decode(const ReplayArguments& arguments, const Lane
   return run_pipelines(pipelines, sources);
 }
 
+/// As they were given, for a command line to try next.
+std::string captures_text(const ReplayArguments& arguments) {
+  std::string text;
+  for (const std::string& path : arguments.captures) text += (text.empty() ? "" : " ") + path;
+  return printable(text);
+}
+std::string program_text(const ReplayArguments& arguments) {
+  if (!arguments.feed.empty()) return "--feed " + printable(arguments.feed);
+  if (!arguments.program.firmware.empty()) return "--firmware " + printable(arguments.program.firmware);
+  std::string text = "--templates";
+  for (const std::string& path : arguments.program.templates) text += ' ' + path;
+  return printable(text);
+}
+
 /// `of_card`, `of_market`: what they have counted. Returns the exit status.
 int report(const ReplayArguments& arguments, const Lanes& lanes, const std::vector<replay::Summary>& summaries,
            const std::string& of_card, const std::string& of_market) {
   std::uint64_t errors = 0;
-  std::uint64_t decode_errors = 0;
-  std::uint64_t messages = 0;
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     print_summary(summaries[i], *lanes[i], arguments.quiet);
     errors += summaries[i].error_count();
-    decode_errors += summaries[i].decode_errors();
-    messages += summaries[i].messages;
   }
   if (arguments.quiet) {
     if (stop_requested() && summaries.front().stopped) print_stderr("Stopped before the end of the captures.\n");
   } else {
     write_stderr(of_card);
     if (!of_market.empty()) write_stderr("\nMarket\n" + of_market);
-    if (decode_errors != 0 && messages == 0) {
-      write_stderr(
-          "No message was decoded: the framing or the templates are wrong. `stopbit guess` finds the framing that "
-          "fits.\n");
-    } else if (decode_errors != 0) {
-      write_stderr("`stopbit explain` shows such a packet byte by byte and looks for the cause.\n");
-    }
+    write_stderr(verdict_text(summaries, captures_text(arguments), program_text(arguments)));
   }
   return errors == 0 ? kExitDone : kExitRejected;
 }
@@ -520,14 +508,9 @@ Command replay_command() {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
     if (options.back().names != "--firmware") continue;
-    options.push_back({.names = "--feed",
-                       .value = "FEED.toml",
-                       .help =
-                           "Description of the feed: channels, their lines A and B, framing and images. The lines of "
-                           "a channel are merged, and gaps and resets become records. Replaces --templates, "
-                           "--firmware, --framing, --reset and --group.",
-                       .target = &arguments->feed,
-                       .hint = file_hint({".toml"})});
+    options.push_back(feed_option(arguments->feed,
+                                  "The lines of a channel are merged, and gaps and resets become records. Replaces "
+                                  "--templates, --firmware, --framing, --reset and --group."));
   }
   options.push_back(fields_option(arguments->program.compile.fields));
   options.back().help += " Needs --templates; see `stopbit compile --help`.";
