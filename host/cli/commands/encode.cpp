@@ -442,7 +442,7 @@ Command encode_command() {
                     "a capture from the output of `stopbit replay`"},
                    {"stopbit encode made-up.jsonl --templates templates.xml --framing b3 --lines 2 -o ab.pcap",
                     "test data for a feed handler, with both lines"},
-                   {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1}}' | stopbit encode --firmware feed.sbf",
+                   {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1,\"SendingTime\":0}}' | stopbit encode --firmware feed.sbf",
                     "one message in hex"}},
       .run = [arguments] { return encode_lines(*arguments); },
   };

@@ -477,7 +477,9 @@ Command run_command() {
                    .value = "",
                    .help = "Prints no accounting at the end.",
                    .target = &arguments->quiet}},
-      .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
+      .examples = {{"stopbit run /usr/share/stopbit/example/appliance.toml",
+                    "plays the bundled capture for 55 s; meanwhile `stopbit top` shows it"},
+                   {"stopbit run appliance.toml", "until SIGTERM"},
                    {"stopbit run appliance.toml --check", "before a change goes live"}},
       .run = [arguments] { return run(*arguments); },
       .runs_until_stopped = true};

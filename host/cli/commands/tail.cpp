@@ -14,6 +14,7 @@
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/record_printer.hpp"
 #include "host/cli/common/remote_arguments.hpp"
+#include "host/cli/common/ring_files.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/shm/folder.hpp"
@@ -183,7 +184,10 @@ int tail(TailArguments arguments) {
     opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
     if (!opened && stop_requested()) return kExitDone;
   }
-  if (!opened) throw ToolError(kExitEnvironment, opened.message());
+  if (!opened) {
+    throw ToolError(kExitEnvironment,
+                    opened.message() + (os::exists(arguments.ring) ? "" : ring_instead_of(arguments.ring)));
+  }
   ring::Reader& reader = opened.value();
   const std::span<const std::byte> image = reader.image();
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());

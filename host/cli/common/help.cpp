@@ -22,9 +22,10 @@ struct ExitStatus {
 };
 constexpr ExitStatus kExitStatuses[] = {
     {kExitDone, "done"},
-    {kExitRejected, "invalid input (template, listing, image or packet), or a decode error"},
+    {kExitRejected,
+     "invalid input (template, listing, image, settings or packet), a decode error, or a check that did not pass"},
     {kExitUsage, "invalid command line"},
-    {kExitEnvironment, "environment error: a file cannot be opened, the disk is full, no shared memory"},
+    {kExitEnvironment, "environment error: no such file, ring, map or appliance; the disk is full; no shared memory"},
     {kExitInterrupted, "stopped by SIGINT before the work was done; 143: by SIGTERM"},
 };
 
@@ -70,10 +71,17 @@ std::string full_help(const Option& option) {
   return text;
 }
 
-std::string option_list(const std::vector<Option>& options, bool arguments) {
+enum class Listed : std::uint8_t { Arguments, Options, Limits };
+
+bool belongs_to(const Option& option, Listed listed) {
+  if (option.is_argument()) return listed == Listed::Arguments;
+  return listed == (option.is_limit ? Listed::Limits : Listed::Options);
+}
+
+std::string option_list(const std::vector<Option>& options, Listed listed) {
   std::string out;
   for (const Option& option : options) {
-    if (option.is_argument() != arguments) continue;
+    if (!belongs_to(option, listed)) continue;
     std::string name = "  " + name_and_value(option);
     if (name.size() + 2 > kNameColumns) {
       out += name + '\n';
@@ -85,11 +93,17 @@ std::string option_list(const std::vector<Option>& options, bool arguments) {
   return out;
 }
 
-const std::vector<Option>& help_option() {
+/// Of every command.
+std::vector<Option> help_options(const Command& command) {
   static bool ignored = false;
-  static const std::vector<Option> option = {
-      {.names = "-h,--help", .value = "", .help = "Prints this text.", .target = &ignored}};
-  return option;
+  std::vector<Option> options = {{.names = "-h,--help", .value = "", .help = "Prints this text.", .target = &ignored}};
+  if (has_limits(command)) {
+    options.push_back({.names = "--help-limits",
+                       .value = "",
+                       .help = "Prints the options --max-..., which limit what templates and messages may ask for.",
+                       .target = &ignored});
+  }
+  return options;
 }
 
 std::string in_usage(const Option& option) {
@@ -97,9 +111,10 @@ std::string in_usage(const Option& option) {
   return option.name_list().front() + (option.is_flag() ? "" : " " + option.value);
 }
 
-std::string roff_options(const std::vector<Option>& options) {
+std::string roff_options(const std::vector<Option>& options, bool limits = false) {
   std::string out;
   for (const Option& option : options) {
+    if (option.is_limit != limits) continue;
     out += fmt::format(".TP\n\\fB{}\\fR\n{}", roff(name_and_value(option)), roff_paragraphs(full_help(option)));
   }
   return out;
@@ -150,12 +165,22 @@ std::string overview_text() {
 
 std::string help_text(const Command& command) {
   std::string out = wrap("usage: " + usage_line(command), 0) + '\n' + wrap(command.description, 0);
-  const std::string arguments = option_list(command.options, true);
+  const std::string arguments = option_list(command.options, Listed::Arguments);
   if (!arguments.empty()) out += "\nArguments:\n" + arguments;
-  out += "\nOptions:\n" + option_list(command.options, false) + option_list(help_option(), false);
+  out += "\nOptions:\n" + option_list(command.options, Listed::Options) +
+         option_list(help_options(command), Listed::Options);
   out += "\nExamples:\n";
   for (const Example& example : command.examples) out += fmt::format("  {}\n      {}\n", example.command, example.what);
   return out;
+}
+
+std::string limits_text(const Command& command) {
+  if (!has_limits(command)) return "stopbit " + command.name + " has no limits to set\n";
+  return wrap("Limits of stopbit " + command.name +
+                  ": what templates, datagrams and messages may ask for before they are an error. The defaults are for "
+                  "feeds of exchanges.",
+              0) +
+         "\nOptions:\n" + option_list(command.options, Listed::Limits);
 }
 
 std::string overview_man_page() {
@@ -177,7 +202,9 @@ std::string man_page(const Command& command) {
   const std::string name = "stopbit-" + command.name;
   std::string out = roff_head(name, 1, command.summary);
   out += ".SH SYNOPSIS\n" + roff(usage_line(command)) + "\n.SH DESCRIPTION\n" + roff_paragraphs(command.description);
-  out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_option()) + ".SH EXAMPLES\n";
+  out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_options(command));
+  if (has_limits(command)) out += ".SH LIMITS\n" + roff_options(command.options, true);
+  out += ".SH EXAMPLES\n";
   for (const Example& example : command.examples) {
     out += fmt::format(".PP\n{}:\n{}", roff(example.what), roff_literal(example.command));
   }

@@ -135,7 +135,8 @@ class Reader {
     if (channel.lines[1] && channel.lines[0] == channel.lines[1]) {
       table.error("b", "same group and source as line 'a': the lines cannot be distinguished");
     }
-    if (channel.lines[1] && !has_sequence(channel.framing)) {
+    const bool is_framing_known = !channel.framing.name.empty();
+    if (channel.lines[1] && is_framing_known && !has_sequence(channel.framing)) {
       table.error("b", "the framing '" + channel.framing.name + "' has no sequence number by which to merge lines");
     }
     table.finish();
