@@ -207,6 +207,9 @@ RecordPrinter::~RecordPrinter() = default;
 
 void RecordPrinter::show_events(const std::string& name, std::uint64_t ring_epoch, Content content) {
   content_ = content;
+  events_.reset();
+  instruments_.reset();
+  problem_.clear();
   Result<market::InstrumentView> table = market::InstrumentView::open(name);
   if (!table) return;
   if (table.value().ring_epoch() != ring_epoch) problem_ = market::Tables::foreign_text(name);
