@@ -5,37 +5,16 @@
 #include "decoder/record/text.hpp"
 
 namespace stopbit::record {
-namespace {
-
-void append_cell(const Schema& schema, const SchemaNode& node, const Value& value, std::string& out) {
-  switch (node.type) {
-    case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
-    case FieldType::Ascii:
-    case FieldType::Unicode: return append_utf8(out, value.bytes, node.type == FieldType::Ascii);
-    case FieldType::ByteVector: return append_hex(out, value.bytes);
-    case FieldType::Enum: return append_utf8(out, schema.element_name(node, value.bits), false);
-    case FieldType::Set:
-      for (std::uint32_t i = 0; i < schema.element_count(node); ++i) {
-        if ((value.bits >> i & 1) == 0) continue;
-        if (!out.empty()) out += ' ';
-        append_utf8(out, schema.element_name(node, i), false);
-      }
-      return;
-    case FieldType::Boolean: out += value.bits != 0 ? "true" : "false"; return;
-    default: return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
-  }
-}
-
-}  // namespace
 
 class CsvPrinter::Writer : public Visitor {
  public:
-  Writer(CsvPrinter& printer, std::uint64_t message, std::uint32_t sequence)
+  Writer(CsvPrinter& printer, std::string_view head, std::uint64_t message, std::uint32_t sequence)
       : printer_(printer), schema_(printer.reader_.schema()), pieces_(printer.pieces_), out_(printer.rows_) {
     out_.clear();
     printer.path_.clear();
     printer.lengths_.clear();
     prefix().clear();
+    prefix().append(head);
     prefix().append_unsigned(message);
     prefix().put(',');
     prefix().append_unsigned(sequence);
@@ -156,7 +135,7 @@ class CsvPrinter::Writer : public Visitor {
     }
     std::string& text = printer_.rare_;
     text.clear();
-    append_cell(schema_, node, value, text);
+    append_bare_value(text, schema_, node, value);
     const std::size_t length = text.size();
     append_csv_cell(text, std::string(text));
     out_.append(std::string_view(text).substr(length));
@@ -199,15 +178,15 @@ CsvPrinter::CsvPrinter(const Schema& schema) : reader_(schema) {
   }
 }
 
-ReadError CsvPrinter::print(std::span<const Slot> slots, std::string& out) {
+ReadError CsvPrinter::print(std::span<const Slot> slots, std::string& out, std::string_view head) {
   if (!slots.empty() && HeaderView(slots[0]).is_event()) {
     if (const ReadError error = reader_.open(slots); error != ReadError::None) return error;
-    print_event(slots[0], out);
+    print_event(slots[0], out, head);
     return ReadError::None;
   }
   if (slots.empty()) return ReadError::Truncated;
   const HeaderView header(slots[0]);
-  Writer writer(*this, messages_ + 1, header.sequence());
+  Writer writer(*this, head, messages_ + 1, header.sequence());
   if (const Template* item = reader_.schema().find(header.template_index())) writer.begin_message(*item);
   if (const ReadError error = reader_.read(slots, writer); error != ReadError::None) return error;
   if (writer.is_full()) return ReadError::TooLong;
@@ -217,9 +196,10 @@ ReadError CsvPrinter::print(std::span<const Slot> slots, std::string& out) {
   return ReadError::None;
 }
 
-void CsvPrinter::print_event(const Slot& slot, std::string& out) const {
+void CsvPrinter::print_event(const Slot& slot, std::string& out, std::string_view head) const {
   const EventView event(slot);
   const EventPlace place = event_place(reader_.schema(), event);
+  out += head;
   out += ',';
   append_unsigned(out, HeaderView(slot).sequence());
   out += ',';

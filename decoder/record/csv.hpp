@@ -38,7 +38,8 @@ class CsvPrinter {
   static constexpr std::string_view kTitle = "message,packet_sequence,template,path,value\n";
 
   /// Appends the rows of the record at the front of `slots`, a message or an event. On an error nothing is appended.
-  [[nodiscard]] ReadError print(std::span<const Slot> slots, std::string& out);
+  /// Each row begins with `head`: cells, each with its comma (append_csv_head).
+  [[nodiscard]] ReadError print(std::span<const Slot> slots, std::string& out, std::string_view head = {});
 
   /// The next message is number `messages` + 1.
   void count_from(std::uint64_t messages) noexcept { messages_ = messages; }
@@ -46,7 +47,7 @@ class CsvPrinter {
  private:
   class Writer;
 
-  void print_event(const Slot& slot, std::string& out) const;
+  void print_event(const Slot& slot, std::string& out, std::string_view head) const;
 
   /// A name on the way to a value.
   struct Name {

@@ -187,6 +187,7 @@ bool JsonReader::message(std::size_t object, const Template*& item) {
                                : value.key == "id"     ? &id
                                : value.key == "fields" ? &body
                                                        : nullptr;
+    if (place == nullptr && template_ == nullptr && value.key == "header") return true;
     if (place == nullptr) {
       return fail(value.key_offset, ErrorCode::None,
                   "a message can have the keys template, id and fields, not " + excerpt(value.key));

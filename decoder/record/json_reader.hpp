@@ -17,7 +17,8 @@ namespace stopbit::record {
 
 /// Reads lines as JsonPrinter prints them, or as people write them, into records.
 ///
-/// - Keys in any order; null means the same as no key. "template" or "id" may be missing, not both.
+/// - Keys in any order; null means the same as no key. "template" or "id" may be missing, not both. A
+///   "header", with the time and place at which the message was received, is left alone.
 /// - Mandatory constants may be left out; if given, they must be right.
 /// - Where a template has a name twice in one place, so may the line.
 /// - Values as JsonPrinter prints them, or values that the rules of FAST 1.1 convert:

@@ -123,6 +123,28 @@ std::string json_string(std::string_view bytes, bool is_ascii) {
   return out;
 }
 
+void append_bare_value(std::string& out, const Schema& schema, const SchemaNode& node, const Value& value) {
+  switch (node.type) {
+    case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
+    case FieldType::Ascii:
+    case FieldType::Unicode: return append_utf8(out, value.bytes, node.type == FieldType::Ascii);
+    case FieldType::ByteVector: return append_hex(out, value.bytes);
+    case FieldType::Enum: return append_utf8(out, schema.element_name(node, value.bits), false);
+    case FieldType::Set: {
+      bool is_first = true;
+      for (std::uint32_t i = 0; i < schema.element_count(node); ++i) {
+        if ((value.bits >> i & 1) == 0) continue;
+        if (!is_first) out += ' ';
+        is_first = false;
+        append_utf8(out, schema.element_name(node, i), false);
+      }
+      return;
+    }
+    case FieldType::Boolean: out += value.bits != 0 ? "true" : "false"; return;
+    default: return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
+  }
+}
+
 namespace {
 constexpr std::string_view kTypeNames[] = {
 #define STOPBIT_FIELD_TYPE(enumerator, assembly, records, lua) records,

@@ -29,6 +29,9 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
 /// As one cell of CSV: in quotes if it needs them (RFC 4180).
 void append_csv_cell(std::string& out, std::string_view text);
 
+/// As JSON has it, but without quotes and escapes: UTF-8, the elements of a set with a space between.
+void append_bare_value(std::string& out, const Schema& schema, const SchemaNode& node, const Value& value);
+
 /// As a template file writes it: "uInt32", "string", "byteVector"; "unicode" for a string of that character set.
 [[nodiscard]] std::string_view type_name(FieldType type) noexcept;
 

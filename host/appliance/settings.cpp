@@ -11,8 +11,8 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/market/map/find.hpp"
 #include "host/market/state/layout.hpp"
+#include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
-#include "host/os/config/toml.hpp"
 #include "host/os/error_text.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/remote/admission.hpp"
@@ -23,15 +23,7 @@ namespace stopbit::appliance {
 
 namespace {
 
-constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
-constexpr std::uint32_t kMaxCore = 4'095;
-constexpr std::size_t kMaxPublished = 64;
-constexpr std::size_t kMaxAllowed = 1'024;
 constexpr std::uint64_t kMaxPatienceNs = 60 * kNsPerSecond;
-constexpr std::uint64_t kMaxBookInstruments = 1U << 20;
-constexpr std::uint64_t kMaxBookOrders = 1U << 26;
-constexpr std::uint64_t kMinBookQueue = 1'024;
-constexpr std::uint64_t kMaxBookQueue = 1U << 24;
 
 /// A name or an address as a Host of HTTP has it, without the port.
 bool is_host(std::string_view text) {
@@ -72,13 +64,12 @@ class SettingsReader {
     settings_.name = root_.text("name");
     check_name(root_, "name", settings_.name);
     settings_.state_folder = config::in_folder(folder_, root_.text("state"));
-    settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days", {1, 366}, settings_.keep_days));
+    settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days"));
     read_engine();
-    settings_.lock_memory = root_.flag("lock_memory", false);
-    settings_.silence_ns = root_.duration_ns("silence", {1'000'000, kHour}, settings_.silence_ns);
-    settings_.stale_after =
-        static_cast<std::uint32_t>(root_.integer("stale_after", {1, 1'000'000}, settings_.stale_after));
-    settings_.confined = root_.flag("confined", true);
+    settings_.lock_memory = root_.flag("lock_memory");
+    settings_.silence_ns = root_.duration_ns("silence");
+    settings_.stale_after = static_cast<std::uint32_t>(root_.integer("stale_after"));
+    settings_.confined = root_.flag("confined");
     read_limits();
     read_control();
     read_recorder();
@@ -105,7 +96,7 @@ class SettingsReader {
 
   void read_engine() {
     enum : std::size_t { kNative, kQuick, kInterp, kXrt };
-    const std::size_t engine = root_.choice("engine", {"native", "quick", "interp", "xrt"}, kNative);
+    const std::size_t engine = root_.choice("engine");
     if (engine == kQuick) settings_.engine = EngineKind::Quick;
     if (engine == kInterp) settings_.engine = EngineKind::Interp;
     auto table = root_.table("card");
@@ -125,8 +116,8 @@ class SettingsReader {
     CardSettings card;
     card.xclbin = table.text("xclbin");
     if (card.xclbin != "sim") card.xclbin = config::in_folder(folder_, card.xclbin);
-    card.index = static_cast<std::uint32_t>(table.integer("index", {0, 0xFFFF}, 0));
-    card.fallback = table.flag("fallback", true);
+    card.index = static_cast<std::uint32_t>(table.integer("index"));
+    card.fallback = table.flag("fallback");
     table.finish();
     return card;
   }
@@ -135,15 +126,13 @@ class SettingsReader {
     auto table = root_.table("limits");
     if (!table) return;
     EngineLimits& limits = settings_.limits;
-    const auto number = [&](std::string_view key, std::uint32_t& limit, std::uint64_t most) {
-      limit = static_cast<std::uint32_t>(table->integer(key, {1, most}, limit));
-    };
-    settings_.strict = table->flag("strict", false);
-    number("elements", limits.elements, 0xFFFF'FFFF);
-    number("empty_elements", limits.empty_elements, 0xFFFF'FFFF);
-    number("nesting", limits.nesting, limits.nesting);
-    number("string_bytes", limits.string_bytes, 0xFFFF'FFFF);
-    number("datagram_bytes", limits.datagram_bytes, limits::kMaxDatagramBytes);
+    const auto number = [&](std::string_view key) { return static_cast<std::uint32_t>(table->integer(key)); };
+    settings_.strict = table->flag("strict");
+    limits.elements = number("elements");
+    limits.empty_elements = number("empty_elements");
+    limits.nesting = number("nesting");
+    limits.string_bytes = number("string_bytes");
+    limits.datagram_bytes = number("datagram_bytes");
     table->finish();
   }
 
@@ -151,7 +140,7 @@ class SettingsReader {
     ControlSettings& control = settings_.control;
     if (auto table = root_.table("control")) {
       control.socket = config::in_folder(folder_, table->text("socket"));
-      for (const std::uint64_t user : table->integers("users", {0, 0xFFFF'FFFE}, {.least = 0, .most = 64})) {
+      for (const std::uint64_t user : table->integers("users")) {
         control.users.push_back(static_cast<std::uint32_t>(user));
       }
       table->finish();
@@ -164,16 +153,16 @@ class SettingsReader {
       } else if (!listen.empty()) {
         table->error("listen", endpoint.message());
       }
-      control.token_file = config::in_folder(folder_, table->text("token_file", ""));
-      control.allowed_hosts = table->texts("allowed_hosts", {.least = 0, .most = 64});
+      control.token_file = config::in_folder(folder_, table->text("token_file"));
+      control.allowed_hosts = table->texts("allowed_hosts");
       for (const std::string& host : control.allowed_hosts) {
         if (!is_host(host)) {
           table->error("allowed_hosts", "'" + host + "' is not a host name or address; give it without a port");
         }
       }
-      control.certificate = config::in_folder(folder_, table->text("certificate", ""));
-      control.key = config::in_folder(folder_, table->text("key", ""));
-      control.client_ca = config::in_folder(folder_, table->text("client_ca", ""));
+      control.certificate = config::in_folder(folder_, table->text("certificate"));
+      control.key = config::in_folder(folder_, table->text("key"));
+      control.client_ca = config::in_folder(folder_, table->text("client_ca"));
       if (control.certificate.empty() != control.key.empty()) {
         table->error(control.key.empty() ? "certificate" : "key", "TLS needs both a certificate and its key");
       }
@@ -195,14 +184,13 @@ class SettingsReader {
     auto table = root_.table("recorder");
     if (!table) return;
     RecorderSettings& recorder = settings_.recorder.emplace();
-    constexpr std::uint64_t kMaxBytes = 1ULL << 50;
     recorder.folder = config::in_folder(folder_, table->text("folder"));
-    recorder.file_bytes = table->bytes("file", {1U << 20, 1ULL << 40}, recorder.file_bytes);
-    recorder.line_bytes = table->bytes("line", {2U << 20, kMaxBytes}, recorder.line_bytes);
-    recorder.frozen_bytes = table->bytes("frozen", {0, kMaxBytes}, recorder.frozen_bytes);
-    recorder.queue_bytes = table->bytes("queue", {1U << 20, 1ULL << 36}, recorder.queue_bytes);
-    recorder.before_ns = table->duration_ns("before", {0, kHour}, recorder.before_ns);
-    recorder.after_ns = table->duration_ns("after", {0, kHour}, recorder.after_ns);
+    recorder.file_bytes = table->bytes("file");
+    recorder.line_bytes = table->bytes("line");
+    recorder.frozen_bytes = table->bytes("frozen");
+    recorder.queue_bytes = table->bytes("queue");
+    recorder.before_ns = table->duration_ns("before");
+    recorder.after_ns = table->duration_ns("after");
     if (recorder.line_bytes < 2 * recorder.file_bytes) {
       table->error("line", "must be at least twice the size of a file");
     }
@@ -210,7 +198,7 @@ class SettingsReader {
   }
 
   std::uint64_t slots(config::Table& table, std::string_view key, std::uint64_t fallback) {
-    const std::uint64_t slots = table.integer(key, {ring::kMinSlotCount, ring::kMaxSlotCount}, fallback);
+    const std::uint64_t slots = table.integer_or(key, fallback);
     if (!std::has_single_bit(slots)) table.error(key, "must be a power of two");
     return slots;
   }
@@ -231,35 +219,30 @@ class SettingsReader {
     auto table = root_.table("books");
     if (!table) return;
     BookSettings& books = settings_.books;
-    const auto number = [&](std::string_view key, std::uint32_t& to, std::uint64_t least, std::uint64_t most) {
-      to = static_cast<std::uint32_t>(table->integer(key, {least, most}, to));
-    };
-    number("instruments", books.instruments, 1, kMaxBookInstruments);
-    number("orders", books.orders, 1'024, kMaxBookOrders);
-    number("levels", books.levels, 0, market::state::kMaxLevels);
-    number("queue", books.queue, kMinBookQueue, kMaxBookQueue);
-    books.policy = static_cast<market::Policy>(
-        table->choice("policy", {"optimistic", "pessimistic"}, static_cast<std::size_t>(books.policy)));
-    books.refresh = table->flag("refresh", books.refresh);
+    books.instruments = static_cast<std::uint32_t>(table->integer("instruments"));
+    books.orders = static_cast<std::uint32_t>(table->integer("orders"));
+    books.levels = static_cast<std::uint32_t>(table->integer("levels"));
+    books.queue = static_cast<std::uint32_t>(table->integer("queue"));
+    books.policy = static_cast<market::Policy>(table->choice("policy"));
+    books.refresh = table->flag("refresh");
     table->finish();
   }
 
   void read_dpdk() {
     auto table = root_.table("dpdk");
     if (!table) return;
-    settings_.dpdk_memory = table->bytes("memory", {64U << 20, 1ULL << 36}, settings_.dpdk_memory);
+    settings_.dpdk_memory = table->bytes("memory");
     table->finish();
   }
 
   static void read_thread(config::Table& table, AgentSettings& thread) {
-    if (table.has("core")) thread.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
-    thread.idle = static_cast<Idle>(
-        table.choice("idle", {"spin", "yield", "sleep", "backoff"}, static_cast<std::size_t>(thread.idle)));
-    thread.sleep_ns = table.duration_ns("sleep", {1'000, kNsPerSecond}, thread.sleep_ns);
+    if (table.has("core")) thread.core = static_cast<std::uint32_t>(table.integer("core"));
+    thread.idle = static_cast<Idle>(table.choice("idle"));
+    thread.sleep_ns = table.duration_ns("sleep");
   }
 
   void read_agents() {
-    for (config::Table& table : root_.tables("agent", {.least = 1, .most = kMaxAgents})) {
+    for (config::Table& table : root_.tables("agent")) {
       AgentSettings& agent = settings_.agents.emplace_back();
       agent.name = table.text("name");
       check_name(table, "name", agent.name);
@@ -268,7 +251,7 @@ class SettingsReader {
         table.error("name", "two agents have the name '" + agent.name + "'");
       }
       read_thread(table, agent);
-      agent.batch = table.integer("batch", {1, ingest::kMaxBatch}, agent.batch);
+      agent.batch = table.integer("batch");
       table.finish();
     }
   }
@@ -290,7 +273,7 @@ class SettingsReader {
   }
 
   void read_ports() {
-    for (config::Table& table : root_.tables("port", {.least = 1, .most = kMaxPorts})) {
+    for (config::Table& table : root_.tables("port")) {
       std::vector<ingest::PortAbove> above;
       for (const PortSettings& other : settings_.ports) above.push_back({.name = other.name, .source = *other.source});
       PortSettings port;
@@ -337,12 +320,12 @@ class SettingsReader {
   void read_feeds() {
     std::set<std::string> names;
     std::map<std::string, std::size_t> agent_of_ring;
-    for (config::Table& table : root_.tables("feed", {.least = 1, .most = kMaxFeeds})) {
+    for (config::Table& table : root_.tables("feed")) {
       FeedSettings& feed = settings_.feeds.emplace_back();
       feed.file = config::in_folder(folder_, table.text("file"));
       feed.ports[0] = find(table, "a", settings_.ports, "port");
       feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
-      feed.channels = table.texts("channels", {.least = 0, .most = feed::kMaxChannels});
+      feed.channels = table.texts("channels");
       table.finish();
       if (diagnostics_.has_errors()) continue;
       feed.agent = settings_.ports[feed.ports[0]].agent;
@@ -409,7 +392,7 @@ class SettingsReader {
   }
 
   void read_publications(NicSettings& nic) {
-    for (config::Table& table : root_.tables("publish", {.least = 0, .most = kMaxPublished})) {
+    for (config::Table& table : root_.tables("publish")) {
       PublishSettings published;
       const std::string ring = table.text("ring");
       const auto found = std::find_if(nic.rings.begin(), nic.rings.end(),
@@ -428,7 +411,7 @@ class SettingsReader {
         table.error("as", "two rings are published as '" + published.name + "'");
       }
       read_ways(table, nic, published);
-      published.token_file = config::in_folder(folder_, table.text("token_file", ""));
+      published.token_file = config::in_folder(folder_, table.text("token_file"));
       read_admission(table, nic, published);
       table.finish();
       nic.publish.push_back(std::move(published));
@@ -451,13 +434,13 @@ class SettingsReader {
     } else if (table.has("allow") && nic.provider.starts_with("shm")) {
       table.error("allow", "the provider '" + nic.provider + "' has no addresses");
     }
-    published.lossless = table.flag("lossless", false);
+    published.lossless = table.flag("lossless");
     if (published.lossless && !published.ring.empty()) check_waits(table, published.ring);
-    published.detach_after_ns = table.duration_ns("detach_after", {kNsPerSecond / 10, kHour}, 0);
+    published.detach_after_ns = table.duration_ns("detach_after");
     if (published.lossless && published.detach_after_ns > kMaxPatienceNs) {
       table.error("detach_after", "must be at most 1min: the agent of a lossless ring waits that long at most");
     }
-    published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, remote::ByteRate::kMost}, 0);
+    published.bytes_per_second = table.bytes("bytes_per_second");
   }
 
   /// While the writer waits for readers it takes nothing from its ports, so only captures may wait.
@@ -498,7 +481,7 @@ class SettingsReader {
     auto table = root_.table("nic");
     if (!table) {
       // Without a node there is nothing to publish with.
-      for (config::Table& published : root_.tables("publish", {.least = 0, .most = kMaxPublished})) {
+      for (config::Table& published : root_.tables("publish")) {
         published.error("publishing needs a table [nic]");
       }
       return;
@@ -509,20 +492,19 @@ class SettingsReader {
     nic.thread.name = "nic";
     read_thread(*table, nic.thread);
     if (!diagnostics_.has_errors()) nic.rings = offered_rings(*table);
-    nic.broker = config::in_folder(folder_, table->text("broker", ""));
-    nic.clients = table->integer("clients", {1, 1'024}, nic.clients);
-    nic.resident_bytes = table->bytes("resident", {64U << 10, 1ULL << 36}, nic.resident_bytes);
-    nic.listen = table->text("listen", "");
+    nic.broker = config::in_folder(folder_, table->text("broker"));
+    nic.clients = table->integer("clients");
+    nic.resident_bytes = table->bytes("resident");
+    nic.listen = table->text("listen");
     if (!nic.listen.empty()) {
       const std::string problem = listen_problem(nic.listen);
       if (!problem.empty()) table->error("listen", problem);
     }
-    nic.provider = table->text("provider", "");
-    nic.subscribers = table->integer("subscribers", {1, 256}, nic.subscribers);
-    nic.subscribers_per_address = table->integer("subscribers_per_address", {0, 256}, nic.subscribers_per_address);
-    nic.requests_per_second =
-        static_cast<std::uint32_t>(table->integer("requests_per_second", {0, 1'000'000}, nic.requests_per_second));
-    nic.entitlements_file = config::in_folder(folder_, table->text("entitlements", ""));
+    nic.provider = table->text("provider");
+    nic.subscribers = table->integer("subscribers");
+    nic.subscribers_per_address = table->integer("subscribers_per_address");
+    nic.requests_per_second = static_cast<std::uint32_t>(table->integer("requests_per_second"));
+    nic.entitlements_file = config::in_folder(folder_, table->text("entitlements"));
     if (nic.broker.empty() != nic.entitlements_file.empty()) {
       table->error(nic.broker.empty() ? "entitlements" : "broker", "'broker' and 'entitlements' need each other");
     }
@@ -541,7 +523,7 @@ class SettingsReader {
 
 std::optional<Settings> read(const config::Document& document, const std::string& folder, Diagnostics& diagnostics) {
   if (!document.ok()) return std::nullopt;
-  Settings settings = SettingsReader(document.root(), folder, diagnostics).read();
+  Settings settings = SettingsReader(document.root(settings_keys()), folder, diagnostics).read();
   if (diagnostics.has_errors()) return std::nullopt;
   return settings;
 }

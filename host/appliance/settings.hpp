@@ -19,12 +19,18 @@
 #include "host/ports/port_source.hpp"
 #include "microcode/base/diagnostic.hpp"
 
+namespace stopbit::config {
+struct TableKeys;
+}
+
 /// An appliance: ports, threads, feeds and rings, as appliance.toml says. doc/appliance-settings.md has every key.
 namespace stopbit::appliance {
 
 inline constexpr std::size_t kMaxAgents = 64;
 inline constexpr std::size_t kMaxPorts = 64;
 inline constexpr std::size_t kMaxFeeds = 64;
+inline constexpr std::size_t kMaxPublished = 64;
+inline constexpr std::size_t kMaxAllowed = 1'024;  ///< Prefixes of a publication.
 
 /// What a thread does when there is nothing to do.
 enum class Idle : std::uint8_t {
@@ -184,6 +190,9 @@ struct Settings {
     return found != rings.end() ? found->second : slots;
   }
 };
+
+/// The rows of appliance.toml (host/os/config/keys.hpp).
+[[nodiscard]] const config::TableKeys& settings_keys();
 
 /// Reads appliance.toml and the feed files that it names, whose paths are relative to its folder. Nothing after an
 /// error; all of them are in `diagnostics`.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +65,10 @@ int run(const std::vector<std::string>& arguments) {
     throw ToolError(kExitUsage,
                     "unknown command '" + name + "'" + did_you_mean(name, names) + "\n`stopbit --help` lists them");
   }
-  if (!parse_arguments(*command, std::move(rest))) return print(help_text(*command));
+  const bool wants_limits = std::find(rest.begin(), rest.end(), "--help-limits") != rest.end();
+  if (!parse_arguments(*command, std::move(rest))) {
+    return print(wants_limits ? limits_text(*command) : help_text(*command));
+  }
   const int status = command->run();
   return stop_requested() && !command->runs_until_stopped ? interrupted_status() : status;
 }

@@ -17,7 +17,8 @@
 
 namespace stopbit::config {
 class Table;
-}
+struct Key;
+}  // namespace stopbit::config
 
 namespace stopbit::ingest {
 
@@ -76,6 +77,10 @@ struct PortPlace {
   const std::string& folder;  ///< Of the file of settings; paths are relative to it (config::in_folder).
   std::span<const PortAbove> above;
 };
+
+/// The rows of `kind` and of the keys of all kinds, which NAME_port_keys() of their folders give. A table has those of
+/// its kind only: the others are unknown keys there.
+[[nodiscard]] std::vector<config::Key> port_keys();
 
 /// Reads `kind` and the keys of the kind, by read_NAME_port of its folder, which has the same arguments. Reports errors
 /// to the table; never returns null.

@@ -272,13 +272,6 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
   section(errors(summary), "Errors");
   if (!summary.session.empty()) text += "\nSession control messages (definitions are reported, never compiled)\n";
   for (const std::string& message : summary.session) text += "  " + message + "\n";
-  std::uint64_t missing = summary.numbers().missing;
-  for (const ChannelCount& count : summary.channels) missing += count.account.numbers.lost;
-  if (summary.error_count() == 0) {
-    text += missing == 0 ? "\nNo errors.\n"
-                         : "\n"
-                           "No errors in the packets present.\n";
-  }
   if (!summary.disorder.empty()) text += "\n" + printable_lines(summary.disorder) + "\n";
   if (!summary.problems.empty()) text += "\n";
   for (const std::string& problem : summary.problems) text += printable_lines(problem) + "\n";

@@ -48,7 +48,8 @@ Result<Writer> Writer::prepare(std::string_view name, const Program& program, co
   const os::SegmentKind kind = {.magic = kMagic,
                                 .noun = "ring",
                                 .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
-                                .may_replace = options.spares_originals ? is_copy : nullptr};
+                                .may_replace = options.spares_originals ? is_copy : nullptr,
+                                .writer_at = offsetof(Header, writer_pid)};
   writer.unnamed_.reset(new Unnamed{os::NewSegment(path.value(), kind), options.lossless});
   writer.file_ = writer.unnamed_->segment.create();
   if (!writer.file_.ok()) return Failure{writer.unnamed_->segment.problem()};

@@ -25,9 +25,17 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool equals_in_other_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 std::string nearest(std::string_view wanted, std::span<const std::string> known) {
+  for (const std::string& name : known) {
+    if (name != wanted && equals_in_other_case(name, wanted)) return name;
+  }
   if (wanted.size() > kMaxNameBytes) return {};
   const std::size_t most = wanted.size() < 4 ? 1 : std::max<std::size_t>(2, wanted.size() / 3);
   std::size_t least = most + 1;

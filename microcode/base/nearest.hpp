@@ -6,8 +6,8 @@
 
 namespace stopbit {
 
-/// Returns the name that needs the fewest single-letter changes to become `wanted`; empty if none is similar. Names
-/// longer than 64 bytes never match.
+/// Returns the name that needs the fewest single-letter changes to become `wanted`; empty if none is similar. One that
+/// differs in upper and lower case only comes first. Names longer than 64 bytes never match.
 [[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string> known);
 
 /// "; did you mean 'NAME'?" for the end of an error; empty if no name is similar.

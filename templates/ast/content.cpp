@@ -1,5 +1,11 @@
 #include "templates/ast/content.hpp"
 
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "microcode/base/nearest.hpp"
 #include "templates/ast/vocabulary.hpp"
 
 namespace stopbit::templates::ast {
@@ -7,14 +13,23 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
 
+bool is_typed_name(std::string_view name) {
+  return name == "type" || is_type(name);
+}
 bool is_typed(const xml::Element& element) {
-  return element.name == "type" || is_type(element.name);
+  return is_typed_name(element.name);
 }
 
 /// A length only names the preamble of these; nothing changes on the wire.
 bool has_length(const xml::Element& element) {
   const xml::Attribute* charset = element.find("charset");
   return element.name == "byteVector" || (element.name == "string" && charset && charset->value == "unicode");
+}
+
+/// Whether it is an element of the language, somewhere.
+bool is_word(std::string_view name) {
+  const std::span<const std::string> names = element_names();
+  return is_typed_name(name) || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool takes_operator(const xml::Element& element) {
@@ -76,7 +91,11 @@ void ContentReader::check(const xml::Element& element) {
     }
     if (!attribute.name_space.empty() || knows_attribute(element.name, attribute.name)) continue;
     if (!warned_.emplace(element.range.source.get(), attribute.name).second) continue;
-    report_.warning(attribute.range, "attribute " + quoted(attribute.name) + " is not part of FAST and is ignored");
+    static const std::vector<std::string> kAttributes = {"name",    "id",    "presence",   "dictionary",
+                                                         "key",     "value", "templateNs", "reset",
+                                                         "charset", "ns",    "unit",       "epoch"};
+    report_.warning(attribute.range, "attribute " + quoted(attribute.name) + " is not part of FAST and is ignored" +
+                                         did_you_mean(attribute.name, kAttributes));
   }
   for (const char* name : {"dictionary", "key"}) {
     const xml::Attribute* attribute = element.find(name);
@@ -95,7 +114,8 @@ void ContentReader::check_leaf(const xml::Element& element) {
 
 void ContentReader::unexpected(const xml::Element& child, const xml::Element& parent) {
   report_.error(ErrorCode::S1, child.range,
-                "element " + quoted(child.name) + " is not allowed in element " + quoted(parent.name));
+                "element " + quoted(child.name) + " is not allowed in element " + quoted(parent.name) +
+                    (is_word(child.name) ? "" : did_you_mean(child.name, element_names())));
 }
 
 }  // namespace stopbit::templates::ast

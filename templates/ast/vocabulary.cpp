@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stopbit::templates::ast {
 namespace {
@@ -122,6 +123,18 @@ std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kBlank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+std::span<const std::string> element_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"template", "templateRef", "typeRef",  "group",    "sequence",
+                                    "bitGroup", "length",      "exponent", "mantissa", "define"};
+    for (const auto& [name, value] : kOperators) all.emplace_back(name);
+    for (const auto& [name, value] : kTypes) all.emplace_back(name);
+    for (const auto& [name, value] : kVectors) all.emplace_back(name);
+    return all;
+  }();
+  return names;
 }
 
 bool knows_attribute(std::string_view element, std::string_view attribute) {

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "templates/ast/ast.hpp"
@@ -36,6 +38,9 @@ namespace stopbit::templates::ast {
 [[nodiscard]] std::string_view type_name(FieldType type);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
+
+/// Names of the elements that templates contain, for messages.
+[[nodiscard]] std::span<const std::string> element_names();
 
 /// Whether the element may carry the attribute.
 [[nodiscard]] bool knows_attribute(std::string_view element, std::string_view attribute);

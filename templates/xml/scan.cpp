@@ -84,18 +84,38 @@ class Scanner {
 
   bool check_characters() {
     if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")) {
-      malformed(0, "the file is UTF-16; template files are read as UTF-8");
+      malformed(0, "the file is UTF-16; template files are read as UTF-8: convert it with iconv -f UTF-16 -t UTF-8");
       return false;
     }
     for (std::size_t i = 0; i < text_.size();) {
       const std::size_t length = character_length(text_.substr(i));
       if (length == 0) {
-        malformed(i, "a byte that is not UTF-8, or a character that XML does not allow");
+        malformed(i, "a byte that is not UTF-8, or a character that XML does not allow" + encoding_advice());
         return false;
       }
       i += length;
     }
     return true;
+  }
+
+  /// How to convert the file, if its first line names another encoding or a byte is of none that is read.
+  [[nodiscard]] std::string encoding_advice() const {
+    constexpr std::string_view kBegin = "<?xml";
+    constexpr std::string_view kKey = "encoding=";
+    constexpr std::size_t kMostLetters = 40;
+    const std::string_view head = text_.starts_with(kBegin) ? text_.substr(0, text_.find('>')) : std::string_view();
+    std::size_t at = head.find(kKey);
+    if (at == std::string_view::npos) return "; template files are read as UTF-8: convert this one with iconv";
+    at += kKey.size();
+    const std::size_t end = at < head.size() ? head.find(head[at], at + 1) : std::string_view::npos;
+    if (end == std::string_view::npos) return {};
+    const std::string_view name = head.substr(at + 1, std::min(end - at - 1, kMostLetters));
+    const bool is_utf8 = name.size() == 5 && name.ends_with("-8");
+    const auto is_name = [](char c) { return is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '.'; };
+    if (is_utf8) return "; the file says it is " + quoted(name) + ", and is not";
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_name)) return {};
+    return "; the file says it is " + quoted(name) +
+           ", and template files are read as UTF-8: convert it with iconv -f " + std::string(name) + " -t UTF-8";
   }
 
   [[nodiscard]] bool looking_at(std::string_view what) const { return text_.substr(at_).starts_with(what); }

@@ -49,7 +49,7 @@ COMMANDS = {
     "check-host --no-dpdk": True,
     "channels": False,
     "run nowhere.toml": False,
-    f"run {HOST}/appliance/example/appliance.toml --check": False,
+    f"run {HOST}/appliance/example/appliance.toml --check": True,
 }
 
 

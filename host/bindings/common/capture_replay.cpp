@@ -21,7 +21,15 @@ T checked(Result<T> result, const char* what) {
 
 replay::Options options_of(const ReplayWish& wish, std::function<void(const replay::Progress&)> on_progress) {
   replay::Options options;
-  options.framing = framing_of(wish.decode);
+  if (wish.feed) {
+    if (!wish.decode.framing.empty() || !wish.decode.reset.empty() || !wish.groups.empty()) {
+      throw Failed(Fault::Usage, "framing, reset and groups are those of the feed");
+    }
+    options.feed = wish.feed->channels();
+  } else {
+    options.framing = framing_of(wish.decode);
+  }
+  options.merge = wish.merge;
   for (const std::string& group : wish.groups) options.groups.push_back(checked(net::parse_endpoint(group), "group"));
   if (!wish.pace.empty()) options.speed = checked(replay::parse_pace(wish.pace), "pace");
   options.limit = wish.limit;
@@ -76,6 +84,7 @@ MadeEngine engine_of(const DecodeWish& wish, const Program& program, const Engin
 CaptureReplay::CaptureReplay(FirmwarePtr firmware, const std::vector<std::string>& captures, const ReplayWish& wish,
                              record::RecordSink& sink, std::function<void(const replay::Progress&)> on_progress)
     : firmware_(std::move(firmware)),
+      feed_(wish.feed),
       options_(options_of(wish, std::move(on_progress))),
       sources_(open_all(captures)),
       engine_(engine_of(wish.decode, firmware_->program(), replay::engine_options(options_))),

@@ -9,6 +9,7 @@
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/sink.hpp"
 #include "decoder/select/make_engine.hpp"
+#include "host/bindings/common/feed.hpp"
 #include "host/bindings/common/firmware.hpp"
 #include "host/feed/framing/framing.hpp"
 #include "host/ports/packet_source.hpp"
@@ -35,6 +36,8 @@ struct ReplayWish {
   std::string pace;                 ///< "max" or "1x", "10x", ...; default "max".
   std::vector<std::string> groups;  ///< "A.B.C.D:PORT"; none = all.
   std::uint64_t limit = 0;          ///< Datagrams; 0 = no limit.
+  bool merge = false;               ///< All captures at once, by packet time; else one after the other.
+  FeedPtr feed = nullptr;  ///< Its channels, with lines A and B merged; then there is no framing, reset and group.
 };
 
 /// Captures on their way through an engine. Everything that can be refused is refused by the constructor.
@@ -54,6 +57,7 @@ class CaptureReplay {
   using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 
   FirmwarePtr firmware_;
+  FeedPtr feed_;  ///< The options point into it.
   replay::Options options_;
   Sources sources_;
   MadeEngine engine_;

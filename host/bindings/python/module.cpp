@@ -52,12 +52,16 @@ struct Wish {
   std::string pace;
   std::vector<std::string> groups;
   std::uint64_t limit = 0;
+  bool merge = false;
+  consumer::FeedPtr feed;
 
   [[nodiscard]] consumer::ReplayWish replay() const {
     return {.decode = {.framing = framing, .reset = reset, .engine = engine, .strict = strict},
             .pace = pace,
             .groups = groups,
-            .limit = limit};
+            .limit = limit,
+            .merge = merge,
+            .feed = feed};
   }
 };
 
@@ -493,19 +497,31 @@ PYBIND11_MODULE(_core, module) {
           "Whether its records hold only some of the fields.")
       .def("image", &image_of, "The firmware image, as written by `stopbit compile`.");
 
+  py::class_<consumer::Feed, std::shared_ptr<consumer::Feed>>(module, "Feed", "A feed.toml, opened with one image.")
+      .def(py::init([](const std::string& path, const std::string& image, const std::string& fields) {
+             return std::const_pointer_cast<consumer::Feed>(
+                 consumer::open_feed(path, image, compile_options(fields, std::nullopt, false)));
+           }),
+           py::arg("path"), py::kw_only(), py::arg("image"), py::arg("fields"), py::call_guard<Unlocked>())
+      .def_property_readonly(
+          "program", [](const consumer::Feed& feed) { return std::const_pointer_cast<Firmware>(feed.firmware()); });
+
   py::class_<Wish>(module, "Wish", "How a capture is decoded.")
       .def(py::init([](std::string framing, std::string reset, std::string engine, bool strict, std::string pace,
-                       std::vector<std::string> groups, std::uint64_t limit) {
+                       std::vector<std::string> groups, std::uint64_t limit, bool merge,
+                       const std::shared_ptr<consumer::Feed>& feed) {
              return Wish{std::move(framing),
                          std::move(reset),
                          std::move(engine),
                          strict,
                          std::move(pace),
                          std::move(groups),
-                         limit};
+                         limit,
+                         merge,
+                         feed};
            }),
            py::kw_only(), py::arg("framing"), py::arg("reset"), py::arg("engine"), py::arg("strict"), py::arg("pace"),
-           py::arg("groups"), py::arg("limit"));
+           py::arg("groups"), py::arg("limit"), py::arg("merge") = false, py::arg("feed") = py::none());
 
   py::class_<Replay>(module, "Replay", "Iterates the records of captures; made by stopbit.replay.")
       .def(py::init([](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures,

@@ -69,7 +69,7 @@ int check_host(const CheckHostArguments& arguments) {
   const auto changes = std::count_if(findings.begin(), findings.end(), [](const check::Finding& finding) {
     return finding.state == check::State::Change;
   });
-  return changes == 0 ? kExitDone : kExitEnvironment;
+  return changes == 0 ? kExitDone : kExitRejected;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Command check_host_command() {
           "for DPDK. For each setting to change it prints the wanted value, the reason and the command. It changes "
           "nothing and needs no privileges. A setting that cannot be read is reported as unknown.\n"
           "\n"
-          "The exit status is 3 if a setting should be changed.",
+          "The exit status is 1 if a setting should be changed.",
       .options = {{.names = "--interface",
                    .value = "NAME",
                    .help = "A network interface that receives feeds; may be given several times.",

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <unordered_map>
 
 #include "host/cli/common/commands.hpp"
+#include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/pipeline.hpp"
 #include "host/cli/common/program_source.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 struct CompareArguments {
   std::vector<std::string> captures;
+  FeedArguments feed;
   std::string framing;
   std::string group_a;
   std::string group_b;
@@ -64,14 +67,45 @@ Key key_of(std::span<const std::byte> payload, const std::optional<net::Framing>
   return key;
 }
 
-void read_line(ingest::PacketSource& source, const std::string& group, const std::optional<net::Framing>& framing,
-               LineOfCapture& line) {
-  std::optional<net::Endpoint> wanted;
-  if (!group.empty()) {
-    const auto endpoint = net::parse_endpoint(group);
-    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
-    wanted = endpoint.value();
+/// What is compared: packets of a group, from one sender or any; nothing: all packets.
+struct Compared {
+  std::optional<net::Framing> framing;
+  std::array<std::optional<feed::Line>, 2> lines = {};
+};
+
+Compared compared_by_groups(const CompareArguments& arguments) {
+  Compared compared;
+  if (!arguments.framing.empty()) compared.framing = framing_from(arguments.framing);
+  const std::string* const groups[] = {&arguments.group_a, &arguments.group_b};
+  for (std::size_t i = 0; i < compared.lines.size(); ++i) {
+    if (groups[i]->empty()) continue;
+    const auto endpoint = net::parse_endpoint(*groups[i]);
+    if (!endpoint) throw ToolError(kExitUsage, (i == 0 ? "--group-a: " : "--group-b: ") + endpoint.message());
+    compared.lines[i] = feed::Line{.group = endpoint.value(), .source = std::nullopt};
   }
+  return compared;
+}
+
+/// Lines and framing of a channel.
+Compared compared_by_feed(const CompareArguments& arguments) {
+  refuse_beside_feed({}, arguments.framing, "");
+  if (!arguments.group_a.empty() || !arguments.group_b.empty()) {
+    throw ToolError(kExitUsage, "--group-a and --group-b conflict with --feed, which sets them");
+  }
+  const feed::Description description = load_feed(arguments.feed.feed);
+  if (arguments.feed.channel.empty() && description.channels.size() != 1) {
+    throw ToolError(kExitUsage, "--feed: the feed has several channels; name one with --channel");
+  }
+  const feed::Channel& channel =
+      arguments.feed.channel.empty() ? description.channels.front() : channel_of(description, arguments.feed.channel);
+  if (!channel.lines[1]) {
+    throw ToolError(kExitUsage, "--channel: channel '" + channel.name + "' has only one line: nothing to compare");
+  }
+  return {.framing = channel.framing, .lines = channel.lines};
+}
+
+void read_line(ingest::PacketSource& source, const std::optional<feed::Line>& wanted,
+               const std::optional<net::Framing>& framing, LineOfCapture& line) {
   ingest::Packet packet;
   for (;;) {
     const ingest::Next next = source.next(packet);
@@ -80,7 +114,8 @@ void read_line(ingest::PacketSource& source, const std::string& group, const std
     net::Datagram datagram;
     if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted)
       continue;
-    if (wanted && datagram.destination != *wanted) continue;
+    if (wanted && datagram.destination != wanted->group) continue;
+    if (wanted && wanted->source && datagram.source.address != *wanted->source) continue;
     ++line.packets;
     bool is_readable = true;
     const Key key = key_of(datagram.payload, framing, is_readable);
@@ -134,19 +169,21 @@ int run_compare(const CompareArguments& arguments) {
     throw ToolError(kExitUsage, "give one capture of both lines, or one capture of each line");
   }
   const bool is_one = arguments.captures.size() == 1;
-  if (is_one && (arguments.group_a.empty() || arguments.group_b.empty())) {
-    throw ToolError(kExitUsage, "one capture of both lines needs --group-a and --group-b");
+  const bool has_feed = arguments.feed.is_given();
+  if (!has_feed && !arguments.feed.channel.empty()) throw ToolError(kExitUsage, "--channel needs --feed");
+  if (!has_feed && is_one && (arguments.group_a.empty() || arguments.group_b.empty())) {
+    throw ToolError(kExitUsage, "one capture of both lines needs --feed, or --group-a and --group-b");
   }
   if (is_one && arguments.captures.front() == "-") throw ToolError(kExitUsage, "stdin can be read only once");
-  std::optional<net::Framing> framing;
-  if (!arguments.framing.empty()) framing = framing_from(arguments.framing);
+  const Compared compared = has_feed ? compared_by_feed(arguments) : compared_by_groups(arguments);
+  const std::optional<net::Framing>& framing = compared.framing;
   const auto source_a = open_capture(arguments.captures.front());
   const auto source_b = open_capture(arguments.captures.back());
   catch_stop_signals();
   LineOfCapture a;
   LineOfCapture b;
-  read_line(*source_a, arguments.group_a, framing, a);
-  read_line(*source_b, arguments.group_b, framing, b);
+  read_line(*source_a, compared.lines[0], framing, a);
+  read_line(*source_b, compared.lines[1], framing, b);
 
   std::vector<std::uint64_t> only_a;
   std::vector<std::uint64_t> only_b;
@@ -202,16 +239,23 @@ Command compare_command() {
           "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.",
       .options = {{.names = "",
                    .value = "CAPTURE",
-                   .help = "A capture of line A, then one of line B; or one capture of both, with --group-a and "
-                           "--group-b.",
+                   .help = "A capture of line A, then one of line B; or one capture of both, with --feed, or "
+                           "with --group-a and --group-b.",
                    .target = &arguments->captures,
                    .hint = file_hint(),
                    .required = true}},
       .examples = {{"stopbit compare a.pcap b.pcap --framing t7", "two recordings of one channel"},
+                   {"stopbit compare day.pcap --feed feed.toml --channel 310", "the lines of a channel of a feed"},
                    {"stopbit compare day.pcap --group-a 239.1.1.1:30001 --group-b 239.1.2.1:31001 --framing moex",
                     "two groups of one capture"}},
       .run = [arguments] { return run_compare(*arguments); },
   };
+  command.options.push_back(feed_option(arguments->feed.feed, "Sets --framing, --group-a and --group-b."));
+  command.options.push_back({.names = "--channel",
+                             .value = "C",
+                             .help = "With --feed: the channel whose lines are compared; may be left out if there is "
+                                     "only one.",
+                             .target = &arguments->feed.channel});
   command.options.push_back(framing_option(arguments->framing));
   command.options.back().required = false;
   command.options.back().help =

@@ -66,7 +66,7 @@ _stopbit() {
   std::string values;
   std::string options;
   for (const Command& command : commands()) {
-    std::string names = "--help";
+    std::string names = has_limits(command) ? "--help --help-limits" : "--help";
     std::string first_argument;
     std::string arguments = "return";
     for (const Option& option : command.options) {
@@ -127,6 +127,7 @@ std::string zsh_script() {
       "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in\n";
   for (const Command& command : commands()) {
     out += fmt::format("    {})\n      _arguments '--help[Prints the help]'", command.name);
+    if (has_limits(command)) out += " '--help-limits[Prints the options that limit messages]'";
     for (const Option& option : command.options) {
       const std::string value = fmt::format(":{}:{}", zsh_escaped(option.value), zsh_completer(option.hint));
       if (option.is_argument()) {
@@ -156,6 +157,7 @@ std::string fish_script() {
   for (const Command& command : commands()) {
     const std::string head = fmt::format("complete -c stopbit -n '__fish_seen_subcommand_from {}'", command.name);
     out += '\n';
+    if (has_limits(command)) out += head + " -l help-limits -d 'Prints the options that limit messages'\n";
     for (const Option& option : command.options) {
       const std::string words = fmt::format("{}", fmt::join(option.hint.words, " "));
       const std::string choices = option.hint.kind == Hint::Kind::Choice ? " -x -a " + shell_quoted(words)

@@ -20,11 +20,13 @@ struct DecodeArguments {
   std::string framing = "none";
   std::string reset;
   std::string format = "jsonl";
+  StyleArguments style;
   std::string engine;
   EngineArguments engine_arguments;
 };
 
 int decode(const DecodeArguments& arguments) {
+  const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   replay::Options options;
   options.framing = framing_from(arguments.framing);
   set_reset_rule(arguments.reset, options.framing);
@@ -33,7 +35,8 @@ int decode(const DecodeArguments& arguments) {
   const Program program = load_program(arguments.program);
   const record::Schema schema = schema_of(program);
   const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, options, false);
-  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
+  check_table(style, {&schema, 1});
+  RecordPrinter printer(schema, style, Output::open("-"));
 
   Sources sources;
   auto lines = std::make_unique<HexSource>(InputFile::open(arguments.input), [&printer] { printer.flush(); });
@@ -69,6 +72,7 @@ Command decode_command() {
   options.push_back(reset_option(arguments->reset));
   options.push_back(engine_option(arguments->engine));
   options.push_back(format_option(arguments->format, "Output format. Default jsonl."));
+  for (Option& option : style_options(arguments->style)) options.push_back(std::move(option));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   return {
       .name = "decode",

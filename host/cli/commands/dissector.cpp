@@ -7,6 +7,7 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/engine_arguments.hpp"
+#include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/program_source.hpp"
 
@@ -15,7 +16,8 @@ namespace {
 
 struct DissectorArguments {
   ProgramSource program;
-  std::string framing = "none";
+  FeedArguments feed;
+  std::string framing;
   std::vector<std::string> ports;
   std::optional<std::string> name;
   std::string output = "-";
@@ -67,13 +69,41 @@ std::string name_of(const DissectorArguments& arguments) {
   return emit::is_protocol_name(stem) ? stem : "feed";
 }
 
+/// The program, framing and ports that are given, or those of a feed.
+struct DissectorInput {
+  Program program;
+  net::Framing framing;
+  std::vector<std::uint16_t> ports;
+};
+
+DissectorInput input_of(const DissectorArguments& arguments) {
+  if (!arguments.feed.is_given()) {
+    return {.program = load_program(arguments.program),
+            .framing = framing_from(arguments.framing.empty() ? "none" : arguments.framing),
+            .ports = ports_of(arguments.ports)};
+  }
+  refuse_beside_feed(arguments.program, arguments.framing, "");
+  const feed::Description description = load_feed(arguments.feed.feed);
+  const FeedPart part = feed_part(description, arguments.feed, arguments.program.compile);
+  std::vector<std::uint16_t> ports = ports_of(arguments.ports);
+  for (const feed::Channel* channel : part.channels) {
+    for (const auto& line : channel->lines) {
+      if (arguments.ports.empty() && line) ports.push_back(line->group.port);
+    }
+  }
+  std::sort(ports.begin(), ports.end());
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  return {.program = load_program(part.program), .framing = framing_of(part), .ports = std::move(ports)};
+}
+
 int run_dissector(const DissectorArguments& arguments) {
   replay::Options engine;
   apply(arguments.engine, engine);
   emit::DissectorOptions options;
   options.name = name_of(arguments);
-  options.ports = ports_of(arguments.ports);
-  options.framing = framing_of(framing_from(arguments.framing));
+  DissectorInput input = input_of(arguments);
+  options.ports = std::move(input.ports);
+  options.framing = framing_of(input.framing);
   for (const net::FramingPreset& preset : net::framing_presets()) {
     options.presets.emplace_back(preset.name, framing_of(net::parse_framing(preset.name).value()));
   }
@@ -83,10 +113,10 @@ int run_dissector(const DissectorArguments& arguments) {
                     .empty_elements = engine.limits.empty_elements,
                     .nesting = engine.limits.nesting,
                     .string_bytes = engine.limits.string_bytes};
-  const Program program = load_program(arguments.program);
   std::vector<std::string> inputs = arguments.program.templates;
   inputs.push_back(arguments.program.firmware);
-  write_file(arguments.output, emit::lua_dissector(program, options), inputs);
+  inputs.push_back(arguments.feed.feed);
+  write_file(arguments.output, emit::lua_dissector(input.program, options), inputs);
   return kExitDone;
 }
 
@@ -94,7 +124,7 @@ int run_dissector(const DissectorArguments& arguments) {
 
 Command dissector_command() {
   const auto arguments = std::make_shared<DissectorArguments>();
-  std::vector<Option> options = program_options(arguments->program);
+  std::vector<Option> options = program_or_feed_options(arguments->program, arguments->feed);
   Option framing = framing_option(arguments->framing);
   framing.required = false;
   framing.help += " Default none.";
@@ -137,6 +167,7 @@ Command dissector_command() {
       .options = std::move(options),
       .examples = {{"stopbit dissector --templates cme.xml --framing cme --port 10001 -o cme.lua",
                     "write the dissector"},
+                   {"stopbit dissector --feed feed.toml -o feed.lua", "with the framing and the ports of a feed"},
                    {"tshark -r day.pcap -X lua_script:cme.lua -Y 'cme.MDIncRefresh.MDEntryPx > 1400'",
                     "use it without installing it"},
                    {"tshark -r day.pcap -X lua_script:cme.lua -Y cme.malformed -T fields -e frame.number -e cme.error",

@@ -438,12 +438,13 @@ Command encode_command() {
           "\n" +
           framing_text(),
       .options = std::move(options),
-      .examples = {{"stopbit encode day.jsonl --firmware feed.sbf --framing cme -o again.pcap",
-                    "a capture from the output of `stopbit replay`"},
-                   {"stopbit encode made-up.jsonl --templates templates.xml --framing b3 --lines 2 -o ab.pcap",
-                    "test data for a feed handler, with both lines"},
-                   {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1}}' | stopbit encode --firmware feed.sbf",
-                    "one message in hex"}},
+      .examples =
+          {{"stopbit encode day.jsonl --firmware feed.sbf --framing cme -o again.pcap",
+            "a capture from the output of `stopbit replay`"},
+           {"stopbit encode made-up.jsonl --templates templates.xml --framing b3 --lines 2 -o ab.pcap",
+            "test data for a feed handler, with both lines"},
+           {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1,\"SendingTime\":0}}' | stopbit encode --firmware feed.sbf",
+            "one message in hex"}},
       .run = [arguments] { return encode_lines(*arguments); },
   };
 }

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "host/cli/common/commands.hpp"
+#include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/market/event/sbe.hpp"
@@ -15,37 +16,45 @@ namespace {
 struct GenArguments {
   std::string what;
   ProgramSource program;
+  FeedArguments feed;
   std::string output = "-";
   std::optional<std::string> name_space;
   bool market = false;
   bool sbe = false;
 };
 
+Program program_of(const GenArguments& arguments) {
+  if (!arguments.feed.is_given()) return load_program(arguments.program);
+  refuse_beside_feed(arguments.program, "", "");
+  return load_program(feed_part(load_feed(arguments.feed.feed), arguments.feed, arguments.program.compile).program);
+}
+
 std::string generate(const GenArguments& arguments) {
   if (arguments.market || arguments.sbe) {
     const std::string option = arguments.sbe ? "--sbe" : "--market";
     if (arguments.market && arguments.sbe) throw ToolError(kExitUsage, "--market and --sbe: give one");
     if (arguments.what != "schema" || arguments.name_space) throw ToolError(kExitUsage, option + " is for schema");
-    if (!arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
+    if (!arguments.program.templates.empty() || !arguments.program.firmware.empty() || arguments.feed.is_given()) {
       throw ToolError(kExitUsage, option + ": market events are the same for every feed; give no templates");
     }
     return arguments.sbe ? market::sbe_schema() : market::market_schema();
   }
   if (arguments.what == "schema") {
     if (arguments.name_space) throw ToolError(kExitUsage, "--namespace needs cpp");
-    return emit::json_schema(load_program(arguments.program));
+    return emit::json_schema(program_of(arguments));
   }
   emit::CppOptions options;
   if (arguments.name_space) options.name_space = *arguments.name_space;
   if (!emit::is_namespace(options.name_space)) {
     throw ToolError(kExitUsage, "--namespace: '" + options.name_space + "' is not a C++ namespace");
   }
-  return emit::cpp_view(load_program(arguments.program), options);
+  return emit::cpp_view(program_of(arguments), options);
 }
 
 int gen(const GenArguments& arguments) {
   const std::string text = generate(arguments);
   std::vector<std::string> inputs = arguments.program.templates;
+  if (arguments.feed.is_given()) inputs.push_back(arguments.feed.feed);
   if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
   write_file(arguments.output, text, inputs);
   return kExitDone;
@@ -62,7 +71,8 @@ Command gen_command() {
        .target = &arguments->what,
        .hint = choice_hint({"cpp", "schema"}),
        .required = true}};
-  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  for (Option& option : program_or_feed_options(arguments->program, arguments->feed))
+    options.push_back(std::move(option));
   options.push_back(fields_option(arguments->program.compile.fields));
   options.back().help += " Needs --templates; see `stopbit compile --help`.";
   const std::vector<Option> more = {{.names = "-o,--output",
@@ -100,6 +110,7 @@ Command gen_command() {
       .examples = {{"stopbit gen cpp --firmware feed.sbf -o feed.hpp", "namespace feed, in feed.hpp"},
                    {"stopbit gen cpp --templates cme.xml --namespace cme::mdp -o cme.hpp",
                     "straight from the template file"},
+                   {"stopbit gen cpp --feed feed.toml --channel 310 -o feed.hpp", "of the image of a channel"},
                    {"stopbit gen schema --firmware feed.sbf -o feed.schema.json", "for a validator of JSON"},
                    {"stopbit gen schema --market -o market.schema.json", "of events and books"},
                    {"stopbit gen schema --sbe -o market.xml", "for a decoder of SBE"}},

@@ -11,6 +11,7 @@
 #include "host/analyse/profile/counter.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/engine_arguments.hpp"
+#include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/pipeline.hpp"
@@ -24,12 +25,14 @@ namespace {
 struct ProfileArguments {
   std::vector<std::string> captures;
   ProgramSource program;
+  FeedArguments feed;
   std::string framing;
   std::string reset;
   EngineArguments engine;
   std::vector<std::string> groups;
   std::string packets;
   std::string output = "-";
+  bool merge = false;
   bool quiet = false;
 };
 
@@ -61,8 +64,11 @@ PacketRange packets_from(const std::string& text) {
 
 replay::Options replay_options(const ProfileArguments& arguments) {
   replay::Options options;
-  options.framing = framing_from(arguments.framing);
-  set_reset_rule(arguments.reset, options.framing);
+  if (!arguments.feed.is_given()) {
+    if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
+    options.framing = framing_from(arguments.framing);
+    set_reset_rule(arguments.reset, options.framing);
+  }
   for (const std::string& group : arguments.groups) {
     const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
     if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
@@ -75,11 +81,23 @@ replay::Options replay_options(const ProfileArguments& arguments) {
 int run_profile(const ProfileArguments& arguments) {
   replay::Options options = replay_options(arguments);
   const PacketRange range = packets_from(arguments.packets);
-  const Program program = load_program(arguments.program);
+  std::optional<feed::Description> description;
+  ProgramSource program_source = arguments.program;
+  if (arguments.feed.is_given()) {
+    refuse_beside_feed(arguments.program, arguments.framing, arguments.reset);
+    if (!arguments.groups.empty()) throw ToolError(kExitUsage, "--group conflicts with --feed, which sets it");
+    description.emplace(load_feed(arguments.feed.feed));
+    FeedPart part = feed_part(*description, arguments.feed, arguments.program.compile);
+    program_source = std::move(part.program);
+    options.feed = std::move(part.channels);
+  }
+  options.merge = arguments.merge;
+  const Program program = load_program(program_source);
   const Sources sources = open_captures(arguments.captures);
   std::vector<std::string> inputs = arguments.captures;
   inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
   if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
+  if (arguments.feed.is_given()) inputs.push_back(arguments.feed.feed);
   Output out = Output::open(arguments.output, inputs);
 
   catch_stop_signals();
@@ -110,9 +128,12 @@ int run_profile(const ProfileArguments& arguments) {
 Command profile_command() {
   const auto arguments = std::make_shared<ProfileArguments>();
   std::vector<Option> options = {captures_option(arguments->captures)};
-  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  for (Option& option : program_or_feed_options(arguments->program, arguments->feed))
+    options.push_back(std::move(option));
+  Option framing = framing_option(arguments->framing);
+  framing.required = false;
   const std::vector<Option> more = {
-      framing_option(arguments->framing),
+      std::move(framing),
       reset_option(arguments->reset),
       {.names = "-o,--output",
        .value = "FEED.profile.json",
@@ -128,6 +149,10 @@ Command profile_command() {
        .value = "A.B.C.D:PORT",
        .help = "Only packets to this multicast group.",
        .target = &arguments->groups},
+      {.names = "--merge",
+       .value = "",
+       .help = "Merges all captures by packet time, for instance captures of lines A and B by two cards.",
+       .target = &arguments->merge},
       {.names = "-q,--quiet",
        .value = "",
        .help = "Prints only problems on stderr, no progress and no summary.",
@@ -151,6 +176,8 @@ Command profile_command() {
       .options = std::move(options),
       .examples = {{"stopbit profile day.pcap --templates templates.xml --framing cme -o feed.profile.json",
                     "what is frequent in this feed?"},
+                   {"stopbit profile a.pcap b.pcap --merge --feed feed.toml -o feed.profile.json",
+                    "lines A and B merged, as `stopbit run` merges them"},
                    {"stopbit profile day.pcap --firmware feed.sbf --framing cme --packets 1..5000 -o half.profile.json",
                     "count the first half, to measure on the second"}},
       .run = [arguments] { return run_profile(*arguments); },

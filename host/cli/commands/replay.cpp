@@ -29,6 +29,7 @@
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/ring_output.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/verdict.hpp"
 #include "host/ports/read_ahead.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/base/printable.hpp"
@@ -46,6 +47,7 @@ struct ReplayArguments {
   EngineArguments engine_arguments;
   CardArguments card;
   std::string format;
+  StyleArguments style;
   std::string map;
   std::optional<std::uint64_t> depth;
   std::string output = "-";
@@ -119,14 +121,8 @@ struct Lane {
 using Lanes = std::vector<std::unique_ptr<Lane>>;
 
 void check_feed_arguments(const ReplayArguments& arguments) {
-  const auto refuse = [](bool is_given, const char* option) {
-    if (is_given) throw ToolError(kExitUsage, std::string(option) + " conflicts with --feed, which sets it");
-  };
-  refuse(!arguments.program.templates.empty(), "--templates");
-  refuse(!arguments.program.firmware.empty(), "--firmware");
-  refuse(!arguments.framing.empty(), "--framing");
-  refuse(!arguments.reset.empty(), "--reset");
-  refuse(!arguments.groups.empty(), "--group");
+  refuse_beside_feed(arguments.program, arguments.framing, arguments.reset);
+  if (!arguments.groups.empty()) throw ToolError(kExitUsage, "--group conflicts with --feed, which sets it");
   if (wants_card(arguments.engine))
     throw ToolError(kExitUsage, "--feed: a card has no arbitration; use --engine native");
 }
@@ -134,21 +130,10 @@ void check_feed_arguments(const ReplayArguments& arguments) {
 /// A lane for each image that a channel uses.
 Lanes feed_lanes(const ReplayArguments& arguments, const feed::Description& description) {
   Lanes lanes;
-  for (std::size_t i = 0; i < description.images.size(); ++i) {
-    const feed::Image& image = description.images[i];
+  for (FeedPart& part : feed_parts(description, arguments.program.compile, arguments.feed)) {
     replay::Options options = replay_options(arguments);
-    for (const feed::Channel& channel : description.channels) {
-      if (channel.image == i) options.feed.push_back(&channel);
-    }
-    if (options.feed.empty()) continue;
-    if (!replay::same_reset_rule(options.feed)) {
-      throw ToolError(kExitRejected, fmt::format("{}: the channels of image '{}' have different reset rules: use one "
-                                                 "image for each rule",
-                                                 arguments.feed, image.name));
-    }
-    const ProgramSource source{
-        .templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile};
-    lanes.push_back(std::make_unique<Lane>(image.name, load_program(source), std::move(options)));
+    options.feed = std::move(part.channels);
+    lanes.push_back(std::make_unique<Lane>(part.image, load_program(part.program), std::move(options)));
   }
   return lanes;
 }
@@ -231,6 +216,7 @@ void check_event_arguments(const ReplayArguments& arguments, std::size_t images)
     if (is_wrong) throw ToolError(kExitUsage, text);
   };
   const Format format = output_format(arguments);
+  if (arguments.content.events) check_style_of_events(arguments.style);
   if (!arguments.content.events) {
     refuse(!arguments.map.empty(), "--map is for --events");
     refuse(arguments.depth.has_value(), "--depth is for --events");
@@ -246,13 +232,17 @@ void check_event_arguments(const ReplayArguments& arguments, std::size_t images)
          "--records and --events: only a --ring takes both; give one for other outputs");
 }
 
-void check_end_arguments(const ReplayArguments& arguments, std::size_t images) {
+void check_end_arguments(const ReplayArguments& arguments, std::size_t images, std::uint16_t jobs) {
   const bool wants_columns = !arguments.columns.empty();
   if (arguments.force && !wants_columns) throw ToolError(kExitUsage, "--force: only with --columns");
   if (wants_columns && (!arguments.format.empty() || arguments.output != "-")) {
     throw ToolError(kExitUsage, "--columns takes the place of --format and --output");
   }
   check_event_arguments(arguments, images);
+  const PrintStyle style = style_from(wants_columns ? Format::None : output_format(arguments), arguments.style);
+  if (style.format == Format::Table && jobs != 1) {
+    throw ToolError(kExitUsage, "--jobs: one core only with --format table, whose columns are aligned in order");
+  }
   if (!wants_columns) check_not_binary_to_terminal(output_format(arguments), arguments.output);
   if (!wants_columns && output_format(arguments) == Format::None && arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
@@ -275,15 +265,17 @@ OutputEnd open_end(const ReplayArguments& arguments, const Lanes& lanes, std::ui
   }
   const Format format = output_format(arguments);
   if (format == Format::None) return end;
-  Output out = Output::open(arguments.output, inputs_of(arguments));
-  end.is_terminal = out.is_terminal();
+  const PrintStyle style = style_from(format, arguments.style);
   std::vector<record::Schema> schemas;
   for (const auto& lane : lanes) schemas.push_back(lane->schema);
+  if (events == nullptr) check_table(style, schemas);
+  Output out = Output::open(arguments.output, inputs_of(arguments));
+  end.is_terminal = out.is_terminal();
   if (jobs > 1) {
-    end.pool = std::make_unique<PrintPool>(schemas, format, std::move(out), jobs);
+    end.pool = std::make_unique<PrintPool>(schemas, style, std::move(out), jobs);
     return end;
   }
-  end.printer = std::make_unique<RecordPrinter>(schemas.front(), format, std::move(out));
+  end.printer = std::make_unique<RecordPrinter>(schemas.front(), style, std::move(out));
   for (std::size_t i = 1; i < schemas.size(); ++i) (void)end.printer->add(schemas[i]);
   if (events != nullptr) end.printer->show_events(events->instruments());
   return end;
@@ -440,30 +432,34 @@ std::vector<replay::Summary> decode(const ReplayArguments& arguments, const Lane
   return run_pipelines(pipelines, sources);
 }
 
+/// As they were given, for a command line to try next.
+std::string captures_text(const ReplayArguments& arguments) {
+  std::string text;
+  for (const std::string& path : arguments.captures) text += (text.empty() ? "" : " ") + path;
+  return printable(text);
+}
+std::string program_text(const ReplayArguments& arguments) {
+  if (!arguments.feed.empty()) return "--feed " + printable(arguments.feed);
+  if (!arguments.program.firmware.empty()) return "--firmware " + printable(arguments.program.firmware);
+  std::string text = "--templates";
+  for (const std::string& path : arguments.program.templates) text += ' ' + path;
+  return printable(text);
+}
+
 /// `of_card`, `of_market`: what they have counted. Returns the exit status.
 int report(const ReplayArguments& arguments, const Lanes& lanes, const std::vector<replay::Summary>& summaries,
            const std::string& of_card, const std::string& of_market) {
   std::uint64_t errors = 0;
-  std::uint64_t decode_errors = 0;
-  std::uint64_t messages = 0;
   for (std::size_t i = 0; i < summaries.size(); ++i) {
     print_summary(summaries[i], *lanes[i], arguments.quiet);
     errors += summaries[i].error_count();
-    decode_errors += summaries[i].decode_errors();
-    messages += summaries[i].messages;
   }
   if (arguments.quiet) {
     if (stop_requested() && summaries.front().stopped) print_stderr("Stopped before the end of the captures.\n");
   } else {
     write_stderr(of_card);
     if (!of_market.empty()) write_stderr("\nMarket\n" + of_market);
-    if (decode_errors != 0 && messages == 0) {
-      write_stderr(
-          "No message was decoded: the framing or the templates are wrong. `stopbit guess` finds the framing that "
-          "fits.\n");
-    } else if (decode_errors != 0) {
-      write_stderr("`stopbit explain` shows such a packet byte by byte and looks for the cause.\n");
-    }
+    write_stderr(verdict_text(summaries, captures_text(arguments), program_text(arguments)));
   }
   return errors == 0 ? kExitDone : kExitRejected;
 }
@@ -474,7 +470,7 @@ int run_replay(const ReplayArguments& arguments) {
   const Work work = arguments.feed.empty() ? work_of_framing(arguments) : work_of_feed(arguments);
   const Lanes& lanes = work.lanes;
   const std::uint16_t jobs = jobs_of(arguments);
-  check_end_arguments(arguments, lanes.size());
+  check_end_arguments(arguments, lanes.size(), jobs);
   const MapChoice choice = map_of(arguments, work);
   const Sources sources = read_ahead(open_captures(arguments.captures), arguments.merge);
 
@@ -504,6 +500,7 @@ Command replay_command() {
   std::vector<Option> options = {captures_option(arguments->captures)};
   Option format =
       format_option(arguments->format, "Output format. Default jsonl, or none with --ring.", {"sbe", "none"});
+  std::vector<Option> styles = style_options(arguments->style);
   Option map = map_option(arguments->map);
   map.required = false;
   map.help += " For --events. The captures are then treated as with --feed: without it, each group is a channel.";
@@ -511,14 +508,9 @@ Command replay_command() {
     if (option.names == "--firmware") option.or_next = true;
     options.push_back(std::move(option));
     if (options.back().names != "--firmware") continue;
-    options.push_back({.names = "--feed",
-                       .value = "FEED.toml",
-                       .help =
-                           "Description of the feed: channels, their lines A and B, framing and images. The lines of "
-                           "a channel are merged, and gaps and resets become records. Replaces --templates, "
-                           "--firmware, --framing, --reset and --group.",
-                       .target = &arguments->feed,
-                       .hint = file_hint({".toml"})});
+    options.push_back(feed_option(arguments->feed,
+                                  "The lines of a channel are merged, and gaps and resets become records. Replaces "
+                                  "--templates, --firmware, --framing, --reset and --group."));
   }
   options.push_back(fields_option(arguments->program.compile.fields));
   options.back().help += " Needs --templates; see `stopbit compile --help`.";
@@ -536,6 +528,10 @@ Command replay_command() {
        .help = "The outputs get market events instead, as the map makes them. With --records, too, a --ring gets both.",
        .target = &arguments->content.events},
       std::move(format),
+      std::move(styles[0]),
+      std::move(styles[1]),
+      std::move(styles[2]),
+      std::move(styles[3]),
       std::move(map),
       depth_option(arguments->depth),
       {.names = "-o,--output",
@@ -612,6 +608,10 @@ Command replay_command() {
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},
+                   {"stopbit replay day.pcap --feed feed.toml --header --time ns > day.jsonl",
+                    "with arrival time, channel, line, sequence and sender epoch"},
+                   {"stopbit replay day.pcap --feed feed.toml --format csv --wide --template Quote/Legs > legs.csv",
+                    "a row for each entry of a sequence, a column for each field"},
                    {"stopbit replay day.pcap.gz --firmware feed.sbf --framing t7 --format none",
                     "only the summary: what does this capture contain?"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",

@@ -16,6 +16,7 @@
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/grid.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/ring_files.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
@@ -30,8 +31,6 @@ namespace stopbit::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kMaxFiles = 4'096;  ///< Looked at in a folder: other programs of its user may fill it.
 
 struct RingCommandArguments {
   std::string action;
@@ -75,32 +74,15 @@ RingEntry look_at(std::string name, ring::Reader reader) {
   return entry;
 }
 
-bool is_ring(const fs::directory_entry& entry) {
-  std::error_code error;
-  if (!entry.is_regular_file(error) || entry.is_symlink(error)) return false;
-  const os::Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  std::uint64_t magic = 0;
-  return file.ok() && ::pread(file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == ring::kMagic;
-}
-
 /// The rings of all users that this process accepts, by name.
 std::vector<RingEntry> find_rings() {
   std::vector<RingEntry> found;
-  for (const os::UserFolder& folder : os::folders_of(os::Accepted().users())) {
-    std::error_code error;
-    std::size_t looked_at = 0;
-    for (const auto& file : fs::directory_iterator(folder.path, error)) {
-      if (++looked_at > kMaxFiles) {
-        print_stderr("stopbit: '{}' has more than {} files; the others are left out\n", folder.path, kMaxFiles);
-        break;
-      }
-      if (!is_ring(file)) continue;
-      Result<ring::Reader> reader = ring::Reader::open(file.path().string());
-      if (reader) {
-        found.push_back(look_at(file.path().filename().string(), std::move(reader).value()));
-      } else {
-        print_stderr("stopbit: {}\n", printable(reader.message()));
-      }
+  for (RingFile& file : ring_files()) {
+    Result<ring::Reader> reader = ring::Reader::open(file.path);
+    if (reader) {
+      found.push_back(look_at(std::move(file.name), std::move(reader).value()));
+    } else {
+      print_stderr("stopbit: {}\n", printable(reader.message()));
     }
   }
   std::sort(found.begin(), found.end(), [](const RingEntry& a, const RingEntry& b) {

@@ -35,6 +35,7 @@
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/service.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/start_check.hpp"
 #include "host/monitor/control/metrics.hpp"
 #include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
@@ -311,8 +312,9 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   return confinement;
 }
 
-/// Reads the images and tokens that a start needs besides the settings.
+/// Reads the images and tokens that a start needs besides the settings, and says what it found.
 int check(const appliance::Settings& settings) {
+  StartCheck found(settings);
   for (const appliance::FeedSettings& feed : settings.feeds) {
     for (std::size_t i = 0; i < feed.description.images.size(); ++i) {
       Diagnostics diagnostics;
@@ -327,18 +329,23 @@ int check(const appliance::Settings& settings) {
       }
       write_stderr(diagnostics.format());
       if (!is_good) return kExitRejected;
+      found.add_image(feed.description.name, feed.description.images[i].name, *program);
     }
     if (const std::string problem = feed::open_groups(feed.description); !problem.empty()) {
       print_stderr("warning: feed '{}': {}\n", feed.description.name, problem);
     }
   }
   (void)read_token(settings.control.token_file);
-  if (!settings.nic) return kExitDone;
   for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
+    if (!settings.nic) break;
     const auto rings = appliance::publications_of(*settings.nic, way);
     if (!rings) throw ToolError(kExitRejected, "[[publish]]: " + rings.message());
   }
-  return kExitDone;
+  Output out = Output::open("-");
+  out.write(found.text());
+  out.close();
+  for (const std::string& missing : found.missing()) print_stderr("stopbit: {}\n", missing);
+  return found.missing().empty() ? kExitDone : kExitEnvironment;
 }
 
 std::vector<std::string> ring_places(const appliance::Appliance& appliance) {
@@ -463,21 +470,27 @@ Command run_command() {
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"
           "\n"
           "doc/appliance-settings.md lists all keys.",
-      .options = {{.names = "",
-                   .value = "APPLIANCE.toml",
-                   .help = "Settings; paths in them are relative to the folder of this file.",
-                   .target = &arguments->settings,
-                   .hint = file_hint({".toml"}),
-                   .required = true},
-                  {.names = "--check",
-                   .value = "",
-                   .help = "Only checks settings, feeds, images and tokens, and reports errors.",
-                   .target = &arguments->check},
-                  {.names = "-q,--quiet",
-                   .value = "",
-                   .help = "Prints no accounting at the end.",
-                   .target = &arguments->quiet}},
-      .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
+      .options =
+          {{.names = "",
+            .value = "APPLIANCE.toml",
+            .help = "Settings; paths in them are relative to the folder of this file.",
+            .target = &arguments->settings,
+            .hint = file_hint({".toml"}),
+            .required = true},
+           {.names = "--check",
+            .value = "",
+            .help =
+                "Only checks settings, feeds, images and tokens, and prints what it found: interfaces, cores, groups, "
+                "images, memory, free space, clock. Status 3 if an interface, device or core is not there, "
+                "or the memory for the rings.",
+            .target = &arguments->check},
+           {.names = "-q,--quiet",
+            .value = "",
+            .help = "Prints no accounting at the end.",
+            .target = &arguments->quiet}},
+      .examples = {{"stopbit run /usr/share/stopbit/example/appliance.toml",
+                    "plays the bundled capture for 55 s; meanwhile `stopbit top` shows it"},
+                   {"stopbit run appliance.toml", "until SIGTERM"},
                    {"stopbit run appliance.toml --check", "before a change goes live"}},
       .run = [arguments] { return run(*arguments); },
       .runs_until_stopped = true};

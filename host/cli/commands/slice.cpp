@@ -56,11 +56,7 @@ int run_slice(const SliceArguments& arguments) {
   const Sources sources = open_captures(arguments.captures);
   catch_stop_signals();
 
-  feed::LineTable lines(channel.lines.size());
-  for (std::size_t i = 0; i < channel.lines.size(); ++i) {
-    const auto& line = channel.lines[i];
-    if (line) lines.add(line->group, line->source, {0, static_cast<arbitrate::Line>(i)});
-  }
+  const feed::LineTable lines = lines_of({&channel});
   std::vector<std::string> inputs = arguments.captures;
   inputs.push_back(arguments.feed);
   Output out = Output::open(arguments.output, inputs);

@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <list>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "host/cli/common/appliance_name.hpp"
 #include "host/cli/common/commands.hpp"
@@ -14,6 +18,7 @@
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/record_printer.hpp"
 #include "host/cli/common/remote_arguments.hpp"
+#include "host/cli/common/ring_files.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/shm/folder.hpp"
@@ -33,10 +38,12 @@ constexpr auto kNameWait = 50ms;
 struct TailArguments {
   std::string ring;
   std::string format = "jsonl";
+  StyleArguments style;
   ContentArguments content;
   std::string reader;
   std::string user;
   bool wait = false;
+  bool follow = false;
   bool watch = false;
   RemoteArguments remote;
 };
@@ -103,6 +110,7 @@ Content content_of(const TailArguments& arguments) {
   if (records && events) throw ToolError(kExitUsage, "--records and --events: a ring carries one of both; give one");
   const Format format = format_from(arguments.format);
   if (events && !prints_events(format)) throw ToolError(kExitUsage, "--events: --format is jsonl, csv or sbe");
+  if (events) check_style_of_events(arguments.style);
   if (records && format == Format::Sbe) throw ToolError(kExitUsage, "--format sbe is for market events");
   check_not_binary_to_terminal(format, "-");
   return records ? Content::Records : events ? Content::Events : Content::Any;
@@ -111,23 +119,28 @@ Content content_of(const TailArguments& arguments) {
 /// False if a signal asks this process to stop before the ring exists.
 bool wait_for_ring(const TailArguments& arguments) {
   if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
-  while (arguments.wait && !os::exists(arguments.ring)) {
+  while ((arguments.wait || arguments.follow) && !os::exists(arguments.ring)) {
     if (stop_requested()) return false;
     std::this_thread::sleep_for(kNameWait);
   }
   return true;
 }
 
+struct Printed {
+  int status = kExitDone;
+  bool writer_ended = false;
+};
+
 /// Prints records until the writer has ended, a signal asks this process to stop, or the output fails. `remote`: where
 /// the ring comes from; or null.
-int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderRegistration* sign,
-                  Fetched* remote) {
+Printed print_records(ring::Reader& reader, RecordPrinter& printer, std::size_t schema, const std::string& name,
+                      ring::ReaderRegistration* sign, Fetched* remote) {
   constexpr std::uint64_t kShowEvery = 256;
   bool writer_ended = false;
   while (!stop_requested() && !printer.failed()) {
     switch (reader.poll()) {
       case ring::Poll::Record:
-        printer.print(reader.record());
+        printer.print(reader.record(), schema);
         if (remote != nullptr) remote->show_read(reader.next_record());
         if (sign != nullptr && reader.delivered() % kShowEvery == 0) sign->show(reader);
         continue;
@@ -137,7 +150,9 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
         print_stderr("stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
                      reader.is_detached() ? "the writer stopped waiting for this reader" : "the writer was faster");
         continue;
-      case ring::Poll::Damaged: print_stderr("stopbit: {}: {}\n", name, reader.damage()); return kExitRejected;
+      case ring::Poll::Damaged:
+        print_stderr("stopbit: {}: {}\n", name, reader.damage());
+        return {.status = kExitRejected};
       case ring::Poll::Nothing: break;
     }
     // The writer's last records may have come between this poll and its end: once more after it.
@@ -150,22 +165,140 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
   }
   if (writer_ended && reader.writer() == ring::WriterState::Dead) {
     print_stderr("stopbit: {}: the writer died\n", name);
-    return kExitEnvironment;
+    return {.status = kExitEnvironment, .writer_ended = true};
   }
   if (const std::string why = writer_ended && remote != nullptr ? remote->why_taken() : ""; !why.empty()) {
     print_stderr("stopbit: {}: {}\n", name, printable(why));
-    return kExitRejected;
+    return {.status = kExitRejected, .writer_ended = true};
   }
-  return reader.total_lost() == 0 ? kExitDone : kExitRejected;
+  return {.status = reader.total_lost() == 0 ? kExitDone : kExitRejected, .writer_ended = writer_ended};
+}
+
+/// The printer of all rings that have had one name: each may have another image.
+class RingsPrinter {
+ public:
+  RingsPrinter(PrintStyle style, Content content) : style_(std::move(style)), content_(content) {}
+
+  /// Before the records of a ring. Returns the number of its schema.
+  std::size_t begin(const ring::Reader& reader) {
+    const std::span<const std::byte> image = reader.image();
+    if (!printer_ || !std::equal(image.begin(), image.end(), image_.begin(), image_.end())) add(reader);
+    printer_->show_events(reader.path(), reader.tables_epoch(), content_);
+    return schema_;
+  }
+  [[nodiscard]] RecordPrinter& printer() { return *printer_; }
+  [[nodiscard]] bool has_begun() const noexcept { return printer_.has_value(); }
+
+ private:
+  void add(const ring::Reader& reader) {
+    const std::span<const std::byte> image = reader.image();
+    image_.assign(image.begin(), image.end());
+    const Program& program = programs_.emplace_back(
+        image_from({reinterpret_cast<const char*>(image_.data()), image_.size()}, reader.path()));
+    const record::Schema schema = schema_of(program);
+    check_table(style_, {&schema, 1});
+    std::string title = FormatPrinter(schema, style_).title();
+    if (printer_) {
+      if (title != title_) {
+        throw ToolError(kExitRejected, "the table has other columns in the new image; start again for these");
+      }
+      printer_->flush();
+      schema_ = printer_->add(schema);
+      return;
+    }
+    title_ = std::move(title);
+    printer_.emplace(schema, style_, Output::open("-"));
+  }
+
+  PrintStyle style_;
+  Content content_;
+  std::vector<std::byte> image_;  ///< Of the last ring.
+  std::list<Program> programs_;   ///< The printer refers to all of them.
+  std::string title_;
+  std::optional<RecordPrinter> printer_;
+  std::size_t schema_ = 0;
+};
+
+/// Nothing if a signal asks this process to stop.
+std::optional<ring::Reader> open_ring(const TailArguments& arguments) {
+  Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
+  if (opened && opened.value().mode() == ring::Mode::Lossless && !arguments.watch) {
+    opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
+    if (!opened && stop_requested()) return std::nullopt;
+  }
+  if (!opened) {
+    throw ToolError(kExitEnvironment,
+                    opened.message() + (os::exists(arguments.ring) ? "" : ring_instead_of(arguments.ring)));
+  }
+  return std::move(opened).value();
+}
+
+/// Waits until another ring has the name. False if a signal asks this process to stop.
+bool wait_for_next_ring(const std::string& name, std::uint64_t epoch) {
+  constexpr auto kLook = 100ms;
+  while (!stop_requested()) {
+    const Result<ring::Reader> next = ring::Reader::open(name);
+    if (next && next.value().epoch() != epoch) return true;
+    std::this_thread::sleep_for(kLook);
+  }
+  return false;
+}
+
+/// One ring to its end. @returns how it ended.
+Printed print_ring(const TailArguments& arguments, ring::Reader& reader, RingsPrinter& rings, Fetched* fetched) {
+  const std::size_t schema = rings.begin(reader);
+  if (fetched != nullptr && arguments.reader.empty()) fetched->hide();
+  std::optional<ring::ReaderRegistration> sign;
+  if (!arguments.reader.empty()) {
+    Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);
+    if (!made) throw ToolError(kExitEnvironment, made.message());
+    sign.emplace(std::move(made).value());
+  }
+  const Printed printed =
+      print_records(reader, rings.printer(), schema, arguments.ring, sign ? &*sign : nullptr, fetched);
+  if (reader.total_lost() != 0) {
+    print_stderr("stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring, reader.delivered(),
+                 reader.total_lost_records(), reader.next_record() - reader.first_record(), reader.first_record() + 1);
+  }
+  return printed;
+}
+
+/// Rings of one name, one after another, until this process is to stop or the output fails. Returns the exit status.
+int follow_rings(const TailArguments& arguments, RingsPrinter& rings) {
+  bool lost = false;
+  for (bool is_first = true; !stop_requested(); is_first = false) {
+    std::optional<ring::Reader> reader = open_ring(arguments);
+    if (!reader) break;
+    if (!is_first) {
+      print_stderr("stopbit: {}: a new ring, made by process {}, image generation {}\n", printable(arguments.ring),
+                   reader->writer_pid(), reader->image_generation());
+    }
+    const Printed printed = print_ring(arguments, *reader, rings, nullptr);
+    lost = lost || reader->total_lost() != 0;
+    if (!printed.writer_ended) return printed.status;
+    rings.printer().flush();
+    if (rings.printer().failed()) return printed.status;
+    const std::uint64_t epoch = reader->epoch();
+    reader.reset();
+    print_stderr("stopbit: {}: its writer has ended; waiting for the next ring of this name\n",
+                 printable(arguments.ring));
+    if (!wait_for_next_ring(arguments.ring, epoch)) break;
+  }
+  return lost ? kExitRejected : kExitDone;
 }
 
 int tail(TailArguments arguments) {
   const Content content = content_of(arguments);
+  const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
   std::optional<Fetched> fetched;
   if (remote::is_ring_address(arguments.ring)) {
     if (arguments.watch) throw ToolError(kExitUsage, "--watch needs a local ring");
+    if (arguments.follow) {
+      throw ToolError(kExitUsage,
+                      "--follow needs a local ring; `stopbit subscribe` keeps a copy of one that is published");
+    }
     fetched.emplace(arguments);
     if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
@@ -175,32 +308,16 @@ int tail(TailArguments arguments) {
   } else if (!wait_for_ring(arguments)) {
     return kExitDone;
   }
-  Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
-  if (opened && opened.value().mode() == ring::Mode::Lossless && !arguments.watch) {
-    opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
-    if (!opened && stop_requested()) return kExitDone;
+  RingsPrinter rings(style, content);
+  int status = kExitDone;
+  if (arguments.follow) {
+    status = follow_rings(arguments, rings);
+  } else {
+    std::optional<ring::Reader> reader = open_ring(arguments);
+    if (!reader) return kExitDone;
+    status = print_ring(arguments, *reader, rings, fetched ? &*fetched : nullptr).status;
   }
-  if (!opened) throw ToolError(kExitEnvironment, opened.message());
-  ring::Reader& reader = opened.value();
-  const std::span<const std::byte> image = reader.image();
-  const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
-  const record::Schema schema = schema_of(program);
-  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
-  printer.show_events(reader.path(), reader.tables_epoch(), content);
-  if (fetched && arguments.reader.empty()) fetched->hide();
-  std::optional<ring::ReaderRegistration> sign;
-  if (!arguments.reader.empty()) {
-    Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);
-    if (!made) throw ToolError(kExitEnvironment, made.message());
-    sign.emplace(std::move(made).value());
-  }
-  const int status =
-      print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr, fetched ? &*fetched : nullptr);
-  printer.finish();
-  if (reader.total_lost() != 0) {
-    print_stderr("stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring, reader.delivered(),
-                 reader.total_lost_records(), reader.next_record() - reader.first_record(), reader.first_record() + 1);
-  }
+  if (rings.has_begun()) rings.printer().finish();
   if (fetched && fetched->ring().look().lost != 0) {
     print_stderr("stopbit: {} records were lost before they reached this host\n", fetched->ring().look().lost);
     return kExitRejected;
@@ -253,6 +370,11 @@ Command tail_command() {
                    .value = "",
                    .help = "Waits for the ring if it does not exist yet.",
                    .target = &arguments->wait},
+                  {.names = "--follow",
+                   .value = "",
+                   .help = "Goes on with the next ring of this name when the writer has ended, as after a restart or a "
+                           "new image, and says so on stderr. Waits for the first one, too.",
+                   .target = &arguments->follow},
                   {.names = "--name",
                    .value = "NAME",
                    .help = "Name under which `stopbit stat` lists the records this reader has read and lost.",
@@ -265,11 +387,15 @@ Command tail_command() {
                    .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
                    {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
+                   {"stopbit tail moex --follow --header >> moex.jsonl", "across restarts and new images"},
+                   {"stopbit tail moex --header", "with arrival time, channel, line and sequence number"},
+                   {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"}},
       .run = [arguments] { return tail(*arguments); },
       .runs_until_stopped = true,
   };
+  for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
   return command;
 }

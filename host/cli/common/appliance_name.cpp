@@ -1,11 +1,14 @@
 #include "host/cli/common/appliance_name.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
 #include "host/os/shm/folder.hpp"
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::tools {
 
@@ -35,10 +38,18 @@ void accept_user(const std::string& user) {
 
 namespace {
 
+/// The first names.
 std::string joined(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i) list += (i == 0 ? "" : ", ") + names[i];
+  return list + (names.size() > kMost ? ", and " + std::to_string(names.size() - kMost) + " more" : "");
+}
+
+/// What else the name could have been.
+std::string instead_of(const std::string& wanted, const std::vector<std::string>& names) {
+  const std::string near = did_you_mean(wanted, names);
+  return !near.empty() || names.empty() ? near : "; counters exist for: " + joined(names);
 }
 
 }  // namespace
@@ -54,8 +65,7 @@ counters::Reader open_counters(const std::string& name) {
   const std::string& wanted = name.empty() ? all.front() : name;
   Result<counters::Reader> reader = counters::Reader::open(wanted);
   if (!reader) {
-    throw ToolError(kExitEnvironment, "appliance '" + wanted + "': " + reader.message() +
-                                          (all.empty() ? "" : "; counters exist for: " + joined(all)));
+    throw ToolError(kExitEnvironment, "appliance '" + wanted + "': " + reader.message() + instead_of(wanted, all));
   }
   return std::move(reader).value();
 }

@@ -1,5 +1,7 @@
 #include "host/cli/common/command.hpp"
 
+#include <algorithm>
+
 #include "host/cli/common/commands.hpp"
 
 namespace stopbit::tools {
@@ -41,6 +43,10 @@ const std::vector<Command>& commands() {
 #undef STOPBIT_COMMAND
   };
   return all;
+}
+
+bool has_limits(const Command& command) {
+  return std::any_of(command.options.begin(), command.options.end(), [](const Option& one) { return one.is_limit; });
 }
 
 const Command* find_command(std::string_view name) {

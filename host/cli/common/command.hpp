@@ -60,6 +60,7 @@ struct Option {
   Hint hint = {};
   bool required = false;
   bool or_next = false;          ///< This option or the next one has to be given; the command checks it.
+  bool is_limit = false;         ///< Shown by --help-limits, not by --help.
   std::string more_suffix = {};  ///< The option also takes the arguments that follow its value and end in this.
 
   [[nodiscard]] bool is_argument() const noexcept { return names.empty(); }
@@ -89,6 +90,9 @@ struct Command {
 /// Null if there is none.
 [[nodiscard]] const Command* find_command(std::string_view name);
 
+/// Whether some of its options are shown by --help-limits only.
+[[nodiscard]] bool has_limits(const Command& command);
+
 /// Fills the targets. Throws a ToolError of kExitUsage. @returns false if help was requested.
 [[nodiscard]] bool parse_arguments(const Command& command, std::vector<std::string> arguments);
 
@@ -98,6 +102,8 @@ struct Command {
 [[nodiscard]] std::string usage_line(const Command& command);
 [[nodiscard]] std::string overview_text();
 [[nodiscard]] std::string help_text(const Command& command);
+/// What --help-limits prints.
+[[nodiscard]] std::string limits_text(const Command& command);
 /// The manual page stopbit(1), and those of the commands, stopbit-NAME(1), in roff.
 [[nodiscard]] std::string overview_man_page();
 [[nodiscard]] std::string man_page(const Command& command);

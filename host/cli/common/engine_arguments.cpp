@@ -34,31 +34,36 @@ std::vector<Option> engine_options(EngineArguments& target) {
        .value = "N",
        .help = fmt::format("Maximum number of sequence elements in a message, default {}; more are error X2.",
                            kDefaultLimits.elements),
-       .target = &target.max_elements},
+       .target = &target.max_elements,
+       .is_limit = true},
       {.names = "--max-empty-elements",
        .value = "N",
        .help =
            fmt::format("Maximum number of elements of a sequence whose elements can take no bytes, default {}; more "
                        "are error X2.",
                        kDefaultLimits.empty_elements),
-       .target = &target.max_empty_elements},
+       .target = &target.max_empty_elements,
+       .is_limit = true},
       {.names = "--max-nesting",
        .value = "N",
        .help = fmt::format("Maximum nesting of sequences, and of dynamic references; default and maximum {}; deeper "
                            "nesting is error X7.",
                            kDefaultLimits.nesting),
-       .target = &target.max_nesting},
+       .target = &target.max_nesting,
+       .is_limit = true},
       {.names = "--max-string",
        .value = "BYTES",
        .help = fmt::format("Maximum length of a string or byte vector, default {}; a longer one is error X3. All "
                            "strings of a message together have at most {} bytes (X8).",
                            kDefaultLimits.string_bytes, limits::kMaxStringBytes),
-       .target = &target.max_string},
+       .target = &target.max_string,
+       .is_limit = true},
       {.names = "--max-datagram",
        .value = "BYTES",
        .help = fmt::format("Maximum length of a datagram, default and maximum {}; the bytes after it are error X1.",
                            kDefaultLimits.datagram_bytes),
-       .target = &target.max_datagram},
+       .target = &target.max_datagram,
+       .is_limit = true},
   };
 }
 

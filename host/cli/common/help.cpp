@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "host/cli/common/command.hpp"
+#include "host/cli/common/roff.hpp"
+#include "host/cli/common/text.hpp"
 #include "microcode/base/error_code.hpp"
 
 namespace stopbit::tools {
@@ -20,21 +22,12 @@ struct ExitStatus {
 };
 constexpr ExitStatus kExitStatuses[] = {
     {kExitDone, "done"},
-    {kExitRejected, "invalid input (template, listing, image or packet), or a decode error"},
+    {kExitRejected,
+     "invalid input (template, listing, image, settings or packet), a decode error, or a check that did not pass"},
     {kExitUsage, "invalid command line"},
-    {kExitEnvironment, "environment error: a file cannot be opened, the disk is full, no shared memory"},
+    {kExitEnvironment, "environment error: no such file, ring, map or appliance; the disk is full; no shared memory"},
     {kExitInterrupted, "stopped by SIGINT before the work was done; 143: by SIGTERM"},
 };
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 /// Fills lines up to kColumns, indented by `indent` blanks. Lines that begin with a blank stay as they are.
 std::string wrap(std::string_view text, std::size_t indent, bool indent_first = true) {
@@ -78,10 +71,17 @@ std::string full_help(const Option& option) {
   return text;
 }
 
-std::string option_list(const std::vector<Option>& options, bool arguments) {
+enum class Listed : std::uint8_t { Arguments, Options, Limits };
+
+bool belongs_to(const Option& option, Listed listed) {
+  if (option.is_argument()) return listed == Listed::Arguments;
+  return listed == (option.is_limit ? Listed::Limits : Listed::Options);
+}
+
+std::string option_list(const std::vector<Option>& options, Listed listed) {
   std::string out;
   for (const Option& option : options) {
-    if (option.is_argument() != arguments) continue;
+    if (!belongs_to(option, listed)) continue;
     std::string name = "  " + name_and_value(option);
     if (name.size() + 2 > kNameColumns) {
       out += name + '\n';
@@ -93,11 +93,17 @@ std::string option_list(const std::vector<Option>& options, bool arguments) {
   return out;
 }
 
-const std::vector<Option>& help_option() {
+/// Of every command.
+std::vector<Option> help_options(const Command& command) {
   static bool ignored = false;
-  static const std::vector<Option> option = {
-      {.names = "-h,--help", .value = "", .help = "Prints this text.", .target = &ignored}};
-  return option;
+  std::vector<Option> options = {{.names = "-h,--help", .value = "", .help = "Prints this text.", .target = &ignored}};
+  if (has_limits(command)) {
+    options.push_back({.names = "--help-limits",
+                       .value = "",
+                       .help = "Prints the options --max-..., which limit what templates and messages may ask for.",
+                       .target = &ignored});
+  }
+  return options;
 }
 
 std::string in_usage(const Option& option) {
@@ -105,45 +111,10 @@ std::string in_usage(const Option& option) {
   return option.name_list().front() + (option.is_flag() ? "" : " " + option.value);
 }
 
-/// Text as roff: no character of it is taken for markup.
-std::string roff(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool begins_line = i == 0 || text[i - 1] == '\n';
-    if (begins_line && (text[i] == '.' || text[i] == '\'')) out += "\\&";
-    if (text[i] == '\\') {
-      out += "\\e";
-    } else if (text[i] == '-') {
-      out += "\\-";
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-/// Paragraphs; lines that begin with a blank are shown as they are.
-std::string roff_paragraphs(std::string_view text) {
-  std::string out;
-  bool literal = false;
-  for (const std::string_view line : split(text, '\n')) {
-    if (line.starts_with(' ') != literal) {
-      literal = !literal;
-      out += literal ? ".PP\n.nf\n" : ".fi\n";
-    }
-    out += line.empty() ? ".PP\n" : roff(line) + '\n';
-  }
-  return out + (literal ? ".fi\n" : "");
-}
-
-std::string roff_head(const std::string& name, std::string_view summary) {
-  return fmt::format(".TH {} 1 \"\" \"{}\" \"Stopbit\"\n.SH NAME\n{} \\- {}\n", roff(name),
-                     roff(fmt::format("stopbit {}", STOPBIT_VERSION)), roff(name), roff(summary));
-}
-
-std::string roff_options(const std::vector<Option>& options) {
+std::string roff_options(const std::vector<Option>& options, bool limits = false) {
   std::string out;
   for (const Option& option : options) {
+    if (option.is_limit != limits) continue;
     out += fmt::format(".TP\n\\fB{}\\fR\n{}", roff(name_and_value(option)), roff_paragraphs(full_help(option)));
   }
   return out;
@@ -194,16 +165,26 @@ std::string overview_text() {
 
 std::string help_text(const Command& command) {
   std::string out = wrap("usage: " + usage_line(command), 0) + '\n' + wrap(command.description, 0);
-  const std::string arguments = option_list(command.options, true);
+  const std::string arguments = option_list(command.options, Listed::Arguments);
   if (!arguments.empty()) out += "\nArguments:\n" + arguments;
-  out += "\nOptions:\n" + option_list(command.options, false) + option_list(help_option(), false);
+  out += "\nOptions:\n" + option_list(command.options, Listed::Options) +
+         option_list(help_options(command), Listed::Options);
   out += "\nExamples:\n";
   for (const Example& example : command.examples) out += fmt::format("  {}\n      {}\n", example.command, example.what);
   return out;
 }
 
+std::string limits_text(const Command& command) {
+  if (!has_limits(command)) return "stopbit " + command.name + " has no limits to set\n";
+  return wrap("Limits of stopbit " + command.name +
+                  ": what templates, datagrams and messages may ask for before they are an error. The defaults are for "
+                  "feeds of exchanges.",
+              0) +
+         "\nOptions:\n" + option_list(command.options, Listed::Limits);
+}
+
 std::string overview_man_page() {
-  std::string out = roff_head("stopbit", kSummary);
+  std::string out = roff_head("stopbit", 1, kSummary);
   out += ".SH SYNOPSIS\n\\fBstopbit\\fR \\fICOMMAND\\fR ...\n.SH COMMANDS\n";
   for (const Command& command : commands()) {
     out +=
@@ -219,11 +200,13 @@ std::string overview_man_page() {
 
 std::string man_page(const Command& command) {
   const std::string name = "stopbit-" + command.name;
-  std::string out = roff_head(name, command.summary);
+  std::string out = roff_head(name, 1, command.summary);
   out += ".SH SYNOPSIS\n" + roff(usage_line(command)) + "\n.SH DESCRIPTION\n" + roff_paragraphs(command.description);
-  out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_option()) + ".SH EXAMPLES\n";
+  out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_options(command));
+  if (has_limits(command)) out += ".SH LIMITS\n" + roff_options(command.options, true);
+  out += ".SH EXAMPLES\n";
   for (const Example& example : command.examples) {
-    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(example.command), roff(example.what));
+    out += fmt::format(".PP\n{}:\n{}", roff(example.what), roff_literal(example.command));
   }
   return out + roff_exit_statuses() + ".SH SEE ALSO\nstopbit(1)\n";
 }

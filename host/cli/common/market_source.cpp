@@ -66,7 +66,7 @@ feed::Description channels_of(const std::vector<std::string>& captures, const ne
 
 market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
-  if (!path) throw ToolError(kExitUsage, path.message());
+  if (!path) throw ToolError(kExitEnvironment, path.message());
   const std::string text = read_file(path.value(), kMaxMapBytes);
   Diagnostics diagnostics;
   auto source = market::read_map(path.value(), text, diagnostics);

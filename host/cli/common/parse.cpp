@@ -100,7 +100,7 @@ std::string unexpected_text(const Command& command, const std::vector<std::strin
       std::find_if(unexpected.begin(), unexpected.end(), [](const std::string& one) { return one.starts_with("-"); });
   if (option == unexpected.end()) return "unexpected argument '" + unexpected.front() + "'";
   const std::string name = option->substr(0, option->find('='));
-  std::vector<std::string> names = {"--help"};
+  std::vector<std::string> names = {"--help", "--help-limits"};
   for (const Option& known : command.options) {
     for (const std::string& one : known.name_list()) names.push_back(one);
   }
@@ -123,7 +123,8 @@ bool parse_arguments(const Command& command, std::vector<std::string> arguments)
   arguments = spell_out_lists(command, arguments);
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
-    if (argument == "-h" || argument == "--help") return false;  // even if something else is missing
+    if (argument == "-h" || argument == "--help" || argument == "--help-limits")
+      return false;  // even if something else is missing
   }
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {

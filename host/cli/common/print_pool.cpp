@@ -8,9 +8,8 @@
 
 namespace stopbit::tools {
 
-PrintPool::PrintPool(std::span<const record::Schema> schemas, Format format, Output out, std::size_t threads)
-    : out_(std::move(out)), messages_(schemas.size()) {
-  out_.buffer() += FormatPrinter::title(format);
+PrintPool::PrintPool(std::span<const record::Schema> schemas, const PrintStyle& style, Output out, std::size_t threads)
+    : out_(std::move(out)), is_wide_(style.is_wide()), messages_(schemas.size()) {
   const std::size_t pages = 2 * threads + 1;
   for (std::size_t i = 0; i < pages; ++i) {
     pages_.push_back(std::make_unique<Page>());
@@ -19,7 +18,10 @@ PrintPool::PrintPool(std::span<const record::Schema> schemas, Format format, Out
   }
   printers_.resize(threads + 1);
   for (std::vector<FormatPrinter>& printers : printers_) {
-    for (const record::Schema& schema : schemas) printers.emplace_back(schema, format);
+    for (const record::Schema& schema : schemas) printers.emplace_back(schema, style);
+  }
+  for (const FormatPrinter& printer : printers_.front()) {
+    if (out_.buffer().empty()) out_.buffer() += printer.title();
   }
   for (std::size_t i = 0; i < threads; ++i) {
     try {
@@ -65,6 +67,7 @@ void PrintPool::finish() {
     out_.close();
   });
   if (error_) std::rethrow_exception(error_);
+  tell_events_without_row(without_row_);
 }
 
 void PrintPool::add(std::size_t schema, std::span<const record::Slot> record) {
@@ -72,7 +75,9 @@ void PrintPool::add(std::size_t schema, std::span<const record::Slot> record) {
   if (page_ == nullptr) begin_page();
   page_->items.push_back({page_->slots.size(), record.size(), schema});
   page_->slots.insert(page_->slots.end(), record.begin(), record.end());
-  if (!record::HeaderView(record[0]).is_event()) ++messages_[schema];
+  const bool is_event = record::HeaderView(record[0]).is_event();
+  if (!is_event) ++messages_[schema];
+  if (is_event && is_wide_) ++without_row_;
 }
 
 void PrintPool::begin_page() {

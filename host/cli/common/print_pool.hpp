@@ -23,7 +23,7 @@ namespace stopbit::tools {
 /// The caller's thread calls everything.
 class PrintPool final : public RecordDestination {
  public:
-  PrintPool(std::span<const record::Schema> schemas, Format format, Output out, std::size_t threads);
+  PrintPool(std::span<const record::Schema> schemas, const PrintStyle& style, Output out, std::size_t threads);
   /// Records that were not written are lost.
   ~PrintPool() override;
 
@@ -64,6 +64,8 @@ class PrintPool final : public RecordDestination {
   void write_oldest();
 
   Output out_;
+  bool is_wide_;
+  std::uint64_t without_row_ = 0;  ///< Events that a wide format cannot show.
   std::exception_ptr error_;
   std::vector<std::uint64_t> messages_;  ///< By schema.
   std::vector<std::unique_ptr<Page>> pages_;

@@ -58,7 +58,8 @@ Option limit_option(const char* name, const char* value, std::string_view what, 
   return {.names = name,
           .value = value,
           .help = fmt::format("{}; {}. Exceeding it is error T1.", what, range),
-          .target = &target};
+          .target = &target,
+          .is_limit = true};
 }
 
 Option template_id_option(std::optional<std::uint64_t>& target) {

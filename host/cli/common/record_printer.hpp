@@ -10,9 +10,12 @@
 
 #include "decoder/record/csv.hpp"
 #include "decoder/record/fix.hpp"
+#include "decoder/record/head.hpp"
 #include "decoder/record/json.hpp"
+#include "decoder/record/wide.hpp"
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/table_printer.hpp"
 
 namespace stopbit::market {
 class InstrumentView;
@@ -20,7 +23,7 @@ class InstrumentView;
 
 namespace stopbit::tools {
 
-enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw, Sbe };
+enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw, Table, Sbe };
 /// "jsonl", "csv", ...; None for anything else.
 [[nodiscard]] Format format_from(std::string_view name);
 [[nodiscard]] constexpr bool prints_events(Format format) noexcept {
@@ -33,6 +36,30 @@ void check_not_binary_to_terminal(Format format, const std::string& output);
 /// Paragraphs for the description of a command with --format: of records, and of market events.
 [[nodiscard]] std::string format_text();
 [[nodiscard]] std::string event_format_text();
+
+/// How records look: --format with --header, --time, --wide and --template.
+struct PrintStyle {
+  Format format = Format::None;
+  bool has_head = false;
+  record::TimeStyle time = record::TimeStyle::Iso;
+  std::string table;  ///< Of a wide format: "Template/Sequence"; empty: the format is not wide.
+
+  [[nodiscard]] bool is_wide() const noexcept { return !table.empty(); }
+};
+struct StyleArguments {
+  bool header = false;
+  std::string time;
+  bool wide = false;
+  std::string table;
+};
+/// --header, --time, --wide, --template.
+[[nodiscard]] std::vector<Option> style_options(StyleArguments& target);
+/// A usage error if the options do not go together.
+[[nodiscard]] PrintStyle style_from(Format format, const StyleArguments& arguments);
+/// A usage error if none of the schemas has the style's table, or several have.
+void check_table(const PrintStyle& style, std::span<const record::Schema> schemas);
+/// A usage error: market events have time and place anyway, and one row each.
+void check_style_of_events(const StyleArguments& arguments);
 
 /// --records and --events: what a command prints or writes.
 struct ContentArguments {
@@ -56,26 +83,40 @@ class RecordDestination {
   [[nodiscard]] virtual bool failed() const noexcept = 0;
 };
 
-/// Prints records of one schema in one format. One thread.
+/// Prints records of one schema in one style. A style with a table that the schema does not have prints nothing. One
+/// thread.
 class FormatPrinter {
  public:
-  FormatPrinter(const record::Schema& schema, Format format);
+  FormatPrinter(const record::Schema& schema, const PrintStyle& style);
 
   [[nodiscard]] record::ReadError print(std::span<const record::Slot> record, std::string& out);
   /// The next message is number `messages` + 1, for CSV.
   void count_from(std::uint64_t messages) noexcept {
     if (csv_) csv_->count_from(messages);
+    if (wide_) wide_->count_from(messages);
   }
-  /// What a file begins with.
-  [[nodiscard]] static std::string_view title(Format format) noexcept {
-    return format == Format::Csv ? record::CsvPrinter::kTitle : std::string_view{};
+  /// Appends rows that were kept to be aligned.
+  void flush(std::string& out) {
+    if (table_) table_->flush(out);
   }
+  /// What a file begins with; of a wide format, empty unless the table is of this schema.
+  [[nodiscard]] std::string title() const;
 
  private:
+  [[nodiscard]] record::ReadError print_json(std::span<const record::Slot> record, std::string& out);
+  [[nodiscard]] record::ReadError print_fix(std::span<const record::Slot> record, std::string& out);
+
+  PrintStyle style_;
   std::optional<record::JsonPrinter> json_;
   std::optional<record::CsvPrinter> csv_;
   std::optional<record::FixPrinter> fix_;
+  std::optional<record::WideCsvPrinter> wide_;
+  std::optional<TablePrinter> table_;
+  std::string head_;  ///< Of the rows of a record.
 };
+
+/// At the end of a wide output: how many errors, gaps and other events it could not show, on stderr; nothing if none.
+void tell_events_without_row(std::uint64_t events);
 
 /// Of a record that its schema cannot read.
 [[noreturn]] void fail_unreadable(record::ReadError error);
@@ -86,7 +127,7 @@ enum class Content : std::uint8_t { Any, Records, Events };
 /// Prints records to a file; market events, too, if show_events was called.
 class RecordPrinter final : public RecordDestination {
  public:
-  RecordPrinter(const record::Schema& schema, Format format, Output out);
+  RecordPrinter(const record::Schema& schema, PrintStyle style, Output out);
   ~RecordPrinter() override;
 
   /// What a ring carries: of its market events the instruments are those of the table NAME.instruments, which it opens
@@ -114,15 +155,16 @@ class RecordPrinter final : public RecordDestination {
   void print_record(std::span<const record::Slot> record, std::size_t schema);
   void begin(std::string_view title);
   /// Of a file in which nothing came.
-  [[nodiscard]] std::string_view title() const;
+  [[nodiscard]] std::string title() const;
 
-  Format format_;
+  PrintStyle style_;
   std::vector<std::unique_ptr<FormatPrinter>> schemas_;
   Content content_ = Content::Records;
   std::string problem_;                                  ///< Why the ring's events cannot be printed.
   std::unique_ptr<market::InstrumentView> instruments_;  ///< The ring's table, if there is one.
   std::unique_ptr<class EventPrinter> events_;           ///< Null until the first event.
   bool has_begun_ = false;                               ///< The title is written.
+  std::uint64_t without_row_ = 0;                        ///< Events that a wide format cannot show.
   Output out_;
   std::exception_ptr error_;
 };

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "decoder/record/text.hpp"
 
@@ -18,6 +20,16 @@ namespace stopbit::tools {
 [[nodiscard]] inline std::string plain(std::string_view text) {
   const std::string quoted = json(text);
   return quoted.substr(1, quoted.size() - 2);
+}
+
+[[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 }  // namespace stopbit::tools

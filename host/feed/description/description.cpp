@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
-#include "host/os/config/toml.hpp"
 
 namespace stopbit::feed {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kRoles = {"incremental", "snapshot", "carousel", "reference"};
 constexpr std::array<std::string_view, 2> kModes = {"fast", "ordered"};
 constexpr std::array<std::string_view, 2> kLineNames = {"a", "b"};
-constexpr std::uint64_t kMinWindowNs = 1'000;
 
 /// Values of [defaults], for channels that do not set their own.
 struct Defaults {
@@ -37,17 +36,17 @@ class Reader {
   explicit Reader(Description& description) : description_(description) {}
 
   void read(config::Table root) {
-    description_.name = root.text("name", "feed");
+    description_.name = root.text("name");
     if (!root.has("image")) {
       root.error("the feed needs an [[image]] with the 'templates' or the 'firmware' of its channels");
     } else {
-      for (config::Table& image : root.tables("image", {.least = 1, .most = kMaxImages})) read_image(image);
+      for (config::Table& image : root.tables("image")) read_image(image);
     }
     if (auto defaults = root.table("defaults")) {
       read_common(*defaults, defaults_);
       defaults->finish();
     }
-    for (config::Table& channel : root.tables("channel", {.least = 1, .most = kMaxChannels})) read_channel(channel);
+    for (config::Table& channel : root.tables("channel")) read_channel(channel);
     for (Recovering& recovering : recovering_) check_recovers(recovering.table, recovering.channel);
     root.finish();
   }
@@ -56,8 +55,8 @@ class Reader {
   void read_image(config::Table& table) {
     Image image;
     image.name = table.text("name");
-    image.templates = table.texts("templates", {.least = 0, .most = kMaxTemplateFiles});
-    image.firmware = table.text("firmware", "");
+    image.templates = table.texts("templates");
+    image.firmware = table.text("firmware");
     if (image.templates.empty() == image.firmware.empty())
       table.error("an image needs either 'templates' or 'firmware'");
     if (image_index(image.name)) table.error("name", "another image has this name");
@@ -79,36 +78,33 @@ class Reader {
     if (table.has("ring")) to.ring = table.text("ring");
     if (table.has("map")) to.map = table.text("map");
     if (table.has("events")) to.events = table.text("events");
-    if (table.has("depth")) to.depth = table.integer("depth", {.least = 1, .most = kMaxBookDepth});
-    if (table.has("mode")) to.mode = static_cast<Mode>(table.choice("mode", {kModes[0], kModes[1]}));
+    if (table.has("depth")) to.depth = table.integer("depth");
+    if (table.has("mode")) to.mode = static_cast<Mode>(table.choice("mode"));
     if (table.has("switch_silence")) {
-      to.switch_silence_ns =
-          table.duration_ns("switch_silence", {.least = kMinSwitchSilenceNs, .most = kMaxSwitchSilenceNs});
+      to.switch_silence_ns = table.duration_ns("switch_silence");
     }
     auto window = table.table("window");
     if (!window) return;
     if (window->has("packets")) {
-      to.window_packets = window->integer("packets", {.least = 1, .most = kMaxWindowPackets});
+      to.window_packets = window->integer("packets");
     }
     if (window->has("time")) {
-      to.window_ns = window->duration_ns("time", {.least = kMinWindowNs, .most = kMaxWindowNs});
+      to.window_ns = window->duration_ns("time");
     }
-    if (window->has("room")) to.room = window->integer("room", {.least = 1, .most = kMaxWindowPackets});
+    if (window->has("room")) to.room = window->integer("room");
     if (window->has("datagram")) {
-      to.datagram_bytes = window->bytes("datagram", {.least = 64, .most = kMaxHeldDatagramBytes});
+      to.datagram_bytes = window->bytes("datagram");
     }
     window->finish();
   }
 
   void read_channel(config::Table& table) {
     Channel channel;
-    channel.number = static_cast<std::uint16_t>(
-        table.integer("number", {.least = 0, .most = kMaxChannels - 1}, description_.channels.size()));
+    channel.number = static_cast<std::uint16_t>(table.integer_or("number", description_.channels.size()));
     channel.name = table.text("name", "channel " + std::to_string(channel.number));
     if (!numbers_.insert(channel.number).second) table.error("number", "another channel has this number");
     if (!names_.insert(channel.name).second) table.error("name", "another channel has this name");
-    channel.role =
-        static_cast<Role>(table.choice("role", {kRoles[0], kRoles[1], kRoles[2], kRoles[3]}, std::size_t{0}));
+    channel.role = static_cast<Role>(table.choice("role"));
 
     Defaults common = defaults_;
     read_common(table, common);
@@ -139,7 +135,8 @@ class Reader {
     if (channel.lines[1] && channel.lines[0] == channel.lines[1]) {
       table.error("b", "same group and source as line 'a': the lines cannot be distinguished");
     }
-    if (channel.lines[1] && !has_sequence(channel.framing)) {
+    const bool is_framing_known = !channel.framing.name.empty();
+    if (channel.lines[1] && is_framing_known && !has_sequence(channel.framing)) {
       table.error("b", "the framing '" + channel.framing.name + "' has no sequence number by which to merge lines");
     }
     table.finish();
@@ -235,7 +232,7 @@ class Reader {
   std::optional<Line> read_line(config::Table& table) {
     Line line;
     const std::string group = table.text("group");
-    line.group.port = static_cast<std::uint16_t>(table.integer("port", {.least = 1, .most = 65'535}));
+    line.group.port = static_cast<std::uint16_t>(table.integer("port"));
     const auto address = parse_address(group);
     if (!address) table.error("group", "'group' must be an IPv4 address, such as 224.0.50.59");
     line.group.address = address.value_or(0);
@@ -312,7 +309,7 @@ std::optional<Description> parse(std::string file, std::string text, Diagnostics
   const std::size_t errors_before = diagnostics.errors();
   const config::Document document = config::Document::parse(std::move(file), std::move(text), diagnostics);
   Description description;
-  if (document.ok()) Reader(description).read(document.root());
+  if (document.ok()) Reader(description).read(document.root(description_keys()));
   if (diagnostics.errors() != errors_before) return std::nullopt;
   return description;
 }
@@ -321,7 +318,7 @@ std::optional<Description> load(const std::string& path, Diagnostics& diagnostic
   const std::size_t errors_before = diagnostics.errors();
   const config::Document document = config::Document::load(path, diagnostics);
   Description description;
-  if (document.ok()) Reader(description).read(document.root());
+  if (document.ok()) Reader(description).read(document.root(description_keys()));
   if (diagnostics.errors() != errors_before) return std::nullopt;
 
   const std::filesystem::path folder =

@@ -12,6 +12,10 @@
 #include "host/feed/packet/packet.hpp"
 #include "microcode/base/diagnostic.hpp"
 
+namespace stopbit::config {
+struct TableKeys;
+}
+
 /// Description of a feed: which channels come on which multicast groups, how they are framed and decoded, and what
 /// their records go to. Plain data; feed.toml is its text (host/feed/README.md). Nothing here does I/O.
 namespace stopbit::feed {
@@ -20,6 +24,7 @@ inline constexpr std::size_t kMaxChannels = 1'024;
 inline constexpr std::size_t kMaxImages = 64;
 inline constexpr std::size_t kMaxTemplateFiles = 64;  ///< Of one image.
 inline constexpr std::uint32_t kMaxWindowPackets = 65'536;
+inline constexpr std::uint64_t kMinWindowNs = 1'000;
 inline constexpr std::uint64_t kMaxWindowNs = 60'000'000'000;
 inline constexpr std::uint64_t kMinSwitchSilenceNs = 1'000'000;
 inline constexpr std::uint64_t kMaxSwitchSilenceNs = 3'600'000'000'000;
@@ -93,6 +98,9 @@ struct Description {
   std::vector<Image> images;
   std::vector<Channel> channels;
 };
+
+/// The rows of feed.toml (host/os/config/keys.hpp).
+[[nodiscard]] const config::TableKeys& description_keys();
 
 /// Reads the text of a feed.toml; `file` is its name in messages. Nothing after an error.
 [[nodiscard]] std::optional<Description> parse(std::string file, std::string text, Diagnostics& diagnostics);

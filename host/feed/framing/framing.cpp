@@ -4,9 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "host/feed/packet/byte_order.hpp"
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::net {
 namespace {
@@ -251,8 +254,10 @@ std::span<const FramingPreset> framing_presets() noexcept {
 Result<Framing> parse_framing(std::string_view text) {
   if (text.starts_with("custom:")) return CustomParser(std::string(text)).parse();
   std::string known;
+  std::vector<std::string> names;
   for (const FramingPreset& preset : kPresets) {
     known += std::string(preset.name) + ", ";
+    names.emplace_back(preset.name);
     if (preset.name != text) continue;
     Framing framing;
     if (!preset.settings.empty()) {
@@ -264,8 +269,9 @@ Result<Framing> parse_framing(std::string_view text) {
     framing.kind = preset.kind;
     return framing;
   }
-  return Failure{"unknown framing '" + std::string(text) + "' (" + known +
-                 "or custom:skip=N,seq=u32be@OFFSET,reset=packet)"};
+  const std::string near = did_you_mean(text, names);
+  return Failure{"unknown framing '" + std::string(text) + "'" +
+                 (near.empty() ? " (" + known + "or custom:skip=N,seq=u32be@OFFSET,reset=packet)" : near)};
 }
 
 Preamble read_preamble(const Framing& framing, Bytes datagram) noexcept {

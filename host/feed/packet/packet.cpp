@@ -126,6 +126,10 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     endpoint.address = endpoint.address << 8 | *part;
   }
   const auto port = number(65535);
+  const bool has_digits = std::all_of(at, end, [](char c) { return c >= '0' && c <= '9'; });
+  if (!port && at != end && has_digits && *at != '0') {
+    return Failure{"'" + std::string(text) + "': the port " + std::string(at, end) + " is not from 1 to 65535"};
+  }
   if (!port || *port == 0 || at != end) return failure;
   endpoint.port = static_cast<std::uint16_t>(*port);
   return endpoint;

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "host/market/map/source.hpp"
+#include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
-#include "host/os/config/toml.hpp"
 #include "microcode/base/ascii.hpp"
 
 namespace stopbit::market {
@@ -14,7 +14,6 @@ constexpr std::array<std::string_view, 8> kMessageKinds = {"none",  "incremental
                                                            "state", "reset",       "heartbeat", "other"};
 constexpr std::array<std::string_view, 8> kRoles = {"book",      "trade", "bust",          "empty",
                                                     "statistic", "index", "quote_request", "other"};
-constexpr std::array<std::string_view, 6> kTimeFormats = {"none", "ns", "us", "datetime_ms", "time_ms", "time_us"};
 
 Literal literal_of(const config::Scalar& scalar) {
   return {.is_text = scalar.is_text, .text = scalar.text, .number = scalar.integer, .range = scalar.range};
@@ -77,7 +76,7 @@ class Reader {
     }
     if (auto sequence = root.table("sequence")) read_sequence(*sequence);
     if (auto instrument = root.table("instrument")) {
-      map_.key = names(*instrument, "key", {.least = 1, .most = kMaxKeyFields});
+      map_.key = names(*instrument, "key");
       map_.product = name(*instrument, "product");
       map_.complex = name(*instrument, "complex");
       instrument->finish();
@@ -85,9 +84,9 @@ class Reader {
       root.error("the table [instrument] with the key of an instrument is missing");
     }
     if (auto lists = root.table("names")) read_names(*lists);
-    for (config::Table& table : root.tables("book", {.least = 0, .most = kMaxBooks})) read_book(table);
-    for (config::Table& table : root.tables("message", {.least = 1, .most = kMaxMessageRules})) read_message(table);
-    for (config::Table& table : root.tables("entry", {.least = 0, .most = kMaxEntryRules})) read_entry(table);
+    for (config::Table& table : root.tables("book")) read_book(table);
+    for (config::Table& table : root.tables("message")) read_message(table);
+    for (config::Table& table : root.tables("entry")) read_entry(table);
     for (std::size_t i = 0; i < map_.books.size(); ++i) check_book(map_.books[i], i);
     root.finish();
   }
@@ -119,9 +118,9 @@ class Reader {
     return {.text = std::move(text), .range = table.range(key)};
   }
 
-  std::vector<Named> names(config::Table& table, std::string_view key, config::Count count) {
+  std::vector<Named> names(config::Table& table, std::string_view key) {
     std::vector<Named> found;
-    for (const config::Scalar& scalar : table.scalars(key, count)) {
+    for (const config::Scalar& scalar : table.scalars(key)) {
       if (!scalar.is_text || scalar.text.empty()) {
         error(scalar.range, "'" + std::string(key) + "' must be names");
         continue;
@@ -217,14 +216,11 @@ class Reader {
     } else {
       map_.end = static_cast<EndOfEvent>(table.choice("event", {"message", "packet"}, 0));
     }
-    map_.quantity_decimals =
-        static_cast<std::uint32_t>(table.integer("quantity_decimals", {.least = 0, .most = 18}, 0));
-    map_.price_decimals = static_cast<std::uint32_t>(table.integer("price_decimals", {.least = 0, .most = 9}, 0));
-    map_.optional = names(table, "optional", {.least = 0, .most = kMaxFields});
+    map_.quantity_decimals = static_cast<std::uint32_t>(table.integer("quantity_decimals"));
+    map_.price_decimals = static_cast<std::uint32_t>(table.integer("price_decimals"));
+    map_.optional = names(table, "optional");
     map_.time = name(table, "time");
-    map_.time_format = static_cast<TimeFormat>(table.choice(
-        "time_format",
-        {kTimeFormats[0], kTimeFormats[1], kTimeFormats[2], kTimeFormats[3], kTimeFormats[4], kTimeFormats[5]}, 0));
+    map_.time_format = static_cast<TimeFormat>(table.choice("time_format"));
     if (map_.time && map_.time_format == TimeFormat::None) table.error("time", "'time' needs a 'time_format'");
     read_offset(table);
     table.finish();
@@ -232,7 +228,7 @@ class Reader {
 
   /// "+03:00"
   void read_offset(config::Table& table) {
-    const std::string text = table.text("utc_offset", "+00:00");
+    const std::string text = table.text("utc_offset");
     const auto digit = [&](std::size_t at) { return at < text.size() && is_digit(text[at]); };
     const auto number = [&](std::size_t at) { return (text[at] - '0') * 10 + (text[at + 1] - '0'); };
     if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':' || !digit(1) || !digit(2) ||
@@ -245,15 +241,15 @@ class Reader {
   void read_sequence(config::Table& table) {
     map_.message_number = name(table, "message");
     map_.entry_number = name(table, "entry");
-    map_.restarts_at_one = table.flag("restarts_at_one", false);
-    map_.scope = names(table, "scope", {.least = 0, .most = kMaxKeyFields});
+    map_.restarts_at_one = table.flag("restarts_at_one");
+    map_.scope = names(table, "scope");
     table.finish();
   }
 
   void read_names(config::Table& table) {
     for (const std::string& field : table.keys()) {
       std::vector<std::string> list;
-      for (const config::Scalar& scalar : table.scalars(field, {.least = 1, .most = 256})) list.push_back(scalar.text);
+      for (const config::Scalar& scalar : table.scalars(field)) list.push_back(scalar.text);
       map_.names.emplace_back(literal_of_key(table, field), std::move(list));
     }
   }
@@ -335,13 +331,11 @@ class Reader {
   void read_message(config::Table& table) {
     MessageRule rule;
     rule.range = table.range();
-    rule.kind = static_cast<MessageKind>(
-        1 + table.choice("kind", {kMessageKinds[1], kMessageKinds[2], kMessageKinds[3], kMessageKinds[4],
-                                  kMessageKinds[5], kMessageKinds[6], kMessageKinds[7]}));
-    rule.templates = names(table, "templates", {.least = 1, .most = 256});
+    rule.kind = static_cast<MessageKind>(1 + table.choice("kind"));
+    rule.templates = names(table, "templates");
     rule.entries = name(table, "entries");
-    rule.key = names(table, "key", {.least = 0, .most = kMaxKeyFields});
-    rule.scope = names(table, "scope", {.least = 0, .most = kMaxKeyFields});
+    rule.key = names(table, "key");
+    rule.scope = names(table, "scope");
     rule.group = name(table, "group");
     rule.within = name(table, "within");
     rule.simple = condition(table, "simple");
@@ -352,7 +346,7 @@ class Reader {
     rule.processed = name(table, "processed");
     rule.first = condition(table, "first");
     rule.last = condition(table, "last");
-    rule.replaces = table.flag("replaces", false);
+    rule.replaces = table.flag("replaces");
     rule.refresh = condition(table, "refresh");
     rule.name = name(table, "name");
     rule.product = name(table, "product");
@@ -360,7 +354,7 @@ class Reader {
     read_depth(table, rule.depth);
     rule.removed = condition(table, "removed");
     rule.session = name(table, "session");
-    rule.adds_rows = table.flag("adds_rows", true);
+    rule.adds_rows = table.flag("adds_rows");
     if (table.has("event")) rule.event = word(name(table, "event"), kOtherEvents, Kind::Other);
     table.finish();
     map_.messages.push_back(std::move(rule));
@@ -369,10 +363,9 @@ class Reader {
   void read_book(config::Table& table) {
     BookRule book;
     book.range = table.range();
-    book.kind = static_cast<BookKind>(1 + table.choice("by", {name_of(BookKind::Level), name_of(BookKind::Price),
-                                                              name_of(BookKind::Order), name_of(BookKind::Position)}));
-    book.of = static_cast<BookOf>(table.choice("name", {"direct", "implied"}, 0));
-    book.depth = static_cast<std::uint32_t>(table.integer("depth", {.least = 0, .most = 65'534}, 0));
+    book.kind = static_cast<BookKind>(1 + table.choice("by"));
+    book.of = static_cast<BookOf>(table.choice("name"));
+    book.depth = static_cast<std::uint32_t>(table.integer("depth"));
     book.action = name(table, "action");
     book.actions = table_of(table, "actions", kOperations);
     if (book.action && book.actions.empty()) table.error("action", "'action' needs 'actions', a table of its values");
@@ -395,8 +388,7 @@ class Reader {
     EntryRule rule;
     rule.range = table.range();
     rule.when = condition(table, "when");
-    rule.role = static_cast<EntryRole>(
-        table.choice("role", {kRoles[0], kRoles[1], kRoles[2], kRoles[3], kRoles[4], kRoles[5], kRoles[6], kRoles[7]}));
+    rule.role = static_cast<EntryRole>(table.choice("role"));
     if (table.has("book")) rule.book = book_named(table, "book", table.text("book"));
     if (table.has("side")) rule.side = word(name(table, "side"), kSides, Side::None);
     rule.side_field = name(table, "side_field");
@@ -450,7 +442,7 @@ std::optional<MapSource> read_map(std::string file, std::string text, Diagnostic
   const std::size_t errors = diagnostics.errors();
   const config::Document document = config::Document::parse(std::move(file), std::move(text), diagnostics);
   MapSource map;
-  if (document.ok()) Reader(map, diagnostics).read(document.root());
+  if (document.ok()) Reader(map, diagnostics).read(document.root(map_keys()));
   if (diagnostics.errors() != errors) return std::nullopt;
   return map;
 }

@@ -12,6 +12,10 @@
 #include "host/market/event/event.hpp"
 #include "microcode/base/diagnostic.hpp"
 
+namespace stopbit::config {
+struct TableKeys;
+}
+
 /// A feed map as its text says it, each name with its place; README.md describes the text. compile() turns it into the
 /// tables that work on the records of one firmware image.
 namespace stopbit::market {
@@ -186,6 +190,9 @@ struct MapSource {
   std::vector<Scale> scales;
   Table<std::vector<std::string>> names;  ///< Field -> names of its values 0, 1, ... where the feed has only numbers.
 };
+
+/// The rows of a map (host/os/config/keys.hpp).
+[[nodiscard]] const config::TableKeys& map_keys();
 
 /// Reads the text of a map; `file` is its name in messages. Nothing after an error.
 [[nodiscard]] std::optional<MapSource> read_map(std::string file, std::string text, Diagnostics& diagnostics);

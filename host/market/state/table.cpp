@@ -58,8 +58,10 @@ Result<Table> Table::prepare(std::string_view name, const TableOptions& options)
   const std::string path = plain.value() + std::string(kSuffix);
   Table table;
   table.path_ = path;
-  const os::SegmentKind kind = {
-      .magic = kMagic, .noun = kNoun, .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr};
+  const os::SegmentKind kind = {.magic = kMagic,
+                                .noun = kNoun,
+                                .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
+                                .writer_at = offsetof(Header, writer_pid)};
   table.unnamed_ = std::make_unique<os::NewSegment>(path, kind);
   table.file_ = table.unnamed_->create();
   if (!table.file_.ok()) return Failure{table.unnamed_->problem()};

@@ -8,11 +8,15 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
+#include "host/os/config/units.hpp"
 #include "microcode/base/ascii.hpp"
 
 namespace {
@@ -200,26 +204,6 @@ bool has_control_character(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-struct Unit {
-  std::string_view name;
-  std::uint64_t size;
-};
-constexpr std::array kTimeUnits = {Unit{"ns", 1},
-                                   Unit{"us", 1'000},
-                                   Unit{"ms", 1'000'000},
-                                   Unit{"s", 1'000'000'000},
-                                   Unit{"min", 60'000'000'000},
-                                   Unit{"h", 3'600'000'000'000}};
-constexpr std::array kByteUnits = {Unit{"B", 1}, Unit{"KiB", 1U << 10}, Unit{"MiB", 1U << 20}, Unit{"GiB", 1U << 30}};
-
-std::string in_units(std::uint64_t value, std::span<const Unit> units) {
-  const Unit* best = &units.front();
-  for (const Unit& unit : units) {
-    if (value != 0 && value % unit.size == 0) best = &unit;
-  }
-  return std::to_string(value / best->size) + std::string(best->name);
-}
-
 std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -302,6 +286,68 @@ Document Document::load(const std::string& path, Diagnostics& diagnostics) {
 Table Document::root() const {
   return {*root_, source_, *diagnostics_};
 }
+Table Document::root(const TableKeys& keys) const {
+  return {*root_, source_, *diagnostics_, &keys};
+}
+
+const Key* Table::row(std::string_view key) const {
+  if (rows_ == nullptr) return nullptr;
+  if (const Key* found = rows_->find(key)) return found;
+  std::fprintf(stderr, "stopbit: the key '%s' of settings has no row\n", std::string(key).c_str());
+  std::abort();
+}
+
+const Key& Table::row_of(std::string_view key, KeyType type) const {
+  const Key* const found = row(key);
+  if (found != nullptr && found->type == type) return *found;
+  std::fprintf(stderr, "stopbit: the key '%s' of settings has a row of another type, or none\n",
+               std::string(key).c_str());
+  std::abort();
+}
+
+Count Table::count_of(std::string_view key) const {
+  const Key* const found = row(key);
+  return found != nullptr ? found->count : Count{};
+}
+
+const TableKeys* Table::rows_of(std::string_view key) const {
+  const Key* const found = row(key);
+  return found != nullptr ? found->table.get() : nullptr;
+}
+
+std::optional<std::uint64_t> Table::fallback_of(const Key& row) {
+  if (row.number) return row.number;
+  return row.is_required ? std::nullopt : std::optional(row.range.least);
+}
+
+std::size_t Table::choice(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Choice);
+  const std::vector<std::string_view> words(row.words.begin(), row.words.end());
+  return choice_of(key, words, fallback_of(row));
+}
+std::uint64_t Table::integer(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Integer);
+  return integer(key, row.range, fallback_of(row));
+}
+std::uint64_t Table::integer_or(std::string_view key, std::uint64_t fallback) {
+  return integer(key, row_of(key, KeyType::Integer).range, fallback);
+}
+double Table::real(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Real);
+  return real(key, {0, row.most_real}, static_cast<double>(fallback_of(row).value_or(0)));
+}
+std::uint64_t Table::duration_ns(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Duration);
+  return duration_ns(key, row.range, fallback_of(row));
+}
+std::uint64_t Table::bytes(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Bytes);
+  return bytes(key, row.range, fallback_of(row));
+}
+std::vector<std::uint64_t> Table::integers(std::string_view key) {
+  const Key& row = row_of(key, KeyType::Integers);
+  return integers(key, row.range, row.count);
+}
 
 SourceRange Table::range_of(const Node& node) const {
   return {source_, node.offset, node.length};
@@ -325,6 +371,7 @@ void Table::error(std::string message) {
 }
 
 const Node* Table::find(std::string_view key) {
+  (void)row(key);
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   for (const Node::Member& member : node_->members) {
     if (member.key == key) return member.node.get();
@@ -372,6 +419,9 @@ SourceRange Table::key_range(std::string_view key) const {
 }
 
 std::string Table::text(std::string_view key, std::optional<std::string> fallback) {
+  if (const Key* const found = row(key); found != nullptr && !fallback) {
+    fallback = found->text ? found->text : found->is_required ? std::nullopt : std::optional<std::string>("");
+  }
   const Node* node = find(key, Node::kText, fallback.has_value());
   if (node == nullptr) return fallback.value_or("");
   if (node->text.size() > kMaxTextBytes) {
@@ -384,9 +434,14 @@ std::string Table::text(std::string_view key, std::optional<std::string> fallbac
 
 std::size_t Table::choice(std::string_view key, std::initializer_list<std::string_view> words,
                           std::optional<std::size_t> fallback) {
+  return choice_of(key, {words.begin(), words.size()}, fallback);
+}
+
+std::size_t Table::choice_of(std::string_view key, std::span<const std::string_view> words,
+                             std::optional<std::size_t> fallback) {
   const Node* node = find(key, Node::kText, fallback.has_value());
   if (node == nullptr) return fallback.value_or(0);
-  const auto* const found = std::find(words.begin(), words.end(), node->text);
+  const auto found = std::find(words.begin(), words.end(), node->text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   std::string all;
   for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
@@ -416,6 +471,7 @@ double Table::real(std::string_view key, Range<double> range, std::optional<doub
 }
 
 bool Table::flag(std::string_view key, std::optional<bool> fallback) {
+  if (const Key* const found = row(key); found != nullptr && !fallback) fallback = found->number.value_or(0) != 0;
   const Node* node = find(key, Node::kFlag, fallback.has_value());
   return node != nullptr ? node->flag : fallback.value_or(false);
 }
@@ -523,7 +579,7 @@ std::vector<Table> Table::tables(std::string_view key, Count count) {
   if (node == nullptr) return found;
   for (const Node::Member& member : node->members) {
     if (member.node->kind == Node::kTable) {
-      found.push_back(Table(*member.node, source_, *diagnostics_));
+      found.push_back(Table(*member.node, source_, *diagnostics_, rows_of(key)));
     } else {
       diagnostics_->error(ErrorCode::None, range_of(*member.node), "'" + std::string(key) + "' must contain tables");
     }
@@ -534,7 +590,7 @@ std::vector<Table> Table::tables(std::string_view key, Count count) {
 std::optional<Table> Table::table(std::string_view key) {
   const Node* node = find(key, Node::kTable, true);
   if (node == nullptr) return std::nullopt;
-  return Table(*node, source_, *diagnostics_);
+  return Table(*node, source_, *diagnostics_, rows_of(key));
 }
 
 std::vector<std::string> Table::keys() const {

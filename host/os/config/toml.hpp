@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ inline constexpr std::size_t kMaxFileBytes = 4U << 20;
 inline constexpr std::size_t kMaxKeyParts = 16;  ///< "a.b.c" has three.
 
 struct Node;
+struct Key;
+struct TableKeys;
+enum class KeyType : std::uint8_t;
 class Table;
 
 /// A path in a file of settings: relative to the file's folder.
@@ -74,6 +78,8 @@ class Document {
 
   /// Diagnostics are those that the document was parsed with.
   [[nodiscard]] Table root() const;
+  /// With the rows of its keys, which must outlive the tables: getters without a range read by them.
+  [[nodiscard]] Table root(const TableKeys& keys) const;
   /// False if the text could not be parsed; the document is then empty.
   [[nodiscard]] bool ok() const noexcept { return ok_; }
 
@@ -88,6 +94,9 @@ class Document {
 
 /// One table of a document. Every getter marks its key as known. A getter without a fallback reports a key that is
 /// missing.
+///
+/// A table with rows (keys.hpp) takes range and default of a key from its row. A key without a row is a mistake of the
+/// program and ends it. A key that its row neither requires nor gives a default is the least value when it is missing.
 class Table {
  public:
   [[nodiscard]] bool has(std::string_view key);
@@ -102,6 +111,14 @@ class Table {
                                    std::optional<std::size_t> fallback = std::nullopt);
   [[nodiscard]] std::uint64_t integer(std::string_view key, Range<std::uint64_t> range,
                                       std::optional<std::uint64_t> fallback = std::nullopt);
+  [[nodiscard]] std::size_t choice(std::string_view key);
+  [[nodiscard]] std::uint64_t integer(std::string_view key);
+  /// With a default that only the caller knows.
+  [[nodiscard]] std::uint64_t integer_or(std::string_view key, std::uint64_t fallback);
+  [[nodiscard]] double real(std::string_view key);
+  [[nodiscard]] std::uint64_t duration_ns(std::string_view key);
+  [[nodiscard]] std::uint64_t bytes(std::string_view key);
+  [[nodiscard]] std::vector<std::uint64_t> integers(std::string_view key);
   [[nodiscard]] double real(std::string_view key, Range<double> range, std::optional<double> fallback = std::nullopt);
   [[nodiscard]] bool flag(std::string_view key, std::optional<bool> fallback = std::nullopt);
   /// "2ms": a whole number and ns, us, ms, s, min or h. Ranges and result in nanoseconds.
@@ -112,12 +129,15 @@ class Table {
                                     std::optional<std::uint64_t> fallback = std::nullopt);
 
   /// Arrays; a missing key is an empty array.
-  [[nodiscard]] std::vector<std::string> texts(std::string_view key, Count count = {});
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key, Count count);
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) { return texts(key, count_of(key)); }
   [[nodiscard]] std::vector<std::uint64_t> integers(std::string_view key, Range<std::uint64_t> range, Count count = {});
   /// A text or an integer from 0, or an array of them. A missing key is an error if `count.least` is not 0.
-  [[nodiscard]] std::vector<Scalar> scalars(std::string_view key, Count count = {});
+  [[nodiscard]] std::vector<Scalar> scalars(std::string_view key, Count count);
+  [[nodiscard]] std::vector<Scalar> scalars(std::string_view key) { return scalars(key, count_of(key)); }
   /// `[[key]]`, or an array of inline tables.
-  [[nodiscard]] std::vector<Table> tables(std::string_view key, Count count = {});
+  [[nodiscard]] std::vector<Table> tables(std::string_view key, Count count);
+  [[nodiscard]] std::vector<Table> tables(std::string_view key) { return tables(key, count_of(key)); }
   /// `[key]`; nothing if it is missing or not a table.
   [[nodiscard]] std::optional<Table> table(std::string_view key);
 
@@ -137,8 +157,19 @@ class Table {
 
  private:
   friend class Document;
-  Table(const Node& node, std::shared_ptr<const SourceBuffer> source, Diagnostics& diagnostics) noexcept
-      : node_(&node), source_(std::move(source)), diagnostics_(&diagnostics) {}
+  Table(const Node& node, std::shared_ptr<const SourceBuffer> source, Diagnostics& diagnostics,
+        const TableKeys* rows = nullptr) noexcept
+      : node_(&node), source_(std::move(source)), diagnostics_(&diagnostics), rows_(rows) {}
+
+  /// Null: the table has no rows.
+  [[nodiscard]] const Key* row(std::string_view key) const;
+  [[nodiscard]] const Key& row_of(std::string_view key, KeyType type) const;
+  [[nodiscard]] std::size_t choice_of(std::string_view key, std::span<const std::string_view> words,
+                                      std::optional<std::size_t> fallback);
+  [[nodiscard]] Count count_of(std::string_view key) const;
+  [[nodiscard]] const TableKeys* rows_of(std::string_view key) const;
+  /// The default of a number, and the least value if it has none but need not be there.
+  [[nodiscard]] static std::optional<std::uint64_t> fallback_of(const Key& row);
 
   const Node* find(std::string_view key);
   /// Null after an error, or if the key is missing; that is an error unless `optional`.
@@ -151,6 +182,7 @@ class Table {
   const Node* node_;
   std::shared_ptr<const SourceBuffer> source_;
   Diagnostics* diagnostics_;
+  const TableKeys* rows_;
   std::vector<std::string> known_;
 };
 

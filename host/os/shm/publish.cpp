@@ -39,6 +39,14 @@ std::string owner_text(const struct stat& status) {
   return status.st_uid == ::geteuid() ? "" : " (it belongs to " + user_text(status.st_uid) + ")";
 }
 
+/// ", process 4711" of the segment's writer, if the segment says it.
+std::string writer_text(const Descriptor& file, const SegmentKind& kind) {
+  std::uint32_t process = 0;
+  if (kind.writer_at == 0) return {};
+  const ssize_t count = ::pread(file.get(), &process, sizeof(process), static_cast<off_t>(kind.writer_at));
+  return count == sizeof(process) && process != 0 ? ", process " + std::to_string(process) : std::string();
+}
+
 /// A segment whose writer has died, or that is the caller's own.
 struct Old {
   Descriptor file;
@@ -69,7 +77,8 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
   old.is_held = is_held_by_us || lock(old.file);
   if (!old.is_held) {
     if (errno != EAGAIN && errno != EACCES) return Failure{system_error("lock", path)};
-    if (is_locked(old.file)) return Failure{"the " + noun + " '" + path + "' has a live writer"};
+    if (is_locked(old.file))
+      return Failure{"the " + noun + " '" + path + "' has a live writer" + writer_text(old.file, kind)};
   }
   if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old.file)) {
     return Failure{"the " + noun + " '" + path + "' holds records of its own; it was not replaced"};

@@ -54,6 +54,8 @@ struct SegmentKind {
   const Descriptor* own = nullptr;
   /// Whether a segment whose writer has ended may be replaced. Null: any.
   bool (*may_replace)(const Descriptor& file) = nullptr;
+  /// Bytes from the beginning to the number of the writer's process, 32 bits; 0: the segment does not say.
+  std::size_t writer_at = 0;
 };
 
 /// Whether the name belongs to the open file.

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "host/os/config/toml.hpp"
+#include "host/os/config/keys.hpp"
 #include "host/ports/capture/capture_port.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
 #include "host/ports/port_source.hpp"
@@ -12,7 +12,7 @@ namespace {
 class CaptureSource final : public PortSource {
  public:
   CaptureSource(config::Table& table, const PortPlace& place)
-      : file_(config::in_folder(place.folder, table.text("file"))), speed_(table.real("speed", {0, 1'000'000}, 0)) {}
+      : file_(config::in_folder(place.folder, table.text("file"))), speed_(table.real("speed")) {}
 
   [[nodiscard]] OpenedPort open(PortContext& context, std::vector<std::string>& /*notes*/) const override {
     Result<std::unique_ptr<PacketSource>> source = open_capture(file_);
@@ -27,6 +27,12 @@ class CaptureSource final : public PortSource {
 };
 
 }  // namespace
+
+std::vector<config::Key> capture_port_keys() {
+  return {config::text_key("file", "A pcap or pcapng, plain, gzip or zstd.").required().such_as("\"day.pcap\""),
+          config::real_key("speed", 1'000'000, "Multiple of the capture's own speed; 0: as fast as possible.")
+              .otherwise(0)};
+}
 
 std::unique_ptr<PortSource> read_capture_port(config::Table& table, const PortPlace& place) {
   return std::make_unique<CaptureSource>(table, place);

@@ -1,7 +1,7 @@
 #include "host/ports/dpdk/source.hpp"
 
 #include "host/feed/description/description.hpp"
-#include "host/os/config/toml.hpp"
+#include "host/os/config/keys.hpp"
 
 #ifdef STOPBIT_DPDK
 #include <algorithm>
@@ -38,6 +38,22 @@ Devices& devices_of(PortContext& context) {
 
 }  // namespace
 
+std::vector<config::Key> dpdk_port_keys() {
+  const QueueSource usual;
+  return {config::text_key("device",
+                           "A PCI address, or a virtual device. The ports of one device are its queues, in "
+                           "the order of the file.")
+              .required()
+              .such_as("\"0000:03:00.0\""),
+          config::integer_key("descriptors", {32, 32'768}, "Descriptors of each queue, on the first port of a device.")
+              .otherwise(usual.descriptors),
+          config::integer_key("max_frame", {256, 16'384}, "Bytes, on the first port of a device.")
+              .otherwise(usual.max_frame),
+          config::text_key("address", "Our own IPv4 address, for IGMP, on the first port of a device.")
+              .unless("0.0.0.0")
+              .such_as("\"10.1.2.3\"")};
+}
+
 /// A queue of a device, after those of the ports above it.
 std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace& place) {
   auto port = std::make_unique<QueueSource>();
@@ -65,9 +81,9 @@ std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace
     port->max_frame = first.max_frame;
     port->address = first.address;
   } else {
-    port->descriptors = static_cast<std::uint16_t>(table.integer("descriptors", {32, 32'768}, port->descriptors));
-    port->max_frame = static_cast<std::uint16_t>(table.integer("max_frame", {256, 16'384}, port->max_frame));
-    if (const std::string text = table.text("address", ""); !text.empty()) {
+    port->descriptors = static_cast<std::uint16_t>(table.integer("descriptors"));
+    port->max_frame = static_cast<std::uint16_t>(table.integer("max_frame"));
+    if (const std::string text = table.text("address"); !text.empty()) {
       const std::optional<std::uint32_t> address = feed::parse_address(text);
       if (!address) table.error("address", "'" + text + "' is not an IPv4 address");
       port->address = address.value_or(0);

@@ -49,7 +49,7 @@ python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || { echo
 [[ -z ${ASAN_OPTIONS:-}${STOPBIT_SANITIZE:-} ]] || { echo "sanitizers: the filter was not tried"; exit 0; }
 cp -r "$example" example
 sed -i -E "s#\.\./\.\./\.\./#$example/../../../#; s#^name = \"example.*#name = \"$name\"#; s#^state = .*#state = \"$folder/state\"#;
-  s#^listen = .*#listen = \"127.0.0.1:0\"#; s#^ring = \"example.*#ring = \"$name\"#" example/*.toml
+  s#^speed = .*#speed = 0#; s#^listen = .*#listen = \"127.0.0.1:0\"#; s#^ring = \"example.*#ring = \"$name\"#" example/*.toml
 sed -i -E 's#^name = .*#name = "sample"#' example/*feed.toml
 "$here/under_unit.py" "$unit" "$bin/stopbit" run example/appliance.toml --quiet 2>log || { cat log; fail "it does not run under the filter"; }
 ! grep -E 'not confined|level=error' log || fail "the filter is in the way"

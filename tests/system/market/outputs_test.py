@@ -256,7 +256,7 @@ class Outputs(unittest.TestCase):
         self.assertIn(b"is not empty; --force", self.stopbit("replay", *self.sample(), "--events", "--columns", out, status=3))
         # A run that cannot begin replaces nothing: there is no such map, no folder for the ring.
         feed = [*self.sample()[:-2], "no-such-map", "-q", "--events", "--columns", out, "--force"]
-        self.stopbit("replay", *feed, status=2)
+        self.stopbit("replay", *feed, status=3)
         self.stopbit("replay", *self.sample(), "--events", "--columns", out, "--force", "--ring", self.path("no/ring"), status=3)
         self.assertEqual(sorted(os.listdir(out)), before)
         # Records and events replace each other's columns.

@@ -154,6 +154,33 @@ def same(expected_value, value):
 
 
 class Replay(unittest.TestCase):
+    def test_a_feed_merges_the_lines_as_the_command_does(self):
+        feed = f"{SCRATCH}/feed.toml"
+        pathlib.Path(feed).write_text(f"""[[image]]
+name = "sample"
+templates = ["{SAMPLE}/templates.xml"]
+[[channel]]
+name = "both"
+framing = "cme"
+a = {{ group = "239.20.1.1", port = 20001 }}
+b = {{ group = "239.20.2.1", port = 20002 }}
+""", encoding="utf-8")
+        records = list(stopbit.replay(SAMPLE_CAPTURE, feed=feed))
+        self.assertEqual(records, expected(SAMPLE_CAPTURE, {"feed": feed}))
+        one_line = len(list(stopbit.replay(SAMPLE_CAPTURE, groups="239.20.1.1:20001", **SAMPLE_FEED)))
+        self.assertLess(len(records), 2 * one_line)  # each number once, not once a line
+        tables = stopbit.columns(SAMPLE_CAPTURE, feed=feed, fields="MsgSeqNum")
+        self.assertEqual(len(tables["Trade"]["MsgSeqNum"]), sum(r.get("template") == "Trade" for r in records))
+        with self.assertRaisesRegex(ValueError, "feed sets"):
+            stopbit.replay(SAMPLE_CAPTURE, feed=feed, framing="cme")
+        with self.assertRaisesRegex(ValueError, "no channel of an image 'sampel'; did you mean 'sample'"):
+            stopbit.replay(SAMPLE_CAPTURE, feed=feed, image="sampel")
+        with self.assertRaises(FileNotFoundError):
+            stopbit.replay(SAMPLE_CAPTURE, feed=f"{SCRATCH}/none.toml")
+        pathlib.Path(feed).write_text("framing = cme\n", encoding="utf-8")
+        with self.assertRaisesRegex(stopbit.InputError, "feed.toml:1"):
+            stopbit.replay(SAMPLE_CAPTURE, feed=feed)
+
     def test_gives_what_json_lines_say(self):
         for name, capture, feed in FEEDS:
             with self.subTest(name):

@@ -24,7 +24,26 @@ TEST(CommandLine, every_command_explains_itself_with_every_option_and_an_example
       EXPECT_TRUE(help.out.starts_with("usage: stopbit " + command.name)) << help.out;
       EXPECT_TRUE(contains(help.out, "\nExamples:\n  ")) << help.out;
       for (const Option& option : command.options) {
+        if (option.is_limit) continue;
         EXPECT_TRUE(contains(help.out, option.is_argument() ? option.value : option.name_list().back())) << help.out;
+      }
+    }
+  }
+}
+
+TEST(CommandLine, limits_have_a_help_of_their_own) {
+  for (const Command& command : commands()) {
+    const Finished limits = run_stopbit({command.name, "--help-limits"});
+    EXPECT_EQ(limits.status, kExitDone) << command.name;
+    const Finished help = run_stopbit({command.name, "--help"});
+    EXPECT_EQ(contains(help.out, "--help-limits"), has_limits(command)) << help.out;
+    for (const Option& option : command.options) {
+      const std::string name = option.is_argument() ? option.value : option.names + ' ';
+      if (option.is_limit) {
+        EXPECT_TRUE(contains(limits.out, "  " + name)) << limits.out;
+        EXPECT_FALSE(contains(help.out, "\n  " + name)) << help.out;
+      } else if (!option.is_argument()) {
+        EXPECT_FALSE(contains(limits.out, "\n  " + name)) << limits.out;
       }
     }
   }

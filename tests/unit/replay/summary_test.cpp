@@ -62,9 +62,7 @@ TEST(SummaryText, reads_like_a_report) {
             "        11,990  224.0.31.1:10001 (channel 0)\n"
             "\n"
             "Packets skipped\n"
-            "            10  not IP (ARP, LLDP, ...)\n"
-            "\n"
-            "No errors.\n");
+            "            10  not IP (ARP, LLDP, ...)\n");
 
   summary.errors[static_cast<std::size_t>(ErrorCode::D9)] = 2;
   summary.verdicts[static_cast<std::size_t>(net::Verdict::SnapCut)] = 1;

@@ -99,7 +99,7 @@ TEST_F(RingWriter, refuses_records_longer_than_an_eighth_of_the_ring) {
 TEST_F(RingWriter, refuses_a_name_with_a_live_writer) {
   Writer writer = make_writer();
   write_record(writer, 1, 1);
-  EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer");
+  EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer, process " + std::to_string(::getpid()));
   Reader reader = make_reader();
   EXPECT_EQ(reader.poll(), Poll::Record);  // the ring is unharmed
 }
@@ -153,7 +153,7 @@ TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone_though_a_reader_ha
     const Writer writer = make_writer();
     EXPECT_NE(writer.epoch(), first_epoch);
     EXPECT_EQ(make_reader().epoch(), writer.epoch());
-    EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer");
+    EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer, process " + std::to_string(::getpid()));
   }
   // Only the ring is left.
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();

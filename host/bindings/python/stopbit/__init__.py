@@ -66,6 +66,9 @@ def replay(
     templates: Path | Iterable[Path] | None = None,
     fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
+    feed: Path | None = None,
+    image: str | None = None,
+    merge: bool = False,
     framing: str | None = None,
     reset: Literal["packet", "template", "never"] | None = None,
     engine: Literal["native", "quick", "interp"] | None = None,
@@ -87,11 +90,15 @@ def replay(
     `decimals`: "exact" for decimal.Decimal, "float" is faster. With `header` each record has a dict "header":
     arrival_ns, sequence, channel, message_index, sender_epoch, flags.
 
+    `feed`: a feed.toml in place of templates, firmware, framing, reset and groups: lines A and B of a channel are merged,
+    and gaps are records, {"event": "gap", ...}, as in live reception. `image` names one of its images, if it has several.
+    `merge`: read all captures by packet time, for instance those of lines A and B; else one after the other.
+
     A truncated capture raises InputError after the last good record. After the last record, `summary` of the returned
     iterator has counts and problems. To end early, use the iterator in a `with`, or close() it.
     """
-    wish = _wish(framing, reset, engine, strict, pace, groups, limit)
-    return Replay(_program(templates, fields, firmware), _paths(captures), wish, decimals=decimals, header=header)
+    program, wish = _work(templates, fields, firmware, feed, image, merge, framing, reset, engine, strict, pace, groups, limit)
+    return Replay(program, _paths(captures), wish, decimals=decimals, header=header)
 
 
 def ring(
@@ -138,6 +145,9 @@ def columns(
     templates: Path | Iterable[Path] | None = None,
     fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
+    feed: Path | None = None,
+    image: str | None = None,
+    merge: bool = False,
     framing: str | None = None,
     reset: Literal["packet", "template", "never"] | None = None,
     engine: Literal["native", "quick", "interp"] | None = None,
@@ -186,12 +196,12 @@ def columns(
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """
     if isinstance(captures, (str, os.PathLike)) and os.path.isdir(captures):
-        given = (templates, fields, firmware, framing, reset, engine, strict, tuple(groups), limit)
-        if given != (None, None, None, None, None, None, False, (), 0):
+        given = (templates, fields, firmware, feed, image, merge, framing, reset, engine, strict, tuple(groups), limit)
+        if given != (None, None, None, None, None, False, None, None, None, False, (), 0):
             raise ValueError(f"{os.fspath(captures)} is a folder of columns, which is opened as it is: give no other argument")
         return open_folder(os.fspath(captures))
-    wish = _wish(framing, reset, engine, strict, "max", groups, limit)
-    return _core.columns(_program(templates, fields, firmware), _paths(captures), wish)
+    program, wish = _work(templates, fields, firmware, feed, image, merge, framing, reset, engine, strict, "max", groups, limit)
+    return _core.columns(program, _paths(captures), wish)
 
 
 def _paths(paths: Path | Iterable[Path]) -> list[str]:
@@ -210,18 +220,37 @@ def _program(
         return firmware
     if templates is None:
         return Program.load(os.fspath(firmware))
+    return Program.compile(_paths(templates), fields=_names(fields))
+
+
+def _names(fields: str | Iterable[str] | None) -> str:
     if fields is None:
-        return Program.compile(_paths(templates))
+        return ""
     names = fields if isinstance(fields, str) else ",".join(fields)
     if not names.strip():
         raise ValueError("fields: at least one name")
-    return Program.compile(_paths(templates), fields=names)
+    return names
 
 
-def _wish(framing: str | None, reset, engine, strict, pace, groups, limit) -> _core.Wish:
-    if framing is None:
-        raise ValueError("give the framing, the preamble of the datagrams; 'none' if they have none")
+def _work(
+    templates, fields, firmware, feed, image, merge, framing, reset, engine, strict, pace, groups, limit
+) -> tuple[Program, _core.Wish]:
+    """The program that decodes, and the options of the replay."""
     if isinstance(groups, str):
         groups = [groups]
-    return _core.Wish(framing=framing, reset=reset or "", engine=engine or "", strict=strict, pace=pace, groups=list(groups),
-                      limit=limit)
+    opened = None
+    if feed is None:
+        if image is not None:
+            raise ValueError("image is for feed")
+        if framing is None:
+            raise ValueError("give the framing, the preamble of the datagrams; 'none' if they have none; or a feed")
+        program = _program(templates, fields, firmware)
+    else:
+        groups = list(groups)
+        if (templates, firmware, framing, reset) != (None, None, None, None) or groups:
+            raise ValueError("feed sets templates, firmware, framing, reset and groups")
+        opened = _core.Feed(os.fspath(feed), image=image or "", fields=_names(fields))
+        program = opened.program
+    wish = _core.Wish(framing=framing or "", reset=reset or "", engine=engine or "", strict=strict, pace=pace,
+                      groups=list(groups), limit=limit, merge=merge, feed=opened)
+    return program, wish

@@ -30,9 +30,16 @@ class Program:
     def image(self) -> bytes: ...
 
 @final
+class Feed:
+    def __init__(self, path: str, *, image: str, fields: str) -> None: ...
+    @property
+    def program(self) -> Program: ...
+
+@final
 class Wish:
     def __init__(
-        self, *, framing: str, reset: str, engine: str, strict: bool, pace: str, groups: Sequence[str], limit: int
+        self, *, framing: str, reset: str, engine: str, strict: bool, pace: str, groups: Sequence[str], limit: int,
+        merge: bool = False, feed: Feed | None = None
     ) -> None: ...
 
 @final

@@ -23,7 +23,8 @@ FabricLibrary load() {
   void* const library = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
-    result.loaded = Failure{std::string("libfabric cannot be loaded: ") + (why != nullptr ? why : "?")};
+    result.loaded = Failure{std::string("libfabric cannot be loaded: ") + (why != nullptr ? why : "?") +
+                            "; install the package libfabric1"};
     return result;
   }
   find(library, "fi_getinfo", result.getinfo, result.loaded);

@@ -1,0 +1,161 @@
+#include "host/cli/common/start_check.hpp"
+
+#include <fmt/format.h>
+#include <net/if.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "host/appliance/clocks.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/replay/summary.hpp"
+#include "host/ring/layout.hpp"
+#include "microcode/base/printable.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostChannels = 32;
+
+/// Bytes that this user may still write there; the folder need not exist yet. Nothing if that is not known.
+std::optional<std::uint64_t> free_bytes(fs::path folder) {
+  std::error_code error;
+  folder = fs::absolute(folder, error);
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  struct statvfs room {};
+  if (::statvfs(folder.c_str(), &room) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;
+}
+
+std::string free_text(const std::string& folder) {
+  const auto bytes = free_bytes(folder);
+  return bytes ? replay::byte_text(*bytes) + " free" : "free space not known";
+}
+
+/// "up", "down", ... of an interface, as the kernel says it.
+std::string link_state(const std::string& interface) {
+  std::ifstream file("/sys/class/net/" + interface + "/operstate");
+  std::string state;
+  return file >> state ? state : "state not known";
+}
+
+std::string line_text(const std::optional<feed::Line>& line) {
+  if (!line) return "none";
+  return net::to_text(line->group) + (line->source ? " from " + net::address_text(*line->source) : "");
+}
+
+}  // namespace
+
+StartCheck::StartCheck(const appliance::Settings& settings) {
+  add("appliance", printable(settings.name));
+  look_at_agents(settings);
+  look_at_ports(settings);
+  look_at_feeds(settings);
+  look_at_memory(settings);
+  look_at_folders(settings);
+  look_at_clock();
+}
+
+void StartCheck::look_at_agents(const appliance::Settings& settings) {
+  const std::uint32_t cores = std::thread::hardware_concurrency();
+  const auto look = [&](const std::string& what, const appliance::AgentSettings& agent) {
+    std::error_code error;
+    const bool is_there = !agent.core || fs::exists(fmt::format("/sys/devices/system/cpu/cpu{}", *agent.core), error);
+    if (!is_there) missing_.push_back(fmt::format("{}: this machine has no core {}", what, *agent.core));
+    add(what, agent.core ? fmt::format("core {}, {}", *agent.core, is_there ? "there" : "NOT THERE")
+                         : fmt::format("not pinned; {} cores", cores));
+  };
+  for (const appliance::AgentSettings& agent : settings.agents) look("agent " + agent.name, agent);
+  if (settings.nic) look("thread nic", settings.nic->thread);
+}
+
+void StartCheck::look_at_ports(const appliance::Settings& settings) {
+  for (const appliance::PortSettings& port : settings.ports) {
+    const ingest::Attachment attachment = port.source->attachment();
+    const std::string what = "port " + port.name;
+    if (!attachment.interface.empty()) {
+      const bool is_there = ::if_nametoindex(attachment.interface.c_str()) != 0;
+      if (!is_there) {
+        missing_.push_back(what + ": there is no interface '" + printable(attachment.interface) + "'");
+      }
+      add(what, fmt::format("interface {}, {}", printable(attachment.interface),
+                            is_there ? link_state(attachment.interface) : "NOT THERE"));
+    } else if (attachment.pci_address.find(':') != std::string::npos) {
+      std::error_code error;
+      const bool is_there = fs::exists("/sys/bus/pci/devices/" + attachment.pci_address, error);
+      if (!is_there) missing_.push_back(what + ": there is no device '" + printable(attachment.pci_address) + "'");
+      add(what, fmt::format("device {}, {}", printable(attachment.pci_address), is_there ? "there" : "NOT THERE"));
+    } else {
+      add(what, port.source->is_live() ? "any interface" : "a capture");
+    }
+  }
+}
+
+void StartCheck::look_at_feeds(const appliance::Settings& settings) {
+  std::size_t shown = 0;
+  std::size_t all = 0;
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      if (++all > kMostChannels) continue;
+      ++shown;
+      add(fmt::format("channel {}", channel.number),
+          fmt::format("{}: A {}, B {}", printable(channel.name), line_text(channel.lines[0]),
+                      line_text(channel.lines[1])));
+    }
+  }
+  if (all > shown) add("channels", fmt::format("{} more", all - shown));
+}
+
+void StartCheck::look_at_memory(const appliance::Settings& settings) {
+  std::set<std::string> rings;
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      for (const std::string& ring : {channel.ring, channel.events}) {
+        if (!ring.empty()) rings.insert(ring);
+      }
+    }
+  }
+  std::uint64_t bytes = 0;
+  for (const std::string& ring : rings) bytes += settings.slots_of(ring) * record::kSlotBytes;
+  const std::string folder = os::own_folder();
+  add("rings", fmt::format("{}, {} in {}, {}", rings.size(), replay::byte_text(bytes), folder, free_text(folder)));
+  const auto room = free_bytes(folder);
+  if (room && *room < bytes) missing_.push_back("memory for the rings: " + folder + " has less than they need");
+}
+
+void StartCheck::look_at_folders(const appliance::Settings& settings) {
+  add("state", printable(settings.state_folder) + ", " + free_text(settings.state_folder));
+  if (settings.recorder) {
+    add("recorder", printable(settings.recorder->folder) + ", " + free_text(settings.recorder->folder));
+  }
+}
+
+void StartCheck::look_at_clock() {
+  switch (appliance::clock_status()) {
+    case appliance::ClockStatus::Synchronised: return add("clock", "synchronised");
+    case appliance::ClockStatus::Unsynchronised: return add("clock", "NOT SYNCHRONISED: times are this machine's own");
+    case appliance::ClockStatus::LeapSecond: return add("clock", "synchronised; a leap second ends this day");
+  }
+}
+
+void StartCheck::add_image(const std::string& feed, const std::string& image, const Program& program) {
+  add("image " + printable(image), fmt::format("feed {}: {} templates, layout {:016x}", printable(feed),
+                                               program.templates.size(), layout_hash(program)));
+}
+
+std::string StartCheck::text() const {
+  std::size_t width = 0;
+  for (const Line& line : lines_) width = std::max(width, line.what.size());
+  std::string out;
+  for (const Line& line : lines_) out += fmt::format("{:<{}}  {}\n", line.what, width, line.found);
+  return out;
+}
+
+}  // namespace stopbit::tools
