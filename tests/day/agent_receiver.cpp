@@ -349,7 +349,8 @@ void AgentReceiver::take_notices() {
       case Kind::Late: listener_.late_of_gap(channel, notice.first, notice.count, notice.epoch); break;
       case Kind::Stale:
       case Kind::Blind:
-      case Kind::Recovered: break;
+      case Kind::Recovered:
+      case Kind::Books: break;
       case Kind::Image: listener_.contradiction(channel, "another image"); break;
     }
   }

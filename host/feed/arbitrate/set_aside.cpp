@@ -207,6 +207,13 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
       since(packet.t_ns, stranger.last_t_ns) > kLateWindows * options_.window_ns) {
     return true;
   }
+  // What came with the run's last packets, late, and a sender that begins anew below it long after.
+  const std::uint64_t late_ns = kLateWindows * options_.window_ns;
+  if (is_restart(packet) && stranger.begin_t_ns <= alive_t_ns_ + late_ns &&
+      since(packet.t_ns, stranger.last_t_ns) > late_ns &&
+      distance(packet.preamble.sequence, strangers_.first(stranger).preamble.sequence) < 0) {
+    return true;
+  }
   if (stranger.last_t_ns >= progress_t_ns_) return false;
   // What begins anew does not come to the numbers that the run has just given up, and to no other.
   if (stranger.fills_holes && !fills_hole(packet)) return true;

@@ -804,6 +804,19 @@ TEST(Return, is_to_the_later_of_two_runs_of_the_sender) {
   EXPECT_EQ(bench.tick(2 * kSilence), "back(330) gap(101+229) 330 331");
 }
 
+TEST(Return, begins_with_copies_only_just_after_the_run_was_left) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 169, {.sender = 2});
+  bench.tick(2 * kSilence);
+  offer_all(bench, A, 1, 10, {.sender = 1});
+  bench.tick(6 * kWindow);
+  offer_all(bench, A, 11, 20, {.sender = 1});
+  bench.tick(kWindow);
+  bench.story.take();
+  offer(bench, A, {166, 167, 168, 169, 170, 171}, {.sender = 2});  // much later: others
+  EXPECT_EQ(bench.tick(2 * kSilence), "sender(166) 166 167 168 169 170 171");
+}
+
 TEST(Carousel, what_came_before_the_cycle_began_is_not_of_it) {
   Options options = ordered_options();
   options.carousel = true;
