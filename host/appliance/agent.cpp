@@ -245,7 +245,7 @@ void Agent::finish() noexcept {
   parts_.counter_set->notices_lost.set(notices_.lost());
 }
 
-/// What gaps have done to books. `is_last`: of these books nothing is told any more.
+/// Reports what gaps have done to books. `is_last`: these books end here.
 void Agent::tell_effects(RecordOutput& output, bool is_last) noexcept {
   market::LossEffect effect;
   while (output.next_effect(effect, is_last)) {

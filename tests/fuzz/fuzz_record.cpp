@@ -10,6 +10,7 @@
 #include "decoder/record/csv.hpp"
 #include "decoder/record/fix.hpp"
 #include "decoder/record/json.hpp"
+#include "decoder/record/wide.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/view_shape.hpp"
@@ -44,6 +45,28 @@ void check_walk(const view::Shape& shape, std::span<const record::Slot> slots) {
                 "a walk ends where the record does");
 }
 
+/// The wide table of the record's template, and those of its outermost sequences.
+void print_tables(const record::Schema& schema, std::span<const record::Slot> slots, ReadError expected) {
+  const std::vector<Template>& templates = schema.program().templates;
+  const std::size_t index = slots.empty() ? templates.size() : record::HeaderView(slots[0]).template_index();
+  const Template& item = templates[index < templates.size() ? index : 0];
+  std::vector<std::string> names = {std::to_string(item.id)};
+  for (std::size_t i = item.first_node; i < item.end_node; i = schema.node(i).end) {
+    const SchemaNode& node = schema.node(i);
+    if (node.kind == NodeKind::Sequence && !node.unstored) {
+      names.push_back(names[0] + '/');
+      record::append_utf8(names.back(), schema.name(node.name), false);
+    }
+  }
+  for (const std::string& name : names) {
+    Result<record::WideTable> table = record::WideTable::make(schema, name);
+    fuzz::require(table.ok(), "a template and its sequences are tables", name);
+    const std::string rows =
+        print(record::WideCsvPrinter(std::move(table).value(), record::TimeStyle::Iso), slots, expected);
+    fuzz::require(rows.empty() || rows.back() == '\n', "rows are whole", rows);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -69,6 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string fix = print(record::FixPrinter(schema, record::FixStyle::Readable), slots, expected);
   (void)print(record::FixPrinter(schema, record::FixStyle::Raw), slots, expected);
   (void)print(record::CsvPrinter(schema), slots, expected);
+  print_tables(schema, slots, expected);
   if (is_good && !json.empty()) fuzz::require(is_one_line(json), "a record is one JSON line", json);
   if (is_good && !fix.empty()) {
     const bool is_readable = std::none_of(fix.begin(), fix.end() - 1,

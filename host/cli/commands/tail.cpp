@@ -373,7 +373,8 @@ Command tail_command() {
                   {.names = "--follow",
                    .value = "",
                    .help = "Goes on with the next ring of this name when the writer has ended, as after a restart or a "
-                           "new image, and says so on stderr. Waits for the first one, too.",
+                           "new image, and says so on stderr. Waits for the first one, too. Looks for the next one ten "
+                           "times a second: of rings that last less, some may be missed.",
                    .target = &arguments->follow},
                   {.names = "--name",
                    .value = "NAME",

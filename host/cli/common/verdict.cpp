@@ -53,10 +53,8 @@ std::string text_of(const Sums& sums, const std::string& captures, const std::st
   }
   if (sums.errors != 0) return fmt::format("{} packets or captures are damaged, see above.", number(sums.errors));
   if (sums.datagrams == 0) return "nothing to decode: the captures have no datagram of the groups that are decoded.";
-  const std::string missing =
-      sums.missing == 0 ? "" : fmt::format("; {} sequence numbers are missing", number(sums.missing));
-  return sums.missing == 0 ? fmt::format("no errors; {} datagrams decoded.", number(sums.decoded))
-                           : "no errors in the packets present" + missing + '.';
+  if (sums.missing == 0) return fmt::format("no errors; {} datagrams decoded.", number(sums.decoded));
+  return fmt::format("no errors in the packets present; {} sequence numbers are missing.", number(sums.missing));
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ struct LossEffect {
   [[nodiscard]] std::uint32_t open() const noexcept { return books - by_snapshot - by_message; }
 };
 
-/// The effects of the newest losses. What one has done is told when all of its books are right again, and until then
-/// after a second and after ten times as long each time. One thread; allocates nothing.
+/// The effects of the newest losses on books. A loss is reported when all of its books are right again; until then
+/// after one second, ten, a hundred and so on. One thread; allocates nothing.
 class LossEffects {
  public:
-  static constexpr std::size_t kFollowed = 256;  ///< Older ones are not told any further.
+  static constexpr std::size_t kFollowed = 256;  ///< Older ones get no further reports.
 
   /// The books that are hit from here to end() are those of this loss.
   void begin(std::uint16_t channel, std::uint16_t epoch, std::uint64_t first, std::uint64_t now_ns) noexcept {
@@ -51,10 +51,12 @@ class LossEffects {
     has_healed_ = has_healed_ || loss->effect.open() == 0;
   }
 
-  /// Takes what is to be told now. `is_last`: nothing comes any more.
+  /// Takes the next report that is due; the caller takes all of them before it does anything else here. `is_last`: the
+  /// feed has ended, so every loss is due.
   [[nodiscard]] bool next(LossEffect& effect, std::uint64_t now_ns, bool is_last) noexcept {
-    if (newest_ == 0 || (!is_last && !has_healed_ && now_ns < next_look_ns_)) return false;
-    for (Followed& loss : losses_) {
+    if (newest_ == 0 || (looked_at_ == 0 && !is_last && !has_healed_ && now_ns < next_look_ns_)) return false;
+    while (looked_at_ != kFollowed) {
+      Followed& loss = losses_[looked_at_++];
       if (loss.id == 0) continue;
       const std::uint64_t age_ns = now_ns > loss.since_ns ? now_ns - loss.since_ns : 0;
       const bool is_over = loss.effect.open() == 0;
@@ -66,6 +68,7 @@ class LossEffects {
       if (is_over || is_last) loss.id = 0;
       return true;
     }
+    looked_at_ = 0;
     has_healed_ = false;
     next_look_ns_ = now_ns + kLookNs;
     return false;
@@ -89,7 +92,8 @@ class LossEffects {
 
   std::array<Followed, kFollowed> losses_{};
   std::uint64_t newest_ = 0;
-  Followed current_;  ///< Not yet among the others: most losses hit no book.
+  Followed current_;           ///< Not yet among the others: most losses hit no book.
+  std::size_t looked_at_ = 0;  ///< Places of losses_ that next() has looked at since it last returned false.
   bool has_healed_ = false;
   std::uint64_t next_look_ns_ = 0;
 };

@@ -182,7 +182,7 @@ TEST(ReplayClient, uses_no_more_connections_than_a_day_has) {
   EXPECT_EQ(session.service.connects, 2U);
   EXPECT_EQ(session.service.lost.size(), 10U);
   session.want(20, 21);
-  EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 2) << "told at once";
+  EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 2) << "reported at once";
   session.now = kNoon + kDay / 2 + 3'600 * kSecond;  // past midnight, but the exchange's day begins at 3
   session.want(30, 31);
   EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 3);
