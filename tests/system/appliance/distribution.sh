@@ -185,7 +185,9 @@ done
 # Whoever waits for the end shall hear it: those who could keep it from them go first, and what they have done is mended.
 kill -9 "${bad[@]}" 2>/dev/null || true
 for ring in shm left right late; do wait_for "[[ \$(records_of ./$ring) == $records ]]"; done
-wait_for '[[ $(subscribers) == "3 3" ]]'
+# A session that has just broken still counts at the publisher: the subscribers have to be in theirs, too.
+live() { tail -qn 1 left.log right.log late.log | grep -c ': live: '; }
+wait_for '[[ $(subscribers) == "3 3" && $(live) == 3 ]]'
 echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "the libfabric process ended" log) processes of libfabric replaced by the appliance"
 kill -TERM "$appliance"
 ends "the appliance" "$appliance"
