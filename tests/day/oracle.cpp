@@ -797,8 +797,10 @@ bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at
 /// Whether strangers with the true address and random numbers of 16 bits have taken its place among those that wait to
 /// be believed, or were believed in its stead.
 bool Oracle::is_pushed_out(std::size_t index, const Number& number) const {
-  return day_.channels[index].options.sequence_bits == 16 && number.is_far && number.lost_spoofed > number.spoofed &&
-         channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
+  const bool is_passed = number.reason == GapReason::Leap || number.reason == GapReason::Switch ||
+                         number.reason == GapReason::Room || number.reason == GapReason::Overtaken;
+  return day_.channels[index].options.sequence_bits == 16 && is_passed && number.is_far &&
+         number.lost_spoofed > number.spoofed && channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
 }
 
 /// Whether nothing near it was handed out before it was lost.
@@ -895,8 +897,8 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         is_alone(plan, run, i)) {
       continue;
     }
-    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_far &&
-        is_outlived(plan, run, i)) {
+    if (number.told == Number::Told::Lost && number.is_far && is_outlived(plan, run, i) &&
+        (number.reason == GapReason::Leap || number.reason == GapReason::Overtaken)) {
       continue;
     }
     if (number.told == Number::Told::Lost && is_pushed_out(index, number)) continue;

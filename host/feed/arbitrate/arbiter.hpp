@@ -212,6 +212,7 @@ class Arbiter {
   [[nodiscard]] std::uint64_t acceptable_at(const Stranger& stranger) const noexcept;
   void judge_strangers(bool everything, Sink& sink) noexcept;
   [[nodiscard]] bool waits_for_nearer(const Stranger& stranger) const noexcept;
+  [[nodiscard]] bool waits_for_own(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger* best_stranger(bool everything, Sink& sink) noexcept;
   void accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept;
   void take_along(Stranger& believed, Sink& sink) noexcept;
@@ -280,6 +281,7 @@ class Arbiter {
   void end_gathering(Sink& sink) noexcept;
   /// Gives up the missing numbers from next_ on, up to `limit` or the first held number; then drains.
   void give_up_to(std::uint64_t limit, Sink& sink) noexcept;
+  [[nodiscard]] bool had_no_room(std::uint64_t number) const noexcept;
   void lose(std::uint64_t number) noexcept;
   void declare(std::uint64_t first, std::uint64_t count, Sink& sink) noexcept;
   void close_oldest(GapReason reason, Sink& sink) noexcept;

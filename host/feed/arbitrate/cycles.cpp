@@ -1,6 +1,7 @@
 #include "host/feed/arbitrate/cycles.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "host/feed/arbitrate/line_book.hpp"
 
@@ -13,6 +14,7 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
   const bool is_in_step = !is_first && line.number == present_;
   const bool is_opening = !is_first && opens(line, packet, seen.match, is_in_step);
   note(line, packet, is_first || is_opening);
+  if (is_in_step && seen.match == Match::Same && std::exchange(line.has_been_led, false)) line.highest = sequence;
 
   // The line seemed to be in this cycle already, because it was read late: it is its copy of what the other has
   // brought.
@@ -68,11 +70,14 @@ void Cycles::begin(const Packet& packet, Match match) noexcept {
     const bool repeats = match != Match::Other && apart(other.opened_ns, began_ns_) > options_.window_ns;
     const bool is_ahead = other.number != present_ || repeats;
     const bool returns = other.is_known && is_ahead && apart(packet.t_ns, other.opened_ns) <= options_.window_ns;
-    if (&other != &line && returns) other.number = present_ + 1;
+    if (&other == &line || !returns) continue;
+    other.number = present_ + 1;
+    other.has_been_led = true;
   }
   ++present_;
   began_ns_ = packet.t_ns;
   line.number = present_;
+  line.has_been_led = false;
 }
 
 void Cycles::reach(const Packet& packet) noexcept {

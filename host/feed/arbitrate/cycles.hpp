@@ -40,6 +40,7 @@ class Cycles {
  private:
   struct Cycle {
     bool is_known = false;
+    bool has_been_led = false;  ///< Into its cycle, by the line that began it: it has not shown where in it it is.
     std::uint32_t number = 0;
     std::uint64_t highest = 0;
     std::uint64_t opened_ns = 0;

@@ -155,6 +155,7 @@ Match Arbiter::match_of(const Packet& packet) noexcept {
   if (!running_ || before(table_.top(), number) || !table_.remembers(number)) return Match::Unknown;
   const Entry& known = table_[number];
   const std::uint16_t chunk = packet.preamble.chunk;
+  if (options_.chunks && known.chunks != 0 && known.chunks != packet.preamble.chunks) return Match::Other;
   const bool has_check = options_.chunks ? table_.has_check(number, chunk) : known.brought != 0;
   if (!has_check || known.in_conflict != 0) return Match::Unknown;
   return table_.check(number, chunk) == check_for(packet) ? Match::Same : Match::Other;
@@ -243,7 +244,8 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // Copies that differ come from both lines, and soon.
   const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   if (!has_both_lines()) return !is_other_line && !is_soon && is_back_far;
-  if (options_.chunks) return false;
+  // Chunks of a number that the line left far behind it, long ago, with other bytes.
+  if (options_.chunks) return is_back_far && !is_soon && match_of(packet) == Match::Other;
   // The line has yet to bring the number, and has not come far beyond it: this is its copy, however late.
   if (is_other_line && !restarts && !is_back_far) return false;
   const bool is_copy = is_other_line || known.in_conflict != 0;

@@ -2,6 +2,8 @@
 
 #include "host/feed/arbitrate/arbiter.hpp"
 
+#include <algorithm>
+
 namespace stopbit::arbitrate {
 
 void Arbiter::end_gathering(Sink& sink) noexcept {
@@ -23,14 +25,24 @@ void Arbiter::give_up_to(std::uint64_t limit, Sink& sink) noexcept {
   const auto is_missing = [&] { return !before(limit, next_) && !(held_.has(next_) && table_.is_whole(next_)); };
   while (is_missing()) {
     const std::uint64_t first = next_;
-    const bool had_no_room = table_[first].had_no_room != 0;
-    while (is_missing() && (table_[next_].had_no_room != 0) == had_no_room) lose(next_++);
+    const bool found_no_room = had_no_room(first);
+    while (is_missing() && had_no_room(next_) == found_no_room) lose(next_++);
     undecided_ = next_;
-    evidence_.reason = had_no_room ? GapReason::Room : reason;
+    evidence_.reason = found_no_room ? GapReason::Room : reason;
     declare(first, next_ - first, sink);
   }
   evidence_.reason = reason;
   drain(sink);
+}
+
+/// Whether the number came, and was dropped for want of room: with what is about to be believed, or with what the run
+/// comes up to by itself.
+bool Arbiter::had_no_room(std::uint64_t number) const noexcept {
+  if (table_[number].had_no_room != 0) return true;
+  return std::ranges::any_of(strangers_, [&](const Stranger& stranger) {
+    return stranger.fit == Fit::Ahead && stranger.has_dropped && stranger.sender == sender_ &&
+           distance(stranger.lowest_dropped, number) <= 0 && distance(stranger.highest_dropped, number) >= 0;
+  });
 }
 
 void Arbiter::lose(std::uint64_t number) noexcept {

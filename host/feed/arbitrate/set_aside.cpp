@@ -10,21 +10,19 @@
 namespace stopbit::arbitrate {
 namespace {
 
-/// Arrivals of some numbers on one line.
-struct Arrivals {
-  std::uint64_t begin_ns = 0;
-  std::int64_t sum_ns = 0;  ///< From `begin_ns` on.
-  std::int64_t count = 0;
-
-  void add(std::uint64_t t_ns) noexcept {
-    if (count++ == 0) begin_ns = t_ns;
-    sum_ns += static_cast<std::int64_t>(t_ns - begin_ns);
-  }
-  /// Whether they are enough to tell, and came after `t_ns` in the mean: one that was delayed does not count for much.
+/// Arrivals of the numbers last seen on one line.
+class Arrivals {
+ public:
+  void add(std::uint64_t t_ns) noexcept { t_ns_[count_++ % t_ns_.size()] = t_ns; }
+  /// Whether they are enough to tell, and most came after `t_ns`: some may have been delayed.
   [[nodiscard]] bool are_after(std::uint64_t t_ns) const noexcept {
-    constexpr std::int64_t kEnough = 8;
-    return count >= kEnough && sum_ns / count > static_cast<std::int64_t>(t_ns - begin_ns);
+    const auto after = std::ranges::count_if(t_ns_, [&](std::uint64_t arrival) { return arrival > t_ns; });
+    return count_ >= t_ns_.size() && static_cast<std::size_t>(after) > t_ns_.size() / 2;
   }
+
+ private:
+  std::array<std::uint64_t, 8> t_ns_ = {};
+  std::size_t count_ = 0;
 };
 
 }  // namespace

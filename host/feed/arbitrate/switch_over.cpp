@@ -20,9 +20,11 @@ constexpr std::int64_t most_copies(std::uint64_t begin) noexcept {
 }  // namespace
 
 /// The run has gone on for a while, and the stranger has not: up to when every port must have been read to know it.
-/// Lines may be apart by the window.
+/// Lines may be apart by the window. One of its own lines has gone on far below it: its number was wild.
 std::uint64_t Arbiter::refuted_at(const Stranger& stranger) const noexcept {
-  const std::uint64_t while_ns = std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
+  const bool was_wild = stranger.fit == Fit::Ahead && was_passed(stranger);
+  const std::uint64_t while_ns =
+      was_wild ? options_.window_ns : std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
   return since(progress_t_ns_, stranger.last_t_ns) > while_ns ? stranger.last_t_ns + while_ns + 1 : kNever;
 }
 
@@ -81,6 +83,18 @@ bool Arbiter::waits_for_nearer(const Stranger& stranger) const noexcept {
   });
 }
 
+/// Whether packets with the run's own sender and addresses wait only for what they leave out: the run goes on with
+/// them, and has not fallen silent for another.
+bool Arbiter::waits_for_own(const Stranger& stranger) const noexcept {
+  if (stranger.fit != Fit::OtherSender) return false;
+  const std::uint64_t at = std::max(acceptable_at(stranger), stranger.last_t_ns);
+  return std::ranges::any_of(strangers_, [&](const Stranger& other) {
+    return other.fit == Fit::Ahead && other.is_confirmed && !is_foreign(other) && !is_refuted(other) &&
+           other.last_t_ns >= stranger.begin_t_ns && silent_enough_at(other) <= until_t_ns_ &&
+           acceptable_at(other) <= at + options_.switch_silence_ns;
+  });
+}
+
 /// The first that could be accepted: it does not depend on how far apart the ticks are. Drops those that are refuted.
 Stranger* Arbiter::best_stranger(bool everything, Sink& sink) noexcept {
   Stranger* best = nullptr;
@@ -96,7 +110,7 @@ Stranger* Arbiter::best_stranger(bool everything, Sink& sink) noexcept {
     const bool is_late_leap = everything && stranger.fit == Fit::Ahead && stranger.last_t_ns >= progress_t_ns_ &&
                               std::max(silent_enough_at(stranger), confirmed_at) <= latest_t_ns_;
     if (!is_late_leap && acceptable_at(stranger) > (everything ? stranger.last_t_ns : until_t_ns_)) continue;
-    if (!everything && waits_for_nearer(stranger)) continue;
+    if (!everything && (waits_for_nearer(stranger) || waits_for_own(stranger))) continue;
     if (best == nullptr || acceptable_at(stranger) < acceptable_at(*best)) best = &stranger;
   }
   return best;

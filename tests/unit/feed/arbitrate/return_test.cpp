@@ -834,6 +834,97 @@ TEST(Carousel, what_came_before_the_cycle_began_is_not_of_it) {
   EXPECT_EQ(bench.tick(2 * kWindow), "");
 }
 
+TEST(Switch, waits_for_what_the_run_itself_goes_on_with) {
+  Bench bench(fast_options());
+  bench.is_read_in_order = false;
+  offer_all(bench, A, 1, 20, {.sender = 1});
+  bench.now_ns += 2 * kSilence;  // the caller was stopped
+  bench.story.take();
+  offer(bench, A, {120, 121, 122}, {.sender = 1});
+  offer(bench, A, {749'851, 749'852}, {.source = 9, .sender = 77});
+  EXPECT_EQ(bench.tick(0), "");
+  EXPECT_EQ(bench.tick(2 * kWindow), "gap(21+99) 120 121 122");
+}
+
+TEST(Leap, is_to_no_number_that_its_own_lines_go_on_far_below) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 10);
+  bench.tick(2 * kWindow);
+  for (const Line line : {A, B}) offer(bench, line, {217});
+  bench.tick(3 * kWindow / 2);
+  for (const Line line : {A, B}) offer_all(bench, line, 11, 80);
+  bench.story.take();
+  EXPECT_EQ(bench.tick(2 * kSilence), "");
+  EXPECT_EQ(offer(bench, A, {81}), "81");
+}
+
+TEST(Room, is_why_a_number_is_lost_that_the_run_comes_to_after_it_was_set_aside_and_dropped) {
+  Bench bench(fast_options());
+  bench.is_read_in_order = false;
+  offer_all(bench, A, 1, 20);
+  offer_all(bench, B, 150, 400);  // far ahead: only the last ones have room
+  offer_all(bench, A, 21, 159);
+  EXPECT_EQ(offer(bench, A, {161}), "gap(160+1) 161");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
+}
+
+TEST(Reset, is_seen_by_other_bytes_of_chunks_that_its_line_left_long_ago) {
+  constexpr std::array kOther = {std::byte{77}};
+  Options options = fast_options();
+  options.chunks = true;
+  Bench bench(options);
+  const auto offer_chunks = [&](Line line, std::uint64_t number, std::span<const std::byte> payload) {
+    Packet packet;
+    packet.preamble = {.sequence = number, .chunk = 1, .chunks = 1};
+    packet.line = line;
+    packet.source = 1;
+    packet.payload = payload;
+    bench.offer(packet);
+  };
+  for (const Line line : {A, B}) {
+    for (std::uint64_t number = 1; number <= 100; ++number) {
+      if (line == B || number > 50) offer_chunks(line, number, {});
+    }
+  }
+  bench.tick(5 * kWindow);
+  for (const Line line : {A, B}) offer_chunks(line, 101, {});
+  bench.story.take();
+  for (const std::uint64_t number : {23U, 24U, 25U}) {
+    for (const Line line : {A, B}) offer_chunks(line, number, kOther);
+  }
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(23) 23 24 25");
+}
+
+TEST(Reset, keeps_what_came_before_a_lower_number_that_was_delayed) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  options.switch_silence_ns = 100 * kWindow;
+  Bench bench(options);
+  offer_all(bench, A, 1, 100);
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {3, 4, 5, 7, 8, 9, 10, 11, 12});
+  bench.tick(20 * kWindow);
+  offer(bench, A, {6, 13});
+  EXPECT_EQ(bench.tick(200 * kWindow), "reset(3) 3 4 5 6 7 8 9 10 11 12 13");
+}
+
+TEST(Carousel, a_line_that_was_led_into_a_cycle_is_where_its_copies_are) {
+  constexpr std::array kOfNext = {std::byte{77}};
+  Options options = ordered_options();
+  options.carousel = true;
+  Bench bench(options);
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 30);
+  bench.tick(5 * kWindow);
+  offer(bench, B, {1, 2, 3}, {.payload = kOfNext});
+  bench.tick(5 * kWindow);
+  bench.story.take();
+  offer(bench, A, {29, 30}, {.payload = kOfNext});  // after a pause, and just before the next cycle
+  offer(bench, B, {1, 2, 4});
+  EXPECT_EQ(offer(bench, A, {1, 2, 3}), "");
+  EXPECT_EQ(bench.tick(2 * kWindow), "1 2 3 4");
+}
+
 TEST(History, of_numbers_of_16_bits_leaves_most_of_them_out_of_reach) {
   Options options = fast_options();
   options.sequence_bits = 16;
