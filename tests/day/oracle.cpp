@@ -654,6 +654,13 @@ void Oracle::reopen(std::size_t index, std::uint32_t run, std::uint64_t number) 
   }
 }
 
+/// Whether so many strangers with the true address and random numbers of 16 bits have come since the number that they
+/// have led the run on, and the place that it goes back to is about where they found it.
+bool Oracle::was_led_on(std::size_t index, const Number& number) const {
+  return day_.channels[index].options.sequence_bits == 16 && channels_[index].spoofers > number.spoofed &&
+         channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
+}
+
 void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const Gap& gap) {
   Number& number = *find(index, run, at);
   if (number.sent_ns == 0) return;
@@ -666,6 +673,8 @@ void Oracle::lose(std::size_t index, std::uint32_t run, std::uint64_t at, const 
   // A stranger's packet was delivered in its place, before the channel went back or began anew: the number is still to
   // come then.
   const bool is_replaced = number.is_by_stranger && number.delivered_in != channels_[index].switches;
+  const bool is_of_return = gap.gap.reason == GapReason::Switch || gap.gap.reason == GapReason::Room;
+  if (number.told == Number::Told::Delivered && is_of_return && was_led_on(index, number)) return;
   if (number.told == Number::Told::Delivered && !is_replaced && !is_of_cycle_before(index, run, number, 3)) {
     fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, run, to_text(gap.gap.reason)));
   }
@@ -799,8 +808,7 @@ bool Oracle::is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at
 bool Oracle::is_pushed_out(std::size_t index, const Number& number) const {
   const bool is_passed = number.reason == GapReason::Leap || number.reason == GapReason::Switch ||
                          number.reason == GapReason::Room || number.reason == GapReason::Overtaken;
-  return day_.channels[index].options.sequence_bits == 16 && is_passed && number.is_far &&
-         number.lost_spoofed > number.spoofed && channels_[index].spoofed.size() >= arbitrate::Strangers::kMost;
+  return is_passed && number.is_far && number.lost_spoofed > number.spoofed && was_led_on(index, number);
 }
 
 /// Whether nothing near it was handed out before it was lost.

@@ -136,6 +136,7 @@ class Oracle final : public Listener {
   void check_run(std::size_t index, std::uint32_t run);
   [[nodiscard]] bool is_lone(Channel& channel, const ChannelPlan& plan, const Copy& copy) const;
   [[nodiscard]] bool is_outlived(const ChannelPlan& plan, const Run& run, std::size_t at) const;
+  [[nodiscard]] bool was_led_on(std::size_t index, const Number& number) const;
   [[nodiscard]] bool is_pushed_out(std::size_t index, const Number& number) const;
   [[nodiscard]] bool is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const;
