@@ -36,6 +36,8 @@ struct Value {
 };
 
 /// Visitor of a walk, called in template order. Derive from it and hide the functions you need; the others do nothing.
+/// A visitor with `node(index)` gets its own nodes, which are derived from the schema's: it need not look up what it
+/// keeps for each.
 /// Absent or unstored fields, groups and sequences are not visited; an empty sequence is. `Reference` nodes are dynamic
 /// template references.
 struct Visitor {
@@ -77,9 +79,18 @@ class Reader {
 
  private:
   template <class V>
+  [[nodiscard]] const auto& node_of(std::size_t index, V& visitor) const noexcept {
+    if constexpr (requires { visitor.node(index); }) {
+      return visitor.node(index);
+    } else {
+      return schema_.node(index);
+    }
+  }
+
+  template <class V>
   bool walk(std::size_t first, std::size_t end, V& visitor) {
     for (std::size_t i = first; i < end;) {
-      const SchemaNode& node = schema_.node(i);
+      const auto& node = node_of(i, visitor);
       if (visits_left_-- == 0) return fail(ReadError::TooMuchWork);
       if (node.unstored) {
         i = node.end;
@@ -98,22 +109,22 @@ class Reader {
     return true;
   }
 
-  template <class V>
-  bool field(const SchemaNode& node, V& visitor) {
-    Value value;
+  template <class Node, class V>
+  bool field(const Node& node, V& visitor) {
     if (node.constant) {
-      value = constant(schema_, node);
-    } else {
-      bool present = false;
-      if (!load(node, present) || (present && !convert(node, value))) return false;
-      if (!present) return node.optional || fail(ReadError::MissingValue);
+      visitor.field(node, constant(schema_, node));
+      return true;
     }
+    Value value;
+    bool present = false;
+    if (!load(node, present) || (present && !convert(node, value))) return false;
+    if (!present) return node.optional || fail(ReadError::MissingValue);
     visitor.field(node, value);
     return true;
   }
 
-  template <class V>
-  bool group(const SchemaNode& node, std::size_t index, V& visitor) {
+  template <class Node, class V>
+  bool group(const Node& node, std::size_t index, V& visitor) {
     bool present = true;
     if (node.optional && !load(node, present)) return false;
     if (!present) return true;
@@ -123,8 +134,8 @@ class Reader {
     return true;
   }
 
-  template <class V>
-  bool sequence(const SchemaNode& node, std::size_t index, V& visitor) {
+  template <class Node, class V>
+  bool sequence(const Node& node, std::size_t index, V& visitor) {
     bool present = false;
     if (!load(node, present)) return false;
     if (!present && !node.optional) return fail(ReadError::MissingValue);
@@ -145,8 +156,8 @@ class Reader {
     return true;
   }
 
-  template <class V>
-  bool reference(const SchemaNode& node, V& visitor) {
+  template <class Node, class V>
+  bool reference(const Node& node, V& visitor) {
     const Template* item = open_reference();
     if (item == nullptr) return false;
     visitor.begin_reference(node, *item);

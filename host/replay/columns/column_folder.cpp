@@ -181,6 +181,12 @@ void ColumnFile::make_room() {
   limit_ = at_ + kBufferBytes - sizeof(std::uint64_t) + 1;
 }
 
+void ColumnFile::put_elsewhere(std::uint64_t row, std::uint64_t value) {
+  if (row < rows_) return overwrite(row, value);
+  pad_to(row);
+  put(value);
+}
+
 void ColumnFile::flush() {
   const auto size = static_cast<std::size_t>(at_ - buffer_.get());
   if (size == 0) return;

@@ -82,6 +82,12 @@ struct ColumnWriter::Files {
   ColumnFile* presence = nullptr;  ///< If it can be absent.
 };
 
+/// A node of a record with the place of its values.
+struct ColumnWriter::Step : SchemaNode {
+  Files column;
+  Table* elements = nullptr;  ///< Of a sequence.
+};
+
 /// A field, sequence length, optional group or reference of a table.
 struct ColumnWriter::Column : Files {
   std::string name;
@@ -119,18 +125,21 @@ class ColumnWriter::Tables {
         schema_(image.schema),
         reader_(schema_),
         keys_(record::json_keys(schema_)),
-        places_(schema_.program().nodes.size()),
         templates_(schema_.program().templates.size()) {
-    for (const SchemaNode& node : schema_.program().nodes) has_references_ |= node.kind == NodeKind::Reference;
+    steps_.reserve(schema_.program().nodes.size());
+    for (const SchemaNode& node : schema_.program().nodes) {
+      steps_.push_back({node, {}, nullptr});
+      has_references_ |= node.kind == NodeKind::Reference;
+    }
   }
 
   [[nodiscard]] record::ReadError add(std::span<const record::Slot> record, std::uint64_t number) {
     header_.emplace(record[0]);
     number_ = number;
     if (schema_.find(header_->template_index()) == nullptr) return record::ReadError::UnknownTemplate;
-    depth_ = 0;
+    rows_.clear();
     Taker taker(*this);
-    begin_message(header_->template_index(), false);
+    taker.begin_message(header_->template_index(), false);
     return reader_.read(record, taker);
   }
 
@@ -157,10 +166,6 @@ class ColumnWriter::Tables {
   }
 
  private:
-  /// What a walk needs of a node's column, beside each other.
-  struct Place : Files {
-    Table* elements = nullptr;  ///< Of a sequence.
-  };
   struct MessageHead {
     ColumnFile* record = nullptr;
     ColumnFile* arrival = nullptr;
@@ -181,62 +186,61 @@ class ColumnWriter::Tables {
    public:
     explicit Taker(Tables& tables) : tables_(tables) {}
 
-    void field(const SchemaNode& node, const record::Value& value) {
-      const Files& column = column_of(node);
-      const std::uint64_t row = tables_.row();
-      if (column.presence != nullptr) column.presence->put_at(row, 1);
+    [[nodiscard]] const Step& node(std::size_t index) const noexcept { return tables_.steps_[index]; }
+
+    void field(const Step& step, const record::Value& value) {
+      const Files& column = step.column;
+      if (column.presence != nullptr) column.presence->put_at(row_, 1);
       switch (column.kind) {
         case Column::Kind::Constant: return;
         case Column::Kind::Text:
-          column.second->put_at(row, column.values->rows());
-          column.lengths->put_at(row, value.bytes.size());
+          column.second->put_at(row_, column.values->rows());
+          column.lengths->put_at(row_, value.bytes.size());
           column.values->append(value.bytes);
           return;
         case Column::Kind::Decimal:
-          column.second->put_at(row, static_cast<std::uint64_t>(static_cast<std::int64_t>(value.exponent)));
+          column.second->put_at(row_, static_cast<std::uint64_t>(static_cast<std::int64_t>(value.exponent)));
           [[fallthrough]];
-        default: column.values->put_at(row, value.bits);
+        default: column.values->put_at(row_, value.bits);
       }
     }
-    void begin_group(const SchemaNode& node) {
-      if (node.optional) column_of(node).presence->put_at(tables_.row(), 1);
+    void begin_group(const Step& step) {
+      if (step.optional) step.column.presence->put_at(row_, 1);
     }
-    void begin_sequence(const SchemaNode& node, std::uint32_t count) {
-      const Files& column = column_of(node);
-      if (column.presence != nullptr) column.presence->put_at(tables_.row(), 1);
-      column.values->put_at(tables_.row(), count);
+    void begin_sequence(const Step& step, std::uint32_t count) {
+      if (step.column.presence != nullptr) step.column.presence->put_at(row_, 1);
+      step.column.values->put_at(row_, count);
     }
-    void begin_element(const SchemaNode& node, std::uint32_t) {
-      Table& table = *tables_.places_[tables_.schema_.index_of(node)].elements;
-      table.head.front().second->put(tables_.row());
-      tables_.open_row(table.rows++);
+    void begin_element(const Step& step, std::uint32_t) {
+      step.elements->head.front().second->put(row_);
+      open_row(step.elements->rows++);
     }
-    void end_element(const SchemaNode&) { --tables_.depth_; }
-    void begin_reference(const SchemaNode& node, const Template& item) {
+    void end_element(const Step&) { close_row(); }
+    void begin_reference(const Step& step, const Template& item) {
       const auto index = static_cast<std::uint16_t>(&item - tables_.schema_.program().templates.data());
       const std::uint64_t child = tables_.template_table(index).table->rows;
-      const Files& column = column_of(node);
-      if (column.presence != nullptr) column.presence->put_at(tables_.row(), 1);
-      column.values->put_at(tables_.row(), child);
-      column.second->put_at(tables_.row(), index);
-      tables_.begin_message(index, true);
+      if (step.column.presence != nullptr) step.column.presence->put_at(row_, 1);
+      step.column.values->put_at(row_, child);
+      step.column.second->put_at(row_, index);
+      begin_message(index, true);
     }
-    void end_reference(const SchemaNode&) { --tables_.depth_; }
+    void end_reference(const Step&) { close_row(); }
+
+    void begin_message(std::uint16_t index, bool is_reference) { open_row(tables_.add_message(index, is_reference)); }
 
    private:
-    [[nodiscard]] const Files& column_of(const SchemaNode& node) const {
-      return tables_.places_[tables_.schema_.index_of(node)];
+    void open_row(std::uint64_t row) { tables_.rows_.push_back(std::exchange(row_, row)); }
+    void close_row() {
+      row_ = tables_.rows_.back();
+      tables_.rows_.pop_back();
     }
+
     Tables& tables_;
+    std::uint64_t row_ = 0;  ///< Of the message, element or reference that is open.
   };
 
-  [[nodiscard]] std::uint64_t row() const noexcept { return rows_[depth_ - 1]; }
-  void open_row(std::uint64_t row) {
-    if (depth_ == rows_.size()) rows_.push_back(0);
-    rows_[depth_++] = row;
-  }
-
-  void begin_message(std::uint16_t index, bool is_reference) {
+  /// @returns the message's row.
+  std::uint64_t add_message(std::uint16_t index, bool is_reference) {
     TemplateTable& item = template_table(index);
     const MessageHead& head = item.head;
     head.record->put(number_);
@@ -247,7 +251,7 @@ class ColumnWriter::Tables {
     head.flags->put(header_->flags());
     head.message->put(header_->message_index());
     if (head.reference != nullptr) head.reference->put(is_reference ? 1 : 0);
-    open_row(item.table->rows++);
+    return item.table->rows++;
   }
 
   TemplateTable& template_table(std::uint16_t index) {
@@ -284,7 +288,7 @@ class ColumnWriter::Tables {
       if (node.unstored) continue;
       const std::string name = prefix + keys_[i];
       const bool is_optional = may_be_absent || node.optional;
-      Place& place = places_[i];
+      Files& place = steps_[i].column;
       switch (node.kind) {
         case NodeKind::Field: {
           const Column::Kind kind = node.constant                     ? Column::Kind::Constant
@@ -302,7 +306,7 @@ class ColumnWriter::Tables {
         case NodeKind::Sequence: {
           add_column(place, table, name, Column::Kind::Count, node, is_optional);
           Table& elements = add_table(table.name + "/" + name);
-          place.elements = &elements;
+          steps_[i].elements = &elements;
           (void)elements.add_head(folder_, "@parent", {"<i8", 8});
           make_columns(elements, i + 1, node.end, "", false);
           break;
@@ -405,14 +409,13 @@ class ColumnWriter::Tables {
   record::Schema schema_;
   record::Reader reader_;
   std::vector<std::string> keys_;  ///< By node: as in a JSON line.
-  std::vector<Place> places_;      ///< By node.
+  std::vector<Step> steps_;        ///< By node.
   std::vector<TemplateTable> templates_;
   std::vector<std::unique_ptr<Table>> tables_;
   bool has_references_ = false;
   std::optional<record::HeaderView> header_;  ///< Of the record that is being added.
   std::uint64_t number_ = 0;
-  std::vector<std::uint64_t> rows_;  ///< Of the message, element or reference that is open, and of those around it.
-  std::size_t depth_ = 0;
+  std::vector<std::uint64_t> rows_;  ///< Of what is around the message, element or reference that is open.
 };
 
 /// Events of all images.

@@ -35,6 +35,7 @@ class ColumnWriter {
 
  private:
   struct Files;
+  struct Step;
   struct Column;
   struct Table;
   class Tables;
