@@ -207,7 +207,7 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) noe
   }
   // What came with the run's last packets, late, and a sender that begins anew below it long after.
   const std::uint64_t late_ns = kLateWindows * options_.window_ns;
-  if (is_restart(packet) && stranger.begin_t_ns <= alive_t_ns_ + late_ns &&
+  if (is_restart(packet) && stranger.last_t_ns <= alive_t_ns_ + late_ns &&
       since(packet.t_ns, stranger.last_t_ns) > late_ns &&
       distance(packet.preamble.sequence, strangers_.first(stranger).preamble.sequence) < 0) {
     return true;
