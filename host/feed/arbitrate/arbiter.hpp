@@ -225,6 +225,7 @@ class Arbiter {
   [[nodiscard]] std::int64_t from_old(const OldRun& old, const Entrance& entrance) const noexcept;
   [[nodiscard]] bool go_back(const Stranger& stranger, const OldRun* old, const Entrance& entrance,
                              Sink& sink) noexcept;
+  void drop_late_before(const Stranger& next, Sink& sink) noexcept;
   void begin_anew(const Stranger& stranger, const Entrance& entrance, Sink& sink) noexcept;
   void lose_dropped(std::uint64_t sequence, const Packet& shown_by, Sink& sink) noexcept;
   void refit(Stranger& stranger) noexcept;

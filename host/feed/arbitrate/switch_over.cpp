@@ -136,6 +136,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     jump(next_ + static_cast<std::uint64_t>(distance(entrance.begin, next_)), sink);
     has_dropped = entrance.begin != entrance.sequence();
   } else {
+    drop_late_before(stranger, sink);
     begin_anew(stranger, entrance, sink);
   }
   if (!gathering_ && undecided_ != next_) {
@@ -272,6 +273,14 @@ bool Arbiter::go_back(const Stranger& stranger, const OldRun* old, const Entranc
   // Far ahead it may be wild: then what has passed goes on.
   if (passed > leap()) remember_leap(first_, next, sources);
   return has_dropped;
+}
+
+/// What came late of the run that ends, long before the next one began, is no part of that.
+void Arbiter::drop_late_before(const Stranger& next, Sink& sink) noexcept {
+  for (Stranger& other : strangers_) {
+    if (&other == &next || other.fit == Fit::InRun || !other.is_late) continue;
+    if (since(next.begin_t_ns, other.last_t_ns) > kLateWindows * options_.window_ns) drop(other, sink);
+  }
 }
 
 void Arbiter::begin_anew(const Stranger& stranger, const Entrance& entrance, Sink& sink) noexcept {
