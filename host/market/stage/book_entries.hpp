@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+
+#include "host/market/book/book_set.hpp"
+#include "host/market/event/event.hpp"
+
+namespace stopbit::market {
+
+/// Entries of a side: rows, or orders.
+[[nodiscard]] inline std::uint32_t entry_count(const BookSet& books, std::uint32_t row, Side side, BookOf of) noexcept {
+  const AnyBook* const book = books.find(row, of);
+  if (book == nullptr) return 0;
+  switch (book->kind()) {
+    case BookKind::None: return 0;
+    case BookKind::Level: return book->as_level()->listed(side);
+    case BookKind::Price: return book->as_price()->listed(side);
+    case BookKind::Order: return book->as_order()->orders(side);
+    case BookKind::Position: return book->as_position()->listed(side);
+  }
+  return 0;
+}
+
+/// Calls take(event) with the entries of a side of a book that is known whole, best first, as a snapshot has them: a
+/// book that gets them from nothing is the same.
+template <class Take>
+void for_each_entry(const BookSet& books, std::uint32_t row, Side side, BookOf of, const Take& take) {
+  const AnyBook* const book = books.find(row, of);
+  if (book == nullptr) return;
+  Content entry = {.flags = record::kFlagSnapshot, .kind = Kind::New, .side = side, .book = of};
+  const auto put_row = [&](const Row& from, std::uint16_t level) {
+    entry.level = level;
+    entry.price = from.price;
+    entry.quantity = from.quantity;
+    entry.id = from.orders == kOrdersUnknown ? kNoCount : from.orders;
+    take(Event::of(entry));
+  };
+  const std::uint32_t count = entry_count(books, row, side, of);
+  const BookPools& pools = books.pools();
+  switch (book->kind()) {
+    case BookKind::None: return;
+    case BookKind::Level:
+      for (std::uint32_t i = 0; i < count; ++i)
+        put_row(book->as_level()->row(side, i, pools.rows), static_cast<std::uint16_t>(i + 1));
+      return;
+    case BookKind::Price:
+      for (std::uint32_t i = 0; i < count; ++i) put_row(book->as_price()->row(side, i, pools.rows), kNoLevel);
+      return;
+    case BookKind::Order:
+      book->as_order()->for_each_level(side, pools.orders, [&](const PriceLevel& level) {
+        entry.price = price_of(side, level.rank);
+        for (std::uint32_t at = level.first; at != kNoHandle; at = pools.orders.orders[at].next) {
+          entry.quantity = pools.orders.orders[at].quantity;
+          entry.id = pools.orders.orders[at].id;
+          take(Event::of(entry));
+        }
+        return true;
+      });
+      return;
+    case BookKind::Position:
+      for (std::uint32_t i = 1; i <= count; ++i) {
+        const Order* const order = book->as_position()->order(side, i, pools.placed);
+        if (order == nullptr) return;
+        entry.level = static_cast<std::uint16_t>(i);
+        entry.price = order->price;
+        entry.quantity = order->quantity;
+        entry.id = order->id;
+        take(Event::of(entry));
+      }
+      return;
+  }
+}
+
+}  // namespace stopbit::market
