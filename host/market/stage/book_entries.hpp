@@ -7,6 +7,17 @@
 
 namespace stopbit::market {
 
+/// Whether the entries of a side make the same side again, or one of which no less is known than after a snapshot of
+/// the exchange.
+[[nodiscard]] inline bool is_pictured(const BookSet& books, std::uint32_t row, Side side, BookOf of) noexcept {
+  const AnyBook* const book = books.find(row, of);
+  if (book == nullptr) return true;
+  if (const LevelBook* const levels = book->as_level(); levels != nullptr && levels->is_full(side)) return true;
+  const PriceBook* const prices = book->as_price();
+  if (prices != nullptr && prices->fallen(side, books.pools().rows)) return true;
+  return book->kind() == BookKind::None || (!book->is_open(side) && book->extent(side, books.pools()).is_whole);
+}
+
 /// Entries of a side: rows, or orders.
 [[nodiscard]] inline std::uint32_t entry_count(const BookSet& books, std::uint32_t row, Side side, BookOf of) noexcept {
   const AnyBook* const book = books.find(row, of);
@@ -14,14 +25,15 @@ namespace stopbit::market {
   switch (book->kind()) {
     case BookKind::None: return 0;
     case BookKind::Level: return book->as_level()->listed(side);
-    case BookKind::Price: return book->as_price()->listed(side);
+    case BookKind::Price:
+      return book->as_price()->listed(side) + (book->as_price()->fallen(side, books.pools().rows) ? 1U : 0U);
     case BookKind::Order: return book->as_order()->orders(side);
     case BookKind::Position: return book->as_position()->listed(side);
   }
   return 0;
 }
 
-/// Calls take(event) with the entries of a side of a book that is known whole, best first, as a snapshot has them: a
+/// Calls take(event) with the entries of a side that is_pictured(), best first, as a snapshot has them: a
 /// book that gets them from nothing is the same.
 template <class Take>
 void for_each_entry(const BookSet& books, std::uint32_t row, Side side, BookOf of, const Take& take) {
@@ -44,7 +56,10 @@ void for_each_entry(const BookSet& books, std::uint32_t row, Side side, BookOf o
         put_row(book->as_level()->row(side, i, pools.rows), static_cast<std::uint16_t>(i + 1));
       return;
     case BookKind::Price:
-      for (std::uint32_t i = 0; i < count; ++i) put_row(book->as_price()->row(side, i, pools.rows), kNoLevel);
+      for (std::uint32_t i = 0; i < book->as_price()->listed(side); ++i)
+        put_row(book->as_price()->row(side, i, pools.rows), kNoLevel);
+      // It falls off again, and leaves the side as open as it is.
+      if (const auto fallen = book->as_price()->fallen(side, pools.rows)) put_row({.price = *fallen}, kNoLevel);
       return;
     case BookKind::Order:
       book->as_order()->for_each_level(side, pools.orders, [&](const PriceLevel& level) {

@@ -8,19 +8,14 @@ namespace {
 constexpr BookOf kBooks[] = {BookOf::Direct, BookOf::Implied};
 constexpr Side kSides[] = {Side::Bid, Side::Ask};
 
-bool has_book(const BookSet& books, std::uint32_t row, BookOf of) noexcept {
-  const AnyBook* const book = books.find(row, of);
-  return book != nullptr && book->kind() != BookKind::None;
-}
-
-/// Whether its events would make the same book: nothing of it is unknown.
-bool is_whole(const BookSet& books, std::uint32_t row) noexcept {
+/// Whether its events would make the same books.
+bool is_pictured(const BookSet& books, std::uint32_t row) noexcept {
   bool has_any = false;
   for (const BookOf of : kBooks) {
-    if (!has_book(books, row, of)) continue;
-    has_any = true;
+    const AnyBook* const book = books.find(row, of);
+    has_any = has_any || (book != nullptr && book->kind() != BookKind::None);
     for (const Side side : kSides) {
-      if (books.is_open(row, side, of) || !books.extent(row, side, of).is_whole) return false;
+      if (!is_pictured(books, row, side, of)) return false;
     }
   }
   return has_any;
@@ -62,7 +57,7 @@ SavedRow Translator::saved(std::uint32_t row) const noexcept {
   const std::uint32_t product = products_.of(row);
   if (product != 0) to.scope = products_.name(product);
   const auto at = home->sync().pictured(row);
-  if (!at || !is_whole(books_, row) || (scope_ == ScopeOf::Product && product == 0)) return to;
+  if (!at || !is_pictured(books_, row) || (scope_ == ScopeOf::Product && product == 0)) return to;
   std::uint32_t entries = 0;
   for (const BookOf of : kBooks) {
     for (const Side side : kSides) entries += entry_count(books_, row, side, of);

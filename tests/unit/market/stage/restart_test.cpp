@@ -191,8 +191,12 @@ std::vector<Event> entries_of(const BookSet& books) {
 }
 
 TEST(BookEntries, make_the_same_book_of_any_kind) {
-  for (const BookKind kind : {BookKind::Level, BookKind::Price, BookKind::Order, BookKind::Position}) {
+  for (const BookShape made :
+       {BookShape{BookKind::Level}, BookShape{BookKind::Level, 5}, BookShape{BookKind::Price},
+        BookShape{BookKind::Price, 5}, BookShape{BookKind::Order, 0, 1}, BookShape{BookKind::Position}}) {
+    const BookKind kind = made.kind;
     cases::Random random(7);
+    std::uint64_t pictured = 0;
     const BookRoom room{.instruments = 1,
                         .implied = 1,
                         .rows = 4'096,
@@ -202,7 +206,7 @@ TEST(BookEntries, make_the_same_book_of_any_kind) {
                         .ladders = 4,
                         .placed = 1'024,
                         .positions = 4'096};
-    const InstrumentShape shape{.direct = {kind, 0, 1}, .implied = {BookKind::Price, 0, 0}, .channel = 1};
+    const InstrumentShape shape{.direct = made, .implied = {BookKind::Price, 0, 0}, .channel = 1};
     BookSet books(room);
     ASSERT_EQ(books.define(1, shape), Fault::None);
     (void)books.apply(Event::of({.channel = 1, .instrument = 1, .kind = Kind::Clear, .id = 1}));
@@ -217,6 +221,15 @@ TEST(BookEntries, make_the_same_book_of_any_kind) {
       entry.quantity = static_cast<std::int64_t>(1 + random.below(100));
       entry.id = kind == BookKind::Order || kind == BookKind::Position ? 1 + random.below(300) : random.below(4);
       if (kind == BookKind::Level || kind == BookKind::Position) entry.level = level;
+      const auto is_whole = [&](Side side) { return is_pictured(books, 1, side, BookOf::Direct); };
+      if (!is_whole(Side::Bid) || !is_whole(Side::Ask)) {  // after a fall from a full side, and a deletion
+        if (books.apply(Event::of(entry)).fault == Fault::None) continue;
+        while (books.take_stale().row != 0) {
+        }
+        (void)books.apply(Event::of({.channel = 1, .instrument = 1, .kind = Kind::Clear, .id = 1}));
+        continue;
+      }
+      ++pictured;
       BookSet trial = BookSet(room);  // an entry that the book rules out is not sent
       ASSERT_EQ(trial.define(1, shape), Fault::None);
       (void)trial.apply(Event::of({.instrument = 1, .kind = Kind::SnapshotBegin}));
@@ -231,6 +244,9 @@ TEST(BookEntries, make_the_same_book_of_any_kind) {
         std::vector<Row> theirs(64);
         const std::size_t count = books.rows(1, side, ours);
         ASSERT_EQ(trial.rows(1, side, theirs), count);
+        if (kind == BookKind::Price) {
+          EXPECT_EQ(trial.extent(1, side), books.extent(1, side));
+        }
         for (std::size_t r = 0; r < count; ++r) {
           EXPECT_EQ(ours[r].price, theirs[r].price);
           EXPECT_EQ(ours[r].quantity, theirs[r].quantity);
@@ -240,7 +256,7 @@ TEST(BookEntries, make_the_same_book_of_any_kind) {
       if (trial.apply(Event::of(entry)).fault != Fault::None) continue;
       ASSERT_EQ(books.apply(Event::of(entry)).fault, Fault::None) << name_of(kind) << " " << i;
     }
-    EXPECT_GT(entries_of(books).size(), 4U) << name_of(kind);
+    EXPECT_GT(pictured, 300U) << name_of(kind) << " " << made.depth;
   }
 }
 
