@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "host/market/book/block_pool.hpp"
 #include "host/market/book/fault.hpp"
@@ -79,14 +78,10 @@ class PriceBook {
 
   [[nodiscard]] unsigned listed(Side side) const noexcept { return of(side).count; }
   [[nodiscard]] bool is_open(Side side) const noexcept { return of(side).boundary != 0; }
-  /// Of a side that has as many rows as there may be, all known: a price that fell off, or would, so that the side is
-  /// as open with it as without. Nothing if it is not open, or more than that is not known.
-  [[nodiscard]] std::optional<std::int64_t> fallen(Side side, const Pool& pool) const noexcept {
-    const State& state = of(side);
-    const bool is_full = depth_ != 0 && state.count == depth_;
-    if (!is_full || state.boundary == 0 || known_to(side, pool) != state.count) return std::nullopt;
-    return price_of(side, state.boundary - 1);
-  }
+  /// Rows of a lower rank may exist unseen; 0: none, kEverything: any.
+  [[nodiscard]] std::uint64_t boundary(Side side) const noexcept { return of(side).boundary; }
+  [[nodiscard]] unsigned depth() const noexcept { return depth_; }
+  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
   /// Rows from the best before which there is no unknown one.
   [[nodiscard]] unsigned known_to(Side side, const Pool& pool) const noexcept {
     const State& state = of(side);
@@ -101,7 +96,6 @@ class PriceBook {
   }
 
  private:
-  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
   static constexpr unsigned kFirstClass = 3;
 
   struct State {

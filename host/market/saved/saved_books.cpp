@@ -10,7 +10,8 @@ bool is_entry_of_snapshot(const record::Slot& slot) noexcept {
   const Event event = Event::from(slot);
   Content content = event.content();
   const bool has_side = content.side == Side::Bid || content.side == Side::Ask;
-  if (!is_event(slot) || content.kind != Kind::New || !has_side || content.flags != record::kFlagSnapshot) return false;
+  const bool is_entry = content.kind == Kind::New || content.kind == Kind::Delete;
+  if (!is_event(slot) || !is_entry || !has_side || content.flags != record::kFlagSnapshot) return false;
   if (content.instrument != kAllInstruments) return false;
   const Event again = Event::of(content);
   return std::memcmp(again.words, event.words, sizeof(again.words)) == 0;

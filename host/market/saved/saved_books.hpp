@@ -20,8 +20,8 @@ class SavedBooks {
   [[nodiscard]] std::uint32_t rows() const noexcept { return end_.rows; }
   [[nodiscard]] std::uint64_t left_out() const noexcept { return end_.left_out; }
 
-  /// Calls take(row, events) for each instrument, in their order. Events are those of a snapshot of its book: `new`, a
-  /// side, no instrument.
+  /// Calls take(row, events) for each instrument, in their order. Events are those of a snapshot of its book: `new`,
+  /// or `delete` of what was new, a side, no instrument.
   template <class Take>
   void for_each(const Take& take) const {
     std::size_t at = 1;

@@ -13,8 +13,9 @@ namespace stopbit::market {
   const AnyBook* const book = books.find(row, of);
   if (book == nullptr) return true;
   if (const LevelBook* const levels = book->as_level(); levels != nullptr && levels->is_full(side)) return true;
-  const PriceBook* const prices = book->as_price();
-  if (prices != nullptr && prices->fallen(side, books.pools().rows)) return true;
+  if (const PriceBook* const prices = book->as_price()) {
+    return prices->boundary(side) < PriceBook::kEverything - 2 * PriceBook::kMaxRows;
+  }
   return book->kind() == BookKind::None || (!book->is_open(side) && book->extent(side, books.pools()).is_whole);
 }
 
@@ -25,12 +26,43 @@ namespace stopbit::market {
   switch (book->kind()) {
     case BookKind::None: return 0;
     case BookKind::Level: return book->as_level()->listed(side);
-    case BookKind::Price:
-      return book->as_price()->listed(side) + (book->as_price()->fallen(side, books.pools().rows) ? 1U : 0U);
+    case BookKind::Price: {
+      const PriceBook& prices = *book->as_price();
+      if (prices.boundary(side) == 0) return prices.listed(side);
+      const unsigned known = prices.known_to(side, books.pools().rows);
+      return prices.listed(side) + 1 + 2 * (prices.depth() - known);
+    }
     case BookKind::Order: return book->as_order()->orders(side);
     case BookKind::Position: return book->as_position()->listed(side);
   }
   return 0;
+}
+
+/// The rows of a side of a book by price, of which put(row) and remove(price) make the same side. Where prices are
+/// unseen, they are so after one that fell off a full side, and this is how it comes about again: rows that take the
+/// place of those that were deleted since then come and go.
+template <class Put, class Remove>
+void for_each_price(const PriceBook& book, Side side, const BookPools& pools, const Put& put, const Remove& remove) {
+  const std::uint64_t boundary = book.boundary(side);
+  const unsigned known = boundary == 0 ? book.listed(side) : book.known_to(side, pools.rows);
+  for (unsigned i = 0; i < known; ++i) put(book.row(side, i, pools.rows));
+  if (boundary == 0) return;
+  const auto for_each_gone = [&](const auto& take) {
+    std::uint64_t rank = boundary;
+    unsigned worst = known;  // the rows from there on are of a lower rank
+    for (unsigned left = book.depth() - known; left != 0; ++rank) {
+      if (worst != 0 && rank_of(side, book.row(side, worst - 1, pools.rows).price) == rank) {
+        --worst;
+      } else {
+        take(price_of(side, rank));
+        --left;
+      }
+    }
+  };
+  for_each_gone([&](std::int64_t price) { put(Row{.price = price}); });
+  put(Row{.price = price_of(side, boundary - 1)});
+  for_each_gone(remove);
+  for (unsigned i = known; i < book.listed(side); ++i) put(book.row(side, i, pools.rows));
 }
 
 /// Calls take(event) with the entries of a side that is_pictured(), best first, as a snapshot has them: a
@@ -56,11 +88,13 @@ void for_each_entry(const BookSet& books, std::uint32_t row, Side side, BookOf o
         put_row(book->as_level()->row(side, i, pools.rows), static_cast<std::uint16_t>(i + 1));
       return;
     case BookKind::Price:
-      for (std::uint32_t i = 0; i < book->as_price()->listed(side); ++i)
-        put_row(book->as_price()->row(side, i, pools.rows), kNoLevel);
-      // It falls off again, and leaves the side as open as it is.
-      if (const auto fallen = book->as_price()->fallen(side, pools.rows)) put_row({.price = *fallen}, kNoLevel);
-      return;
+      return for_each_price(
+          *book->as_price(), side, pools, [&](const Row& from) { put_row(from, kNoLevel); },
+          [&](std::int64_t price) {
+            entry.kind = Kind::Delete;
+            put_row({.price = price}, kNoLevel);
+            entry.kind = Kind::New;
+          });
     case BookKind::Order:
       book->as_order()->for_each_level(side, pools.orders, [&](const PriceLevel& level) {
         entry.price = price_of(side, level.rank);
