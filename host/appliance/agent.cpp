@@ -34,6 +34,7 @@ Agent::Agent(Parts parts, Clocks clocks)
       batch_(parts_.batch),
       record_as_(parts_.batch, kNotRecorded),
       is_read_in_order_(parts_.ports.size() == 1 && parts_.ports[0].port->in_order()) {
+  wall_ns_ = clocks_.wall();
   shared_.is_live =
       std::all_of(parts_.ports.begin(), parts_.ports.end(), [](const auto& port) { return port.is_live; });
 }
@@ -130,6 +131,9 @@ std::size_t Agent::do_work() noexcept {
   parts_.counter_set->turns.add();
   if (count != 0) parts_.counter_set->busy_turns.add();
   if (now >= next_publish_ns_) publish(now);
+  if (count == 0) {
+    for (RecordOutput* output : parts_.outputs) output->save(SaveQueue::kIdleSlots, wall_ns_);
+  }
   return count;
 }
 
@@ -190,6 +194,7 @@ void Agent::publish(std::uint64_t now) noexcept {
   dirty_.clear();
   for (RecordOutput* output : parts_.outputs) {
     output->publish();
+    output->save(1, wall_ns_);  // on, if datagrams always come
     tell_effects(*output, false);
   }
   parts_.counter_set->last_turn_ns.set(clocks_.wall());
@@ -197,8 +202,8 @@ void Agent::publish(std::uint64_t now) noexcept {
   parts_.counter_set->notices_lost.set(notices_.lost());
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + kBeatNs;
-  const std::uint64_t wall = clocks_.wall();
-  for (RecordOutput* output : parts_.outputs) output->beat(wall);
+  wall_ns_ = clocks_.wall();
+  for (RecordOutput* output : parts_.outputs) output->beat(wall_ns_);
 }
 
 void Agent::publish_ports() noexcept {

@@ -123,6 +123,7 @@ class Agent {
   std::uint64_t last_turn_ns_ = 0;  ///< Monotonic, as all that follow.
   std::uint64_t next_publish_ns_ = 0;
   std::uint64_t next_beat_ns_ = 0;
+  std::uint64_t wall_ns_ = 0;  ///< By the wall clock: the last beat.
 };
 
 }  // namespace stopbit::appliance

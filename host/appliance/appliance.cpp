@@ -12,9 +12,11 @@
 #include <limits>
 #include <utility>
 
+#include "host/appliance/book_files.hpp"
 #include "host/appliance/confinement.hpp"
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/idle.hpp"
+#include "host/os/random.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -399,6 +401,7 @@ Status Appliance::make_agents(const OpenPort& open_port) {
     agents_.push_back(std::make_unique<Agent>(std::move(parts), clocks_));
   }
   open_runs();
+  std::vector<std::vector<market::Translator::Left>> left(outputs_.size());
   std::uint32_t index = 0;
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
@@ -415,6 +418,9 @@ Status Appliance::make_agents(const OpenPort& open_port) {
       if (!known) continue;
       if (known->run.day == day_of_ns(clocks_.wall())) {
         agent.resume_after(agent.channels().size() - 1, known->run.sender, known->last);
+        if (known->era == 0) continue;
+        agent.channels().back()->expect_sender(known->run.sender);
+        left[output_of_.at({f, c})].push_back({.channel = channel.number, .era = known->era, .last = known->last});
       } else {
         note("channel '" + channel.name +
              "': the saved sequence numbers are from another day; numbers lost while the "
@@ -422,7 +428,39 @@ Status Appliance::make_agents(const OpenPort& open_port) {
       }
     }
   }
+  for (std::size_t o = 0; o < outputs_.size(); ++o) take_over_books(o, left[o]);
   return Done{};
+}
+
+void Appliance::take_over_books(std::size_t output, const std::vector<market::Translator::Left>& left) {
+  RecordOutput& of = *outputs_[output];
+  market::Translator* const translator = of.translator();
+  if (settings_.books.save_ns == 0 || translator == nullptr) return;
+  of.enable_saving();
+  // Of channels that do not go on, what was saved is of no use, now and later.
+  for (std::size_t number = 0; number < of.plan().events.channels.size(); ++number) {
+    if (of.plan().events.channels[number]) translator->begin_era(static_cast<std::uint16_t>(number), os::random_word());
+  }
+  for (const market::Translator::Left& one : left) translator->begin_era(one.channel, one.era);
+  BookStart& start = book_starts_.emplace_back();
+  start.output = output;
+  const std::uint64_t now = clocks_.wall();
+  const auto found = FoundBooks::find(settings_.state_folder, of.plan().events.ring, of.saved_head(now), now);
+  if (!found) {
+    start.why_not = found.message();
+    return;
+  }
+  const market::Translator::Restored restored = translator->restore(found.value().books(), left, now);
+  start.instruments = restored.instruments;
+  start.books = restored.books;
+  start.saved_ns = found.value().books().head().saved_ns;
+  if (found.value().is_broken()) {
+    // What was taken over is not what was checked.
+    for (const market::Translator::Left& one : left) translator->begin_anew(one.channel, now);
+    start.books = 0;
+    start.why_not = "'" + found.value().path() + "' was cut while it was read";
+  }
+  of.market_counter_set().taken_over.set(start.books);
 }
 
 /// Groups that any host can send to: the next number of a stranger is believed there.

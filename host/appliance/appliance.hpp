@@ -81,6 +81,16 @@ class Appliance {
     const RecordOutputEntry& entry = output_entries_.at(output);
     return settings_.feeds[entry.feed].description.images[entry.image].name;
   }
+  /// What a ring of events has taken over from the process before.
+  struct BookStart {
+    std::size_t output = 0;
+    std::uint32_t instruments = 0;
+    std::uint32_t books = 0;
+    std::uint64_t saved_ns = 0;
+    std::string why_not;  ///< Why nothing was; empty: something was.
+  };
+  /// One for each ring of events; empty if the settings say that books are not saved.
+  [[nodiscard]] const std::vector<BookStart>& book_starts() const noexcept { return book_starts_; }
   /// A sentence for each requested feature that is not available.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
@@ -174,6 +184,8 @@ class Appliance {
   [[nodiscard]] Status make_agents(const OpenPort& open_port);
   void note_open_groups();
   void open_runs();
+  /// Of an output: instruments and books that another process has saved. `left`: its channels that go on.
+  void take_over_books(std::size_t output, const std::vector<market::Translator::Left>& left);
   void run(std::size_t agent, ThreadFilters* filters);
   void lock_memory();
   void note(std::string text);
@@ -185,6 +197,7 @@ class Appliance {
   opener::Client* opener_ = nullptr;
   std::vector<FolderLock> locks_;  ///< Of the folders that no other appliance may write to.
   std::vector<std::string> notes_;
+  std::vector<BookStart> book_starts_;
   std::vector<ThreadPlacement> places_;                                ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::unique_ptr<device::Card> card_;

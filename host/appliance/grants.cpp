@@ -1,8 +1,11 @@
 #include "host/appliance/grants.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "host/appliance/book_files.hpp"
 #include "host/appliance/recording.hpp"
 
 namespace stopbit::appliance {
@@ -53,6 +56,13 @@ opener::Grants grants_of(const Settings& settings) {
     }
   }
   grants.sets.push_back(gap_files(settings.state_folder));
+  std::set<std::string> saved;
+  for (const FeedSettings& feed : settings.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      if (settings.books.save_ns == 0 || channel.map.empty() || !saved.insert(channel.events).second) continue;
+      grants.sets.push_back(book_files(settings.state_folder, channel.events));
+    }
+  }
   if (settings.recorder) {
     Recording plan(*settings.recorder, settings.agents.size());
     for (const FeedSettings& feed : settings.feeds) {

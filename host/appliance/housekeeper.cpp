@@ -70,6 +70,7 @@ Status Housekeeper::prepare() {
   const GapHistory history =
       read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
   recent_.assign(history.gaps.begin(), history.gaps.end());
+  tell_book_starts();
   return Done{};
 }
 
@@ -85,6 +86,7 @@ void Housekeeper::step() {
     report_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
   }
   report_distribution();
+  save_books(false);
   appliance_.beat();
   appliance_.housekeeper_counter_set().running_ns.set(now - listening_since_ns_);
   if (now >= next_clean_ns_) {
@@ -94,6 +96,39 @@ void Housekeeper::step() {
   if (now < next_look_ns_) return;
   next_look_ns_ = now + kLookNs;
   look(both);
+}
+
+void Housekeeper::finish() {
+  save_books(true);
+}
+
+void Housekeeper::tell_book_starts() {
+  const Settings& settings = appliance_.settings();
+  for (const Appliance::BookStart& start : appliance_.book_starts()) {
+    RecordOutput& output = *appliance_.outputs()[start.output];
+    book_writers_.emplace_back(output, settings.state_folder, settings.books.save_ns);
+    const std::string& ring = output.plan().events.ring;
+    if (!start.why_not.empty()) {
+      report_({Level::Warning, "books begin anew", {{"ring", ring}, {"why", start.why_not}}});
+      continue;
+    }
+    const std::uint64_t now = clocks_.wall();
+    report_({Level::Info,
+             "books taken over",
+             {{"ring", ring},
+              {"instruments", std::to_string(start.instruments)},
+              {"books", std::to_string(start.books)},
+              {"saved", os::duration_text(now > start.saved_ns ? now - start.saved_ns : 0) + " ago"}}});
+  }
+}
+
+void Housekeeper::save_books(bool is_last) {
+  const Now now = clocks_.now();
+  for (BookWriter& writer : book_writers_) {
+    const BookWriter::News news = is_last ? writer.finish(now.wall_ns) : writer.step(now.monotonic_ns);
+    if (news.fails) report_({Level::Error, "books not saved", {{"ring", writer.ring()}, {"why", news.why}}});
+    if (news.goes_on) report_({Level::Info, "books saved again", {{"ring", writer.ring()}}});
+  }
 }
 
 /// Watches the wall clock. Nothing here is decided by it, but records and logs have its times.

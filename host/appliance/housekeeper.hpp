@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/appliance/appliance.hpp"
+#include "host/appliance/book_files.hpp"
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/reader_watch.hpp"
 #include "host/appliance/status.hpp"
@@ -43,6 +44,8 @@ class Housekeeper {
   /// Makes the state folder, and reads the gaps of the last day from it.
   [[nodiscard]] Status prepare();
   void step();
+  /// After the appliance was stopped: saves its books.
+  void finish();
   /// Readers are what this has seen, from here on; else the housekeeper looks at their signs itself. It must outlive
   /// the housekeeper.
   void watch_readers(const ReaderWatch& watch) noexcept { watch_ = &watch; }
@@ -75,6 +78,8 @@ class Housekeeper {
   void look(const Now& both);
   void report_distribution();
   void look_at_gap_log();
+  void tell_book_starts();
+  void save_books(bool is_last);
   void look_at_agents(const StatusReport& status, std::uint64_t now);
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
   void look_at_files();
@@ -88,6 +93,7 @@ class Housekeeper {
   Clocks clocks_;
   Report report_;
   GapLog gaps_;
+  std::deque<BookWriter> book_writers_;
   std::deque<GapEntry> recent_;
   counters::Reader reader_;
   const ReaderWatch* watch_ = nullptr;

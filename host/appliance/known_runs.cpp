@@ -48,23 +48,27 @@ Result<Found> read(int file, std::size_t size, const std::string& path) {
   }
   const std::uint64_t places = std::min({words[1], (size - sizeof(Head)) / sizeof(KnownRun), kMostPlaces});
   for (std::uint64_t i = 0; i < places; ++i) {
-    std::array<std::uint64_t, 5> place{};
+    std::array<std::uint64_t, 7> place{};
     const auto at = static_cast<off_t>(sizeof(Head) + i * sizeof(KnownRun));
     if (::pread(file, place.data(), sizeof(place), at) != static_cast<ssize_t>(sizeof(place))) break;
     if (place[4] != check_of(place[0], place[1], place[2], place[3])) continue;
-    found.push_back({place[0], {.run = {.sender = place[1], .day = place[2]}, .last = place[3]}});
+    const bool has_era = place[6] == check_of(place[0], place[5], place[2], place[3]);
+    found.push_back(
+        {place[0], {.run = {.sender = place[1], .day = place[2]}, .last = place[3], .era = has_era ? place[5] : 0}});
   }
   return found;
 }
 
 }  // namespace
 
-void KnownRun::store(const RunName& run, std::uint64_t last_sequence) noexcept {
+void KnownRun::store(const RunName& run, std::uint64_t last_sequence, std::uint64_t books_era) noexcept {
   constexpr auto kPlain = std::memory_order_relaxed;
   sender.store(run.sender, kPlain);
   day.store(run.day, kPlain);
   last.store(last_sequence, kPlain);
   check.store(check_of(channel.load(kPlain), run.sender, run.day, last_sequence), kPlain);
+  era.store(books_era, kPlain);
+  era_check.store(check_of(channel.load(kPlain), books_era, run.day, last_sequence), kPlain);
 }
 
 Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
@@ -100,7 +104,7 @@ Status KnownRuns::open(const std::string& folder, std::span<const std::string_vi
   for (std::size_t i = 0; i < channels.size(); ++i) {
     KnownRun* const place = new (&places_[i]) KnownRun;
     place->channel.store(fnv1a(channels[i]), std::memory_order_relaxed);
-    if (known_[i]) place->store(known_[i]->run, known_[i]->last);
+    if (known_[i]) place->store(known_[i]->run, known_[i]->last, known_[i]->era);
   }
   return Done{};
 }

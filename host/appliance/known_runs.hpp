@@ -37,9 +37,11 @@ struct alignas(64) KnownRun {
   std::atomic<std::uint64_t> day = 0;
   std::atomic<std::uint64_t> last = 0;   ///< Sequence number.
   std::atomic<std::uint64_t> check = 0;  ///< Of the four before; wrong: nothing was delivered yet.
+  std::atomic<std::uint64_t> era = 0;    ///< Of its books (market::SyncChannel); 0: not known.
+  std::atomic<std::uint64_t> era_check = 0;
 
   /// From the channel's thread, after each datagram; no system call.
-  void store(const RunName& run, std::uint64_t last_sequence) noexcept;
+  void store(const RunName& run, std::uint64_t last_sequence, std::uint64_t books_era = 0) noexcept;
 };
 static_assert(sizeof(KnownRun) == 64);
 
@@ -49,6 +51,7 @@ class KnownRuns {
   struct Known {
     RunName run;
     std::uint64_t last = 0;
+    std::uint64_t era = 0;  ///< 0: not known.
   };
   KnownRuns() = default;
   KnownRuns(const KnownRuns&) = delete;

@@ -33,9 +33,11 @@ LiveChannel::LiveChannel(const feed::Channel& description, std::uint32_t index, 
 void LiveChannel::remember() noexcept {
   if (run_ == nullptr) return;
   const auto next = decoder_.arbiter().next_sequence();
-  if (!next || *next == remembered_ || counts_.last_delivery_ns == 0) return;
+  const std::uint64_t era = output_.era(description_.number);
+  if (!next || counts_.last_delivery_ns == 0 || (*next == remembered_ && era == remembered_era_)) return;
   remembered_ = *next;
-  run_->store({.sender = decoder_.arbiter().sender(), .day = day_of_ns(counts_.last_delivery_ns)}, *next - 1);
+  remembered_era_ = era;
+  run_->store({.sender = decoder_.arbiter().sender(), .day = day_of_ns(counts_.last_delivery_ns)}, *next - 1, era);
 }
 
 void LiveChannel::decode_error(const Outcome& outcome, const PacketInfo& info,
@@ -157,6 +159,12 @@ void LiveChannel::run_begins(const arbitrate::NewRun& run, bool is_reset) noexce
   if (is_reset || run.reason == arbitrate::NewRun::Reason::Cycle) {
     for (RememberedGap& gap : gaps_) tell_late(gap);
     gaps_ = {};  // their numbers come again
+  }
+  const bool is_first = run.reason == arbitrate::NewRun::Reason::Start;
+  if (const auto sender = std::exchange(books_sender_, std::nullopt); is_first && sender && *sender != run.sender) {
+    if (market::Translator* const translator = output_.translator()) {
+      translator->begin_anew(description_.number, run.wall_ns);
+    }
   }
   // A carousel begins a cycle every second or so: not worth a notice.
   if (run.reason == arbitrate::NewRun::Reason::Cycle) return;

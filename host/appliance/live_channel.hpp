@@ -3,6 +3,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <optional>
 
 #include "host/appliance/agent_event.hpp"
 #include "host/appliance/counter_set.hpp"
@@ -55,6 +56,8 @@ class LiveChannel final : private feed::Watcher {
   /// Keeps the number that was delivered last, for the time after this process.
   void remember() noexcept;
   [[nodiscard]] std::uint16_t number() const noexcept { return description_.number; }
+  /// At set-up: its books were taken over from another process, which had them of this sender.
+  void expect_sender(std::uint64_t sender) noexcept { books_sender_ = sender; }
   /// A gap of this channel has done that to books.
   void tell(const market::LossEffect& effect) noexcept;
   /// Brings the counters up to date. What needs no packet to change is in them, too.
@@ -114,8 +117,10 @@ class LiveChannel final : private feed::Watcher {
   std::size_t next_gap_ = 0;
   KnownRun* run_;  ///< Null: not kept.
   std::uint64_t remembered_ = ~std::uint64_t{0};
-  std::array<std::uint64_t, 3> heard_ns_{};  ///< Monotonic, by line.
-  bool has_told_conflict_ = false;           ///< Of the present run.
+  std::uint64_t remembered_era_ = 0;
+  std::optional<std::uint64_t> books_sender_;  ///< Of the books that were taken over.
+  std::array<std::uint64_t, 3> heard_ns_{};    ///< Monotonic, by line.
+  bool has_told_conflict_ = false;             ///< Of the present run.
   // Packets come, and nothing is delivered.
   std::uint64_t last_delivered_ = 0;  ///< Packets.
   std::uint64_t last_in_vain_ = 0;    ///< Packets that were neither delivered nor copies.

@@ -4,6 +4,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/stage/market_stage.hpp"
+#include "microcode/base/hash.hpp"
 
 namespace stopbit::appliance {
 
@@ -25,6 +26,29 @@ void RecordOutput::publish() const noexcept {
   for (std::size_t fault = 0; fault < market::kFaults; ++fault) {
     counter_set.faults[fault].set(books.faults(static_cast<market::Fault>(fault)));
   }
+}
+
+market::SavedHead RecordOutput::saved_head(std::uint64_t now_ns) const noexcept {
+  return {.image = load_->layout_hash,
+          .map = load_->events->maker().translator().map().source.text_hash ^ plan_.events.depth,
+          .ring = fnv1a(plan_.events.ring),
+          .saved_ns = now_ns};
+}
+
+void RecordOutput::save_some(std::uint32_t budget, std::uint64_t now_ns) noexcept {
+  if (!load_->events) return saving_->done();
+  if (!saver_.is_running()) {
+    saver_.begin();
+    saved_ = saved_head(now_ns);
+    saved_generation_ = load_->generation;
+  }
+  if (saved_generation_ != load_->generation) {
+    saver_.abandon(*saving_);
+  } else {
+    const market::EventMaker& maker = load_->events->maker();
+    saver_.step(maker.translator(), maker.instruments().count(), saved_, budget, SaveQueue::kMostEntries, *saving_);
+  }
+  if (!saver_.is_running()) saving_->done();
 }
 
 EngineOptions RecordOutput::engine_options(std::size_t rule, std::uint16_t generation) const {
@@ -125,6 +149,7 @@ std::unique_ptr<Load> RecordOutput::start(std::unique_ptr<Load> load, std::uint6
     finish();
   }
   std::swap(load_, load);
+  if (load && load->events && load_->events) load_->events->translator().continue_eras(load->events->translator());
   for (std::size_t rule = 0; rule < targets_.size(); ++rule) {
     targets_[rule] = {.engine = load_->engines[rule].get(),
                       .sink = load_->sink,

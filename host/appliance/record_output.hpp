@@ -12,11 +12,13 @@
 #include "decoder/record/sink.hpp"
 #include "decoder/select/make_engine.hpp"
 #include "host/appliance/counter_set.hpp"
+#include "host/appliance/save_queue.hpp"
 #include "host/device/card.hpp"
 #include "host/feed/channel/datagram_decoder.hpp"
 #include "host/feed/channel/session_stage.hpp"
 #include "host/feed/channel/stage.hpp"
 #include "host/market/stage/event_ring.hpp"
+#include "host/market/stage/saver.hpp"
 #include "host/ring/writer.hpp"
 
 namespace stopbit::appliance {
@@ -119,6 +121,39 @@ class RecordOutput {
   [[nodiscard]] bool next_effect(market::LossEffect& effect, bool is_last) noexcept {
     return load_ && load_->events && load_->events->translator().next_effect(effect, is_last);
   }
+
+  // Books over a restart of the process.
+
+  /// At set-up: they are saved.
+  void enable_saving() { saving_ = std::make_unique<SaveQueue>(); }
+  /// Null: they are not.
+  [[nodiscard]] SaveQueue* save_queue() const noexcept { return saving_.get(); }
+  /// Of the load that runs.
+  [[nodiscard]] market::SavedHead saved_head(std::uint64_t now_ns) const noexcept;
+  /// By the thread that decodes, between two datagrams: copies some of what is wanted, `budget` slots or one row.
+  void save(std::uint32_t budget, std::uint64_t now_ns) noexcept {
+    if (saving_ && (saver_.is_running() || saving_->is_wanted())) save_some(budget, now_ns);
+  }
+  /// After that thread has ended: everything.
+  template <class Out>
+  void save_all(Out& out, std::uint64_t now_ns) const {
+    if (!load_ || !load_->events) return;
+    const market::EventMaker& maker = load_->events->maker();
+    market::BookSaver saver;
+    saver.begin();
+    while (saver.is_running()) {
+      if (!maker.translator().is_settled()) return;
+      saver.step(maker.translator(), maker.instruments().count(), saved_head(now_ns), ~0U, ~0U, out);
+    }
+  }
+  /// See market::Translator. Null: there are no market events.
+  [[nodiscard]] market::Translator* translator() const noexcept {
+    return load_ && load_->events ? &load_->events->translator() : nullptr;
+  }
+  [[nodiscard]] std::uint64_t era(std::uint16_t channel) const noexcept {
+    return saving_ && translator() != nullptr ? translator()->era(channel) : 0;
+  }
+
   /// Brings the counters of market events up to date.
   void publish() const noexcept;
   void finish() noexcept {
@@ -135,6 +170,7 @@ class RecordOutput {
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
+  void save_some(std::uint32_t budget, std::uint64_t now_ns) noexcept;
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
   RecordOutputPlan plan_;
@@ -143,6 +179,10 @@ class RecordOutput {
   MarketCounterSet market_counter_set_;
   std::map<std::string, counters::Counter> templates_;  ///< By name, of the first image.
   std::unique_ptr<Load> load_;
+  std::unique_ptr<SaveQueue> saving_;
+  market::BookSaver saver_;
+  market::SavedHead saved_;              ///< Of the save that is under way.
+  std::uint16_t saved_generation_ = 0;   ///< The same.
   std::array<feed::Target, 3> targets_;  ///< By ResetRule.
 };
 

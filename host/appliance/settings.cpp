@@ -225,6 +225,7 @@ class SettingsReader {
     books.queue = static_cast<std::uint32_t>(table->integer("queue"));
     books.policy = static_cast<market::Policy>(table->choice("policy"));
     books.refresh = table->flag("refresh");
+    books.save_ns = table->duration_ns("save");
     table->finish();
   }
 

@@ -158,6 +158,7 @@ struct BookSettings {
   std::uint32_t queue = market::RecoveryOptions().queued;  ///< Events that wait for what is missing before them.
   market::Policy policy = market::RecoveryOptions().policy;
   bool refresh = market::RecoveryOptions().refresh;
+  std::uint64_t save_ns = 0;  ///< How often they are saved for the next start; 0: never.
 };
 
 struct Settings {

@@ -150,7 +150,13 @@ Key books_table() {
                     .otherwise(usual.queue),
                 flag_key("refresh", usual.refresh,
                          "A stale book goes on from nothing with what the feed sends, until its snapshot; else it does "
-                         "not change until it is right again.")}},
+                         "not change until it is right again."),
+                duration_key("save", {kNsPerSecond, 600 * kNsPerSecond},
+                             "How often instruments, books and numbers are saved in the state folder, and at the end; "
+                             "the next start goes on from them.")
+                    .otherwise(0)
+                    .unless("never: books begin anew with each start")
+                    .such_as("\"10s\"")}},
       "Room of each ring of market events, and how its books are kept right.");
 }
 

@@ -36,6 +36,11 @@ class SpscQueue {
     return true;
   }
 
+  /// Items that fit now. The writing thread only.
+  [[nodiscard]] std::size_t room() const noexcept {
+    return mask_ + 1 - (tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire));
+  }
+
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
 
  private:

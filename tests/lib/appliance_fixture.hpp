@@ -99,11 +99,12 @@ inline std::vector<std::byte> tick(std::uint32_t sequence, std::uint32_t number)
 /// An appliance with one channel, lines A and B, one ring and fake ports, on a clock that the test turns.
 class OneChannel {
  public:
-  /// `change` is the last to see the settings.
+  /// `change` is the last to see the settings. `begins`: by the clock.
   explicit OneChannel(const std::string& more_channel = "", const std::string& more = "",
                       const std::function<void(appliance::Settings&)>& change = {},
                       const appliance::Topology& topology = appliance::Topology(),
-                      const appliance::OpenCard& open_card = {}) {
+                      const appliance::OpenCard& open_card = {}, std::uint64_t begins = 1'000'000'000)
+      : now(begins) {
     folder.write("ticks.xml", std::string(kTickTemplates));
     folder.write("feed.toml",
                  "name = \"test\"\n[[image]]\nname = \"ticks\"\ntemplates = [\"ticks.xml\"]\n"
@@ -211,7 +212,7 @@ class OneChannel {
 
   testing::Scratch folder;
   std::string problem;  ///< Why there is no appliance.
-  std::uint64_t now = 1'000'000'000;
+  std::uint64_t now;
   std::uint64_t wall_ahead = 0;  ///< Of the wall clock, from the other one.
   appliance::ClockStatus clock_status = appliance::ClockStatus::Synchronised;
   std::map<std::string, FakePort*> ports;

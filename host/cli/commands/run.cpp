@@ -425,6 +425,7 @@ int run(const RunArguments& arguments) {
   service.stopping();
   appliance.stop();
   housekeeper.step();
+  housekeeper.finish();
   log.write({appliance::Change::Level::Info, "stopped", {{"name", appliance.settings().name}}});
   if (!arguments.quiet) {
     const auto reader = counters::Reader::over(appliance.segment().bytes());

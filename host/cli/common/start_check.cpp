@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "host/appliance/clocks.hpp"
+#include "host/os/readable.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/replay/summary.hpp"
 #include "host/ring/layout.hpp"
@@ -132,6 +133,9 @@ void StartCheck::look_at_memory(const appliance::Settings& settings) {
 
 void StartCheck::look_at_folders(const appliance::Settings& settings) {
   add("state", printable(settings.state_folder) + ", " + free_text(settings.state_folder));
+  if (settings.books.save_ns != 0) {
+    add("books", "saved every " + os::duration_text(settings.books.save_ns) + " in the state folder");
+  }
   if (settings.recorder) {
     add("recorder", printable(settings.recorder->folder) + ", " + free_text(settings.recorder->folder));
   }

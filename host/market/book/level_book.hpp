@@ -95,6 +95,10 @@ class LevelBook {
 
   [[nodiscard]] unsigned listed(Side side) const noexcept { return of(side).count; }
   [[nodiscard]] bool is_open(Side side) const noexcept { return of(side).is_open; }
+  /// Whether a side has as many rows as there may be, all known.
+  [[nodiscard]] bool is_full(Side side) const noexcept {
+    return of(side).count == limit() && known_to(side) == of(side).count;
+  }
   /// Bit k is set if row k, from 0, is known.
   [[nodiscard]] std::uint64_t known(Side side) const noexcept { return of(side).known; }
   /// Rows from the best to the first that is not known.

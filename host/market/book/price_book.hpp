@@ -78,6 +78,10 @@ class PriceBook {
 
   [[nodiscard]] unsigned listed(Side side) const noexcept { return of(side).count; }
   [[nodiscard]] bool is_open(Side side) const noexcept { return of(side).boundary != 0; }
+  /// Rows of a lower rank may exist unseen; 0: none, kEverything: any.
+  [[nodiscard]] std::uint64_t boundary(Side side) const noexcept { return of(side).boundary; }
+  [[nodiscard]] unsigned depth() const noexcept { return depth_; }
+  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
   /// Rows from the best before which there is no unknown one.
   [[nodiscard]] unsigned known_to(Side side, const Pool& pool) const noexcept {
     const State& state = of(side);
@@ -92,7 +96,6 @@ class PriceBook {
   }
 
  private:
-  static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
   static constexpr unsigned kFirstClass = 3;
 
   struct State {

@@ -6,6 +6,7 @@
 #include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
 #include "microcode/base/ascii.hpp"
+#include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -440,8 +441,9 @@ std::string_view name_of(EntryRole role) noexcept {
 
 std::optional<MapSource> read_map(std::string file, std::string text, Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.errors();
-  const config::Document document = config::Document::parse(std::move(file), std::move(text), diagnostics);
   MapSource map;
+  map.text_hash = fnv1a(text);
+  const config::Document document = config::Document::parse(std::move(file), std::move(text), diagnostics);
   if (document.ok()) Reader(map, diagnostics).read(document.root(map_keys()));
   if (diagnostics.errors() != errors) return std::nullopt;
   return map;

@@ -169,6 +169,7 @@ struct Scale {
 
 struct MapSource {
   std::string name;
+  std::uint64_t text_hash = 0;  ///< Of the whole text.
   EndOfEvent end = EndOfEvent::Message;
   Condition end_when;
   std::uint32_t quantity_decimals = 0;  ///< A quantity's unit is 10^-quantity_decimals.

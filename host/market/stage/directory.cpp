@@ -40,6 +40,12 @@ std::uint32_t Directory::add(const KeyBits& key) noexcept {
   std::array<char, 256> room;
   bool is_cut = false;
   const std::string_view text = key_text(room, is_cut);
+  if (const std::uint32_t known = instruments_.view().find(text); known != 0 && is_restored_[known]) {
+    is_restored_[known] = false;  // keys that differ may have the same text
+    keys_.add(key, known);
+    join_group(known, map_.product);
+    return known;
+  }
   const std::uint32_t number = instruments_.add(text, [&](InstrumentRow& row) {
     row.channel = message_.channel;
     row.flags = is_cut ? kRowKeyCut : 0;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "host/market/instrument/table.hpp"
@@ -40,12 +41,15 @@ class Directory {
         instruments_(instruments),
         states_(states),
         keys_(instruments.view().capacity(), salt),
-        groups_(instruments.view().capacity(), salt) {}
+        groups_(instruments.view().capacity(), salt),
+        is_restored_(std::make_unique<bool[]>(std::size_t{instruments.view().capacity()} + 1)) {}
 
   /// The row of the key in the slots.
   [[nodiscard]] Key find() noexcept;
   /// Puts a row into the group that the slot names, and tells it the group's state.
   void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
+  /// A row of the table that no record has named yet: it belongs to the first record with its key.
+  void note_restored(std::uint32_t row) noexcept { is_restored_[row] = true; }
   [[nodiscard]] Groups& groups() noexcept { return groups_; }
 
  private:
@@ -60,7 +64,8 @@ class Directory {
   StateWriter& states_;
   KeyIndex keys_;
   Groups groups_;
-  KeyBits last_key_{};  ///< Most messages name one instrument only.
+  std::unique_ptr<bool[]> is_restored_;  ///< By row.
+  KeyBits last_key_{};                   ///< Most messages name one instrument only.
   std::uint32_t last_row_ = 0;
 };
 

@@ -30,6 +30,7 @@ class Picture {
   void spoil() noexcept { is_whole_ = false; }
   void set_session(std::uint64_t session) noexcept { session_ = session; }
 
+  [[nodiscard]] std::uint32_t room() const noexcept { return room_; }
   [[nodiscard]] std::uint32_t row() const noexcept { return row_; }
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
   [[nodiscard]] std::uint64_t session() const noexcept { return session_; }  ///< 0: it says none.

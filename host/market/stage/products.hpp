@@ -16,6 +16,7 @@ class Products {
       : capacity_(products),
         index_(products, salt),
         first_(std::make_unique<std::uint32_t[]>(std::size_t{products} + 1)),
+        names_(std::make_unique<KeyBits[]>(std::size_t{products} + 1)),
         links_(std::make_unique<Link[]>(std::size_t{instruments} + 1)) {}
 
   /// 0: there is no room for another one.
@@ -24,6 +25,7 @@ class Products {
     if (product != 0 || count_ == capacity_) return product;
     product = ++count_;
     index_.add(name, product);
+    names_[product] = name;
     return product;
   }
   /// The instrument is of this product from now on. The first time costs nothing; a move looks for it among those of
@@ -40,6 +42,7 @@ class Products {
     first_[product] = row;
   }
   [[nodiscard]] std::uint32_t of(std::uint32_t row) const noexcept { return links_[row].product; }
+  [[nodiscard]] const KeyBits& name(std::uint32_t product) const noexcept { return names_[product]; }
   /// Calls take(row) for its instruments.
   template <class Take>
   void for_each(std::uint32_t product, const Take& take) const noexcept {
@@ -55,6 +58,7 @@ class Products {
   std::uint32_t count_ = 0;
   KeyIndex index_;
   std::unique_ptr<std::uint32_t[]> first_;  ///< By product.
+  std::unique_ptr<KeyBits[]> names_;        ///< By product.
   std::unique_ptr<Link[]> links_;           ///< By instrument.
 };
 

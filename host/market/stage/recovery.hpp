@@ -30,6 +30,15 @@ class Recovery {
   [[nodiscard]] SyncChannel* of_row(std::uint32_t row) noexcept {
     return homes_[row].at == 0 ? nullptr : channels_[homes_[row].at - 1U].get();
   }
+  /// Calls take(channel) for each channel of increments that is known.
+  template <class Take>
+  void for_each_channel(const Take& take) {
+    for (std::size_t i = 0; i < bound_; ++i) take(*channels_[i]);
+  }
+  [[nodiscard]] const SyncChannel* of_row(std::uint32_t row) const noexcept {
+    return homes_[row].at == 0 ? nullptr : channels_[homes_[row].at - 1U].get();
+  }
+  [[nodiscard]] bool has_increments(std::uint32_t row) const noexcept { return homes_[row].has_increments; }
   /// The instrument's books belong to the channel from here on. False: its increments come on another channel.
   [[nodiscard]] bool settle(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept;
   /// The instrument has other books than before: they begin anew.

@@ -38,6 +38,10 @@ class Restarts {
   [[nodiscard]] std::uint64_t last(std::uint32_t row) const noexcept {
     return rows_[row].is_known ? rows_[row].last : 0;
   }
+  /// The exchange's time of the last entry.
+  [[nodiscard]] std::int64_t sent_ns(std::uint32_t row) const noexcept {
+    return rows_ != nullptr && rows_[row].is_known ? rows_[row].sent_ns : 0;
+  }
   /// The numbers begin again with what the exchange sent at this time: older snapshots have the old ones.
   void restart(std::uint32_t row, std::optional<std::int64_t> sent_ns) noexcept {
     rows_[row].is_known = false;

@@ -21,7 +21,9 @@ void SyncChannel::enter() noexcept {
   leave();
   is_in_packet_ = true;
   packet_ = packet;
-  const std::uint64_t number = extend(packet);
+  std::uint64_t number = extend(packet);
+  if (is_resumed_) [[unlikely]]
+    number = judge_resumed(number);
   number_ = has_number_ ? std::max(number_, number) : number;
   has_number_ = true;
   begin(number);
@@ -64,7 +66,8 @@ void SyncChannel::attach(std::uint32_t row, std::uint32_t product) noexcept {
 void SyncChannel::gap(std::uint64_t first, std::uint64_t count) noexcept {
   leave();
   if (count == 0) return;
-  const std::uint64_t from = extend(first);
+  std::uint64_t from = extend(first);
+  if (is_resumed_) from = judge_resumed(from);
   const std::uint64_t last = from + std::min(count, std::uint64_t{1} << 62) - 1;
   number_ = has_number_ ? std::max(number_, last) : last;
   has_number_ = true;
@@ -109,12 +112,14 @@ void SyncChannel::reset() noexcept {
   const std::uint64_t number = std::max<std::uint64_t>(sync_.newest(), 1);
   const bool was_in_packet = is_in_packet_;
   market_.restarts.forget(market_.instruments.count());
+  ++era_;
   sync_.reset(market_.message.sent_ns(), number - 1);
   if (was_in_packet) sync_.begin(number);
 }
 
 void SyncChannel::forget(Cause cause) noexcept {
-  is_in_packet_ = has_number_ = false;
+  is_in_packet_ = has_number_ = is_resumed_ = false;
+  ++era_;
   ++market_.counts.gaps;
   market_.restarts.forget(market_.instruments.count());
   sync_.forget(cause, newest_sent_ns());
@@ -125,6 +130,7 @@ void SyncChannel::restart(std::uint32_t row) noexcept {
   clear.id = static_cast<std::uint64_t>(Cause::Reset);
   market_.writer.emit(clear);
   market_.restarts.restart(row, market_.message.exchange_time());
+  ++era_;
   sync_.restart(row);
 }
 
@@ -146,6 +152,53 @@ void SyncChannel::introduce(std::uint32_t row) noexcept {
     market_.writer.emit(clear);
   }
   state(row, mark);
+}
+
+// Over a restart of the process.
+
+bool SyncChannel::resume_after(std::uint64_t newest, std::uint64_t last) noexcept {
+  if (sequence_bits_ == 0 || sync_.is_joined() || has_number_ != is_resumed_) return false;
+  const arbitrate::Numbering numbering(sequence_bits_);
+  const std::int64_t step = numbering.distance(numbering.wire(last), newest);
+  const std::uint64_t number = newest + static_cast<std::uint64_t>(step);
+  if (step < 0 || (is_resumed_ && number != number_)) return false;
+  number_ = number;
+  has_number_ = is_resumed_ = true;
+  return true;
+}
+
+/// The first number of this process. Those of an exchange that has begun anew are lower than those before.
+std::uint64_t SyncChannel::judge_resumed(std::uint64_t number) noexcept {
+  is_resumed_ = false;
+  if (number > number_) return number;
+  const bool was_in_packet = is_in_packet_;
+  forget(Cause::Reset);
+  is_in_packet_ = was_in_packet;
+  return extend(number);
+}
+
+bool SyncChannel::restore(std::uint32_t row, const Synchroniser::Pictured& at, std::span<const Event> events) noexcept {
+  picture_.begin(row);
+  const Message& message = market_.message;
+  for (const Event& event : events) {
+    Content own = event.content();
+    own.instrument = row;
+    own.arrival_ns = message.arrival_ns;
+    own.sequence = message.sequence;
+    own.channel = message.channel;
+    picture_.add(Event::of(own));
+  }
+  if (!picture_.is_whole() || !market_.beside.build(picture_, market_.books.shape(row))) return false;
+  const bool is_taken = sync_.part({.row = row,
+                                    .place = 0,
+                                    .number = at.number,
+                                    .message = at.message,
+                                    .sent_ns = 0,
+                                    .is_first = true,
+                                    .is_last = true,
+                                    .replaces = false});
+  if (is_taken) sync_.part_end();
+  return is_taken;
 }
 
 // Snapshots.

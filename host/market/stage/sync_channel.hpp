@@ -105,6 +105,24 @@ class SyncChannel final : private SyncSink {
   /// How often messages were lost.
   [[nodiscard]] std::uint64_t losses() const noexcept { return sync_.losses(); }
 
+  // Over a restart of the process.
+
+  /// Which stretch of the channel this is: another number after each reset, and after all that makes books and numbers
+  /// from before of no use.
+  [[nodiscard]] std::uint64_t era() const noexcept { return era_; }
+  /// The channel's newest message; 0: nothing has come, not even in a process before this one.
+  [[nodiscard]] std::uint64_t newest() const noexcept { return has_number_ ? number_ : 0; }
+  [[nodiscard]] std::uint32_t picture_room() const noexcept { return picture_.room(); }
+  void set_era(std::uint64_t era) noexcept { era_ = era; }
+  /// Before the first record: what restore() says ends at `newest`, a message of the channel, and the numbers have gone
+  /// on since, up to `last` as in records. Again for what ends at another message. False: they have not, and nothing
+  /// has changed. If the first record is not after `last`, the numbers have begun anew, and nothing that was restored
+  /// is known any more.
+  [[nodiscard]] bool resume_after(std::uint64_t newest, std::uint64_t last) noexcept;
+  /// Before the first record: a picture of the row's book, as a snapshot. False: it contradicts itself.
+  [[nodiscard]] bool restore(std::uint32_t row, const Synchroniser::Pictured& at,
+                             std::span<const Event> events) noexcept;
+
   // Snapshots.
 
   /// A message of a snapshot. True: its entries go to picture(), and end_part() follows.
@@ -134,6 +152,7 @@ class SyncChannel final : private SyncSink {
   void end_refresh(std::uint32_t row) noexcept;
   void end_refreshes() noexcept;
   [[nodiscard]] std::int64_t newest_sent_ns() const noexcept;
+  [[nodiscard]] std::uint64_t judge_resumed(std::uint64_t number) noexcept;
 
   Market market_;
   std::uint16_t channel_ = 0;
@@ -149,8 +168,10 @@ class SyncChannel final : private SyncSink {
 
   bool is_in_packet_ = false;
   bool has_number_ = false;   ///< `number_` is one.
+  bool is_resumed_ = false;   ///< The same, of a process before this one; no record has come yet.
   std::uint32_t packet_ = 0;  ///< As in records.
   std::uint64_t number_ = 0;  ///< The same, continued.
+  std::uint64_t era_ = 0;
   std::int64_t sent_ns_ = 0;  ///< The exchange's newest time on the channel; 0: none.
   std::int64_t delay_ns_ = kNoDelay;
 };

@@ -10,7 +10,9 @@
 #include "host/market/event/event.hpp"
 #include "host/market/instrument/table.hpp"
 #include "host/market/map/map.hpp"
+#include "host/market/saved/saved_books.hpp"
 #include "host/market/stage/amounts.hpp"
+#include "host/market/stage/book_entries.hpp"
 #include "host/market/stage/counts.hpp"
 #include "host/market/stage/directory.hpp"
 #include "host/market/stage/entry_events.hpp"
@@ -49,6 +51,44 @@ class Translator {
   [[nodiscard]] bool next_effect(LossEffect& effect, bool is_last) noexcept {
     return writer_.losses().next(effect, message_.arrival_ns, is_last);
   }
+  // Over a restart of the process: saver.cpp. Between datagrams.
+
+  /// A channel of increments, and where another process has left it.
+  struct Left {
+    std::uint16_t channel = 0;
+    std::uint64_t era = 0;   ///< As SyncChannel.
+    std::uint64_t last = 0;  ///< The number that was delivered last, as in records.
+  };
+  struct Restored {
+    std::uint32_t instruments = 0;
+    std::uint32_t books = 0;
+  };
+  /// Before the first record: takes the instruments over, and the books of channels that go on. A book is what it would
+  /// be after a snapshot that the exchange has sent before the first message. Writes their events.
+  [[nodiscard]] Restored restore(const SavedBooks& saved, std::span<const Left> left, std::uint64_t now_ns) noexcept;
+  /// What SyncChannel::era() is to be on a channel of increments; before the first record.
+  void begin_era(std::uint16_t channel, std::uint64_t era) noexcept;
+  /// The eras go on from those of another translator of the same channels.
+  void continue_eras(Translator& before) noexcept;
+  [[nodiscard]] std::uint64_t era(std::uint16_t channel) noexcept {
+    const SyncChannel* const known = recovery_.of(channel);
+    return known == nullptr ? 0 : known->era();
+  }
+  /// What was restored of this channel is of no use: it has begun anew. Before its first record.
+  void begin_anew(std::uint16_t channel, std::uint64_t now_ns) noexcept;
+
+  /// Whether all that was read is in the books.
+  [[nodiscard]] bool is_settled() const noexcept { return writer_.pending() == nullptr; }
+  /// The instrument of a row, to be saved, and how many entries its book has.
+  [[nodiscard]] SavedRow saved(std::uint32_t row) const noexcept;
+  /// Calls take(event) for each of these entries.
+  template <class Take>
+  void for_each_entry(std::uint32_t row, const Take& take) const {
+    for (const BookOf of : {BookOf::Direct, BookOf::Implied}) {
+      for (const Side side : {Side::Bid, Side::Ask}) market::for_each_entry(books_, row, side, of, take);
+    }
+  }
+
   /// At the end of the feed: an event that waits for its packet's end is written.
   void finish() noexcept;
 
@@ -113,6 +153,11 @@ class Translator {
   void empty_all() noexcept;
   void begin_snapshot() noexcept;
   void end_snapshot() noexcept;
+
+  // saver.cpp: over a restart of the process.
+  [[nodiscard]] std::uint32_t restore_instrument(const SavedRow& saved) noexcept;
+  [[nodiscard]] bool restore_book(std::uint32_t row, const SavedRow& saved, std::span<const Event> events,
+                                  std::span<const Left> left) noexcept;
 
   // definitions.cpp: definitions, trading states.
   void definition() noexcept;

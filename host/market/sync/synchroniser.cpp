@@ -75,6 +75,19 @@ std::uint64_t Synchroniser::reached(std::uint32_t row) const noexcept {
   return is_known(row) ? holes_.reach(scope_of(row).numbers, rows_[row].at) : 0;
 }
 
+std::optional<Synchroniser::Pictured> Synchroniser::pictured(std::uint32_t row) const noexcept {
+  if (!is_known(row)) return std::nullopt;
+  const Row& known = rows_[row];
+  const Scope& scope = scope_of(row);
+  if (!known.has_book || known.lost > known.at || !queues_.is_empty(row)) return std::nullopt;
+  // Before the first message a book is that of its snapshot.
+  if (!is_joined_) return Pictured{known.at, is_channel() ? known.at : proof(scope)};
+  if (is_blocked(known, scope)) return std::nullopt;
+  const std::uint64_t number = holes_.reach(scope.numbers, known.at);
+  if (is_channel()) return Pictured{number, number};
+  return Pictured{number, is_doubtful(scope) ? proof(scope) : channel_.numbers.high};
+}
+
 SyncCounts Synchroniser::counts() const noexcept {
   SyncCounts counts = counts_;
   counts.forgotten = holes_.forgotten();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "host/market/event/event.hpp"
@@ -137,6 +138,14 @@ class Synchroniser {
   [[nodiscard]] Mark mark(std::uint32_t row) const noexcept;
   /// Number in its scope that the book of an instrument, if it is not stale, has reached.
   [[nodiscard]] std::uint64_t reached(std::uint32_t row) const noexcept;
+  /// What a snapshot of an instrument's book would say of itself: a number in its scope, and up to which message of the
+  /// channel nothing of it is missing. Between messages. Nothing if the book is none that the exchange has had, or
+  /// entries wait.
+  struct Pictured {
+    std::uint64_t number = 0;
+    std::uint64_t message = 0;
+  };
+  [[nodiscard]] std::optional<Pictured> pictured(std::uint32_t row) const noexcept;
   [[nodiscard]] std::uint32_t waiting(std::uint32_t row) const noexcept { return queues_.count(row); }
   [[nodiscard]] std::uint32_t waiting() const noexcept { return queues_.count(); }
   [[nodiscard]] SyncCounts counts() const noexcept;

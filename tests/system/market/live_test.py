@@ -223,6 +223,141 @@ def of_a_policy():
     assert kinds["suspect"] > 0 and "refreshes" not in patient, (kinds, patient)
 
 
+def packets_of_now():
+    """The packets of the sample, as if they came now: the appliance takes numbers over on one day only."""
+    with gzip.open(CAPTURE) as file:
+        capture = file.read()
+    while time.time() % 86400 > 86280:  # they would be of two days
+        time.sleep(1)
+    shift = int(time.time()) - struct.unpack_from("<I", capture, 24)[0]
+    packets = []
+    at = 24
+    while at < len(capture):
+        seconds, part, size, whole = struct.unpack_from("<IIII", capture, at)
+        packets.append(struct.pack("<IIII", seconds + shift, part, size, whole) + capture[at + 16:at + 16 + size])
+        at += 16 + size
+    return capture[:24], packets
+
+
+def number_of(packet):
+    """After the headers of Ethernet, IP and UDP, perhaps with a VLAN's."""
+    has_vlan = packet[16 + 12:16 + 14] == b"\x81\x00"
+    return struct.unpack_from(">I", packet, 16 + (46 if has_vlan else 42))[0]
+
+
+def of_restarts(books):
+    """Instruments and books outlive the process: ended in good order, or killed."""
+    head, packets = packets_of_now()
+    middle = len(packets) // 2
+
+    def run(some, speed="0", save='save = "1s"\n'):
+        with gzip.open("part.pcap.gz", "wb") as file:
+            file.write(head + b"".join(some))
+        settings.write_market(".", name=NAME, sample=".", ring=NAME, capture="part.pcap.gz", speed=speed, books=save)
+        return subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=subprocess.PIPE, text=True)
+
+    def end(process):
+        log = process.communicate(timeout=PATIENCE)[1]
+        assert process.returncode == 0, log
+        return log
+
+    def market():
+        return json.loads(stopbit("stat", NAME, "--json"))["markets"][0]
+
+    def standings():
+        """Of the books: each that is right has the rows that it has without a restart."""
+        right = collections.Counter()
+        for state in lines(stopbit("states", f"{NAME}-events", "--format", "jsonl")):
+            right[state["book"]] += 1
+            if state["book"] != "latest":
+                continue
+            for side in ("bid", "ask"):
+                best = books[state["instrument"]][f"{side}s"][0]
+                assert (state.get(side), state.get(f"{side}_quantity")) == (best and best[0], best and str(best[1])), state
+        return right
+
+    shutil.rmtree("state")
+    log = end(run(packets))
+    assert "books begin anew" in log and "none were saved" in log, log
+    whole = standings()
+    # Ended after any packet, in good order, and gone on with the next one: nothing is missing. What is said of a book is
+    # what is said of it without a restart.
+    shutil.rmtree("state")
+    end(run(packets[:middle]))
+    before = market()
+    assert before["saves"] > 0 and before["save_failures"] == 0, before
+    log = end(run(packets[middle:]))
+    assert "books taken over" in log, log
+    assert market()["taken_over"] > 10, market()
+    assert market()["instruments"] == 20
+    assert standings() == whole, (standings(), whole)
+    assert market()["latest"] == whole["latest"]
+    # Without its books the second half has fewer.
+    for file in os.listdir("state"):
+        if file.startswith("books-"):
+            os.remove(f"state/{file}")
+    shutil.copytree("state", "numbers")
+    shutil.rmtree("state")
+    end(run(packets[:middle]))
+    for file in [file for file in os.listdir("state") if file.startswith("books-")]:
+        os.remove(f"state/{file}")
+    log = end(run(packets[middle:]))
+    assert "books begin anew" in log and market()["taken_over"] == 0, log
+    shutil.rmtree("numbers")
+    # Killed on the way: what it had saved is of some time before. No book that is called right is wrong.
+    shutil.rmtree("state")
+    process = run(packets, speed="1")
+
+    def status():
+        seen = subprocess.run([STOPBIT, "stat", NAME, "--json"], capture_output=True, check=False)
+        found = json.loads(seen.stdout) if seen.returncode == 0 else {"pid": 0}
+        return found["markets"][0] if found["pid"] == process.pid else {"saves": 0, "latest": 0}
+
+    wait_for("a save with books", lambda: status()["saves"] >= 3 and status()["latest"] > 5)
+    process.kill()
+    process.communicate()
+    with open("state/runs", "rb") as file:
+        last = struct.unpack_from("<Q", file.read(), 64 + 24)[0]
+    later = [at for at, packet in enumerate(packets) if number_of(packet) > last + 2]
+    assert last > 0 and later, last
+    log = end(run(packets[later[0]:]))
+    assert "books taken over" in log and market()["taken_over"] > 5, log
+    found = standings()
+    assert found["suspect"] == 0 and found["latest"] > 0, found
+    causes = [gap["cause"] for gap in lines(stopbit("gaps", NAME, "--json"))]
+    assert any("restart" in cause or "down" in cause for cause in causes), causes
+    # Damaged, foreign, unreadable: told, and begun anew.
+    names = sorted(file for file in os.listdir("state") if file.startswith("books-"))
+    assert 1 <= len(names) <= 2, names
+
+    def refused(why):
+        log = end(run([]))  # no packet
+        assert "books begin anew" in log and why in log, (why, log)
+
+    def spoil(change):
+        for file in os.listdir("state"):
+            if file.startswith("books-"):
+                os.remove(f"state/{file}")
+        with open(f"state/{names[-1]}", "wb") as file:
+            file.write(change)
+
+    with open(f"state/{names[-1]}", "rb") as file:
+        good = file.read()
+    spoil(good[:500] + bytes([good[500] ^ 1]) + good[501:])
+    refused("it is damaged")
+    spoil(good[:-64])
+    refused("its end is missing")
+    spoil(b"")
+    refused("it is empty")
+    spoil(good[:8] + b"\x63" + good[9:])
+    refused("it has version 99, not 1")
+    spoil(b"")
+    os.remove(f"state/{names[-1]}")
+    os.symlink("/etc/passwd", f"state/{names[-1]}")
+    refused("cannot open")
+    os.remove(f"state/{names[-1]}")
+
+
 def of_a_new_image():
     settings.write_market(".", name=NAME, sample=".", ring=NAME, speed="1")
     appliance = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=subprocess.DEVNULL)
@@ -329,6 +464,7 @@ def main():
         of_a_terminal()
         of_subscribers(*made)
         of_a_policy()
+        of_restarts(made[1])
         of_a_new_image()
         refuses()
     finally:

@@ -408,6 +408,34 @@ TEST(KnownRuns, are_read_again_and_damage_is_nothing) {
   EXPECT_EQ(runs.place(0), nullptr);
 }
 
+TEST(KnownRuns, keep_the_era_of_the_books_or_say_that_it_is_not_known) {
+  const testing::Scratch folder;
+  const std::array<std::string_view, 1> names = {"seven"};
+  {
+    KnownRuns runs;
+    ASSERT_TRUE(runs.open(folder.folder().string(), names));
+    runs.place(0)->store({.sender = 3, .day = 20'000}, 41, 9);
+  }
+  {
+    KnownRuns runs;
+    ASSERT_TRUE(runs.open(folder.folder().string(), names));
+    EXPECT_EQ(runs.known(0)->era, 9U);
+  }
+  // As an older version left it, or a process that died between two stores.
+  for (const std::size_t at : {64 + 5 * sizeof(std::uint64_t), 64 + 6 * sizeof(std::uint64_t)}) {
+    const std::filesystem::path file = folder.folder() / "runs";
+    std::fstream bytes(file, std::ios::binary | std::ios::in | std::ios::out);
+    bytes.seekp(static_cast<std::streamoff>(at)).write("\0\0\0\0\0\0\0", 8);
+    bytes.close();
+    KnownRuns runs;
+    ASSERT_TRUE(runs.open(folder.folder().string(), names));
+    ASSERT_TRUE(runs.known(0));
+    EXPECT_EQ(runs.known(0)->last, 41U);
+    EXPECT_EQ(runs.known(0)->era, 0U) << at;
+    runs.place(0)->store({.sender = 3, .day = 20'000}, 41, 9);
+  }
+}
+
 TEST(KnownRuns, may_be_cut_while_they_are_kept) {
   const testing::Scratch folder;
   const std::array<std::string_view, 1> names = {"seven"};

@@ -1,0 +1,165 @@
+#include "host/market/stage/saver.hpp"
+
+#include <algorithm>
+
+namespace stopbit::market {
+namespace {
+
+constexpr BookOf kBooks[] = {BookOf::Direct, BookOf::Implied};
+constexpr Side kSides[] = {Side::Bid, Side::Ask};
+
+/// Whether its events would make the same books.
+bool is_pictured(const BookSet& books, std::uint32_t row) noexcept {
+  bool has_any = false;
+  for (const BookOf of : kBooks) {
+    const AnyBook* const book = books.find(row, of);
+    has_any = has_any || (book != nullptr && book->kind() != BookKind::None);
+    for (const Side side : kSides) {
+      if (!is_pictured(books, row, side, of)) return false;
+    }
+  }
+  return has_any;
+}
+
+template <std::size_t N>
+std::uint8_t put(char (&to)[N], std::string_view text) noexcept {
+  std::memcpy(to, text.data(), std::min(text.size(), N));
+  return static_cast<std::uint8_t>(std::min(text.size(), N));
+}
+
+}  // namespace
+
+SavedRow Translator::saved(std::uint32_t row) const noexcept {
+  const InstrumentRow& from = instruments_.row(row);
+  SavedRow to;
+  to.session = from.session;
+  to.complex = from.complex;
+  to.tick = from.tick;
+  to.first_number = from.first_number;
+  to.first_ns = from.first_ns;
+  to.definition_ns = from.definition_ns;
+  to.definition_sequence = from.definition_sequence;
+  to.definition_channel = from.definition_channel;
+  to.flags = from.flags;
+  to.channel = from.channel;
+  std::copy(std::begin(from.depth), std::end(from.depth), to.depth);
+  std::copy(std::begin(from.book_kind), std::end(from.book_kind), to.book_kind);
+  to.key_bytes = put(to.key, key_of(from));
+  to.name_bytes = put(to.name, instrument_name(from));
+  to.product_bytes = put(to.product, product_of(from));
+  const SyncChannel* const home = recovery_.of_row(row);
+  if (home == nullptr || row > books_.instruments()) return to;
+  to.channel = home->channel();
+  to.era = home->era();
+  to.newest = home->newest();
+  to.sent_ns = restarts_.sent_ns(row);
+  if (recovery_.has_increments(row)) to.has |= kSavedIncrements;
+  const std::uint32_t product = products_.of(row);
+  if (product != 0) to.scope = products_.name(product);
+  const auto at = home->sync().pictured(row);
+  if (!at || !is_pictured(books_, row) || (scope_ == ScopeOf::Product && product == 0)) return to;
+  std::uint32_t entries = 0;
+  for (const BookOf of : kBooks) {
+    for (const Side side : kSides) entries += entry_count(books_, row, side, of);
+  }
+  if (entries > home->picture_room()) return to;
+  to.has |= kSavedBook;
+  to.number = at->number;
+  to.message = at->message;
+  to.entries = entries;
+  return to;
+}
+
+Translator::Restored Translator::restore(const SavedBooks& saved, std::span<const Left> left,
+                                         std::uint64_t now_ns) noexcept {
+  Restored restored;
+  saved.for_each([&](const SavedRow& from, std::span<const Event> events) {
+    message_ = {.arrival_ns = now_ns,
+                .sequence = static_cast<std::uint32_t>(from.newest),
+                .channel = from.channel,
+                .flags = record::kFlagSnapshot};
+    const std::uint32_t row = restore_instrument(from);
+    if (row == 0) return;
+    ++restored.instruments;
+    if ((from.has & kSavedBook) != 0 && restore_book(row, from, events, left)) ++restored.books;
+    writer_.flush(true);
+    if (writer_.has_faulty()) recovery_.distrust_faulty();
+  });
+  message_ = {};
+  return restored;
+}
+
+/// Trading states are not taken over: they may be others by now.
+std::uint32_t Translator::restore_instrument(const SavedRow& saved) noexcept {
+  const std::string_view key(saved.key, saved.key_bytes);
+  if ((saved.flags & kRowRemoved) != 0 || instruments_.view().find(key) != 0) return 0;
+  const std::uint32_t number = instruments_.add(key, [&](InstrumentRow& row) {
+    row.channel = saved.channel;
+    row.flags = saved.flags;
+    row.session = saved.session;
+    row.complex = saved.complex;
+    row.tick = saved.tick;
+    row.first_number = saved.first_number;
+    row.first_ns = saved.first_ns;
+    row.definition_ns = saved.definition_ns;
+    row.definition_sequence = saved.definition_sequence;
+    row.definition_channel = saved.definition_channel;
+    std::copy(std::begin(saved.depth), std::end(saved.depth), row.depth);
+    std::copy(std::begin(saved.book_kind), std::end(saved.book_kind), row.book_kind);
+    InstrumentTable::set_product(row, {saved.product, saved.product_bytes});
+  });
+  if (number == 0) return 0;
+  if (saved.name_bytes != 0) {
+    instruments_.change(number, [&](InstrumentRow& row) {
+      instruments_.set_name(row, {saved.name, saved.name_bytes});
+      row.flags = saved.flags;
+    });
+  }
+  directory_.note_restored(number);
+  if (number > books_.instruments()) return number;
+  for (std::size_t i = 0; i < map_.books.size(); ++i) {
+    (void)shapes_.set_depth(number, i, saved.depth[static_cast<std::size_t>(map_.books[i].of)]);
+  }
+  shapes_.set_tick(number, saved.tick);
+  if ((saved.flags & kRowDefined) != 0) writer_.emit(message_.content(Kind::Definition, number));
+  return number;
+}
+
+bool Translator::restore_book(std::uint32_t row, const SavedRow& saved, std::span<const Event> events,
+                              std::span<const Left> left) noexcept {
+  if (row > books_.instruments()) return false;
+  const auto goes_on = std::find_if(
+      left.begin(), left.end(), [&](const Left& one) { return one.channel == saved.channel && one.era == saved.era; });
+  SyncChannel* const home = recovery_.of(saved.channel);
+  if (goes_on == left.end() || home == nullptr) return false;
+  if (!home->resume_after(saved.newest, goes_on->last)) return false;
+  if (!recovery_.settle(row, *home, (saved.has & kSavedIncrements) != 0)) return false;
+  if (scope_ == ScopeOf::Product) {
+    const std::uint32_t product = products_.find_or_add(saved.scope);
+    if (product == 0) return false;
+    home->attach(row, product);
+  }
+  if (!home->restore(row, {.number = saved.number, .message = saved.message}, events)) return false;
+  // What the exchange did meanwhile is not known, as after a loss.
+  if (restarts_.has_rows()) restarts_.note(row, saved.number, ~std::uint64_t{0}, saved.sent_ns);
+  return true;
+}
+
+void Translator::begin_era(std::uint16_t channel, std::uint64_t era) noexcept {
+  if (SyncChannel* const known = recovery_.of(channel)) known->set_era(era);
+}
+
+void Translator::continue_eras(Translator& before) noexcept {
+  // Books begin anew, and numbers go on: what was saved before is still of use.
+  recovery_.for_each_channel([&](SyncChannel& channel) { channel.set_era(before.era(channel.channel())); });
+}
+
+void Translator::begin_anew(std::uint16_t channel, std::uint64_t now_ns) noexcept {
+  SyncChannel* const known = recovery_.of(channel);
+  if (known == nullptr) return;
+  message_ = {.arrival_ns = now_ns, .channel = channel};
+  known->forget(Cause::Reset);
+  writer_.flush(true);
+}
+
+}  // namespace stopbit::market
