@@ -909,6 +909,42 @@ TEST(Reset, keeps_what_came_before_a_lower_number_that_was_delayed) {
   EXPECT_EQ(bench.tick(200 * kWindow), "reset(3) 3 4 5 6 7 8 9 10 11 12 13");
 }
 
+TEST(Reset, that_is_slow_keeps_the_numbers_before_its_first_one_that_was_delayed) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  options.switch_silence_ns = 200 * kWindow;
+  Bench bench(options);
+  offer_all(bench, A, 1, 100);
+  bench.tick(3 * kWindow);
+  bench.story.take();
+  for (const std::uint64_t number : {8U, 9U, 7U, 10U}) {
+    offer(bench, A, {number});
+    bench.tick(5 * kWindow);
+  }
+  EXPECT_EQ(bench.tick(300 * kWindow), "reset(7) 7 8 9 10");
+}
+
+TEST(Reset, does_not_go_on_with_what_came_late_of_the_run_before) {
+  Options options = ordered_options();
+  options.room_packets = 256;
+  options.switch_silence_ns = 100 * kWindow;
+  Bench bench(options);
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 41);
+  bench.tick(2 * kWindow);
+  offer_all(bench, A, 175, 180);
+  bench.tick(100 * kWindow);
+  offer(bench, A, {181});
+  offer(bench, B, {145, 146, 147});  // of the numbers that were leapt over
+  bench.tick(kWindow);
+  offer(bench, A, {182});
+  bench.tick(20 * kWindow);
+  bench.story.take();
+  constexpr std::array kOther = {std::byte{77}};
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 144, {.payload = kOther});
+  EXPECT_EQ(bench.tick(200 * kWindow).substr(0, 10), "reset(1) 1");
+  EXPECT_EQ(offer(bench, A, {145}, {.payload = kOther}), "145");
+}
+
 TEST(Carousel, a_line_that_was_led_into_a_cycle_is_where_its_copies_are) {
   constexpr std::array kOfNext = {std::byte{77}};
   Options options = ordered_options();
