@@ -309,6 +309,8 @@ class Exchange {
     }
     return messages;
   }
+  /// The next message has another number than the one after the last.
+  void go_on_after(std::uint32_t sequence) { sequence_ = sequence; }
   const TrueBook& book(std::uint32_t security) const { return books_[security]; }
   const std::vector<TrueBook>& books() const { return books_; }
   std::uint32_t instruments() const { return static_cast<std::uint32_t>(books_.size() - 1); }
