@@ -133,6 +133,9 @@ bool Translator::restore_book(std::uint32_t row, const SavedRow& saved, std::spa
       left.begin(), left.end(), [&](const Left& one) { return one.channel == saved.channel && one.era == saved.era; });
   SyncChannel* const home = recovery_.of(saved.channel);
   if (goes_on == left.end() || home == nullptr) return false;
+  // A picture that is ahead of its channel is not one that a process has followed.
+  const bool is_ahead = saved.message > saved.newest || (scope_ == ScopeOf::Channel && saved.number > saved.newest);
+  if (is_ahead) return false;
   if (!home->resume_after(saved.newest, goes_on->last)) return false;
   if (!recovery_.settle(row, *home, (saved.has & kSavedIncrements) != 0)) return false;
   if (scope_ == ScopeOf::Product) {
