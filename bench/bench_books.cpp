@@ -401,7 +401,7 @@ void in_step(benchmark::State& state) {
 /// A book of orders is copied for a save: what that holds up datagrams.
 void saved(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
-  BookSet books({.instruments = 1, .rows = 64, .orders = count, .levels = count, .listed = count, .ladders = 4});
+  BookSet books({.instruments = 1, .rows = 64, .orders = count, .levels = 2'048, .listed = 4'096, .ladders = 4});
   (void)books.define(1, {.direct = {BookKind::Order, 0, kTick}, .implied = {}, .channel = 1});
   (void)books.apply(Event::of({.channel = 1, .instrument = 1, .kind = Kind::Clear, .id = 1}));
   cases::Random random(7);
