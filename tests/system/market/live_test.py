@@ -278,7 +278,7 @@ def of_restarts(books):
 
     shutil.rmtree("state")
     log = end(run(packets))
-    assert "saved every 1s" in stopbit("run", "appliance.toml", "--check")
+    assert "saved every 1 s" in stopbit("run", "appliance.toml", "--check")
     assert "books begin anew" in log and "none were saved" in log, log
     whole = standings()
     # Ended after any packet, in good order, and gone on with the next one: nothing is missing. What is said of a book is
