@@ -132,6 +132,16 @@ TEST_P(Restart, knows_nothing_any_more_if_the_numbers_have_begun_anew) {
   EXPECT_NE(next_.era(), first_.era()) << "and the file is of no use for another process";
 }
 
+/// As the appliance says when another sender has the channel.
+TEST_P(Restart, knows_nothing_any_more_of_a_channel_that_begins_anew) {
+  ASSERT_EQ(next_.restore(file_, first_.era(), exchange_.sequence()).books, kInstruments);
+  next_.translator().begin_anew(kIncrements, next_.now);
+  EXPECT_EQ(count(next_, Standing::Stale), kInstruments);
+  EXPECT_NE(next_.era(), first_.era());
+  deliver(next_);
+  EXPECT_EQ(count(next_, Standing::Latest), 0U);
+}
+
 /// Numbers of instruments and products have begun anew while no process ran, and those of messages have not, or are
 /// higher again.
 TEST_P(Restart, finds_that_the_exchange_has_begun_anew_by_numbers_of_instruments) {

@@ -150,6 +150,7 @@ class Stage {
     while (saver.is_running()) saver.step(translator_, table_.count(), {.saved_ns = saved_ns}, 1, 65'536, out);
     return out.slots;
   }
+  Translator& translator() { return translator_; }
   std::uint64_t era() { return translator_.era(kIncrements); }
   void begin_era(std::uint64_t era) { translator_.begin_era(kIncrements, era); }
   /// Takes over what another stage has saved, of a process that has delivered up to `last`.
