@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +18,13 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/book/book_set.hpp"
+#include "host/market/saved/layout.hpp"
+#include "host/market/stage/book_entries.hpp"
 #include "host/market/state/publisher.hpp"
 #include "host/market/state/reader.hpp"
 #include "host/market/state/table.hpp"
 #include "host/market/sync/synchroniser.hpp"
+#include "host/os/spsc_queue.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -394,6 +398,49 @@ void in_step(benchmark::State& state) {
       });
 }
 
+/// A book of orders is copied for a save: what that holds up datagrams.
+void saved(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  BookSet books({.instruments = 1, .rows = 64, .orders = count, .levels = 2'048, .listed = 4'096, .ladders = 4});
+  (void)books.define(1, {.direct = {BookKind::Order, 0, kTick}, .implied = {}, .channel = 1});
+  (void)books.apply(Event::of({.channel = 1, .instrument = 1, .kind = Kind::Clear, .id = 1}));
+  cases::Random random(7);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const bool is_ask = i % 2 != 0;
+    const auto step = static_cast<std::int64_t>(random.below(200)) * kTick;
+    (void)books.apply(Event::of({.channel = 1,
+                                 .instrument = 1,
+                                 .kind = Kind::New,
+                                 .side = is_ask ? Side::Ask : Side::Bid,
+                                 .price = is_ask ? 1'000 * kTick + step : 999 * kTick - step,
+                                 .quantity = 1 + i % 100,
+                                 .id = i + 1}));
+  }
+  os::SpscQueue<record::Slot> queue(8'192);
+  std::vector<double> times;
+  for (auto _ : state) {
+    SavedSum sum;
+    const auto begin = std::chrono::steady_clock::now();
+    for (const Side side : {Side::Bid, Side::Ask}) {
+      for_each_entry(books, 1, side, BookOf::Direct, [&](const Event& event) {
+        const auto slot = std::bit_cast<record::Slot>(event);
+        sum.add(slot);
+        (void)queue.push(slot);
+      });
+    }
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+    record::Slot slot;
+    std::uint32_t copied = 0;
+    while (queue.pop(slot)) ++copied;
+    if (copied != count) fail("not every order was copied");
+    times.push_back(time.count());
+    state.SetIterationTime(time.count() * 1e-6);
+  }
+  std::sort(times.begin(), times.end());
+  state.counters["us"] = times[times.size() / 2];
+  state.counters["best_us"] = times.front();
+}
+
 /// All instruments have joined late, entries of each wait, and one cycle of snapshots makes all of them latest.
 void recovery(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
@@ -532,6 +579,7 @@ BENCHMARK(in_step<ScopeOf::Instrument>)
 BENCHMARK(in_step<ScopeOf::Product>)->Name("sync/product")->Arg(4)->Arg(1'024)->UseManualTime()->Iterations(kRuns);
 BENCHMARK(in_step<ScopeOf::Channel>)->Name("sync/channel")->Arg(4)->Arg(1'024)->UseManualTime()->Iterations(kRuns);
 BENCHMARK(recovery)->Name("sync/recovery")->Arg(10'000)->UseManualTime()->Iterations(40);
+BENCHMARK(saved)->Name("saved")->Arg(20)->Arg(1'024)->UseManualTime()->Iterations(2'000);
 BENCHMARK(loss)->Name("sync/loss")->Arg(100'000);
 BENCHMARK(memory)->Name("memory")->Arg(100'000)->Iterations(1);
 BENCHMARK(late_join)->Name("late_join")->Arg(1'000)->Arg(100'000)->UseManualTime()->Iterations(40);

@@ -163,6 +163,7 @@ bool Translator::begin_increment(std::uint32_t row) noexcept {
 void Translator::send_increment(std::uint32_t row) noexcept {
   if (scope_ == ScopeOf::Instrument && !values_.has(map_.entry_number)) return send_unnumbered(row);
   const std::uint64_t number = scope_ == ScopeOf::Instrument ? amounts_.integer(map_.entry_number) : 0;
+  if (scope_ == ScopeOf::Instrument && !restarts_.has_rows()) check_restored(row, number);
   if (restarts_.has_rows()) restart_if_new(row, number);
   const bool skips_session = begin_session(row, number);
   if (increments_->entry(row, number, made_.for_book())) {

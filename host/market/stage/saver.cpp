@@ -1,6 +1,7 @@
 #include "host/market/stage/saver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace stopbit::market {
 namespace {
@@ -132,6 +133,9 @@ bool Translator::restore_book(std::uint32_t row, const SavedRow& saved, std::spa
       left.begin(), left.end(), [&](const Left& one) { return one.channel == saved.channel && one.era == saved.era; });
   SyncChannel* const home = recovery_.of(saved.channel);
   if (goes_on == left.end() || home == nullptr) return false;
+  // A picture that is ahead of its channel is not one that a process has followed.
+  const bool is_ahead = saved.message > saved.newest || (scope_ == ScopeOf::Channel && saved.number > saved.newest);
+  if (is_ahead) return false;
   if (!home->resume_after(saved.newest, goes_on->last)) return false;
   if (!recovery_.settle(row, *home, (saved.has & kSavedIncrements) != 0)) return false;
   if (scope_ == ScopeOf::Product) {
@@ -140,9 +144,25 @@ bool Translator::restore_book(std::uint32_t row, const SavedRow& saved, std::spa
     home->attach(row, product);
   }
   if (!home->restore(row, {.number = saved.number, .message = saved.message}, events)) return false;
+  std::uint64_t& known = restored_[restored_index(row)];
+  if (known == 0 && saved.number != 0) ++restored_left_;
+  known = std::max(known, saved.number);
   // What the exchange did meanwhile is not known, as after a loss.
   if (restarts_.has_rows()) restarts_.note(row, saved.number, ~std::uint64_t{0}, saved.sent_ns);
   return true;
+}
+
+/// The first number of an instrument or product whose book was restored. All messages are later than the picture: if
+/// the number is not, the exchange has begun anew while nobody listened.
+void Translator::judge_restored(std::uint32_t of, std::uint64_t number) noexcept {
+  --restored_left_;
+  if (number > std::exchange(restored_[of], 0)) return;
+  for (std::uint32_t row = 1; row <= instruments_.count(); ++row) {
+    if (recovery_.of_row(row) != increments_) continue;
+    if (std::exchange(restored_[restored_index(row)], 0) != 0) --restored_left_;
+  }
+  increments_->forget(Cause::Reset);
+  increments_->enter();
 }
 
 void Translator::begin_era(std::uint16_t channel, std::uint64_t era) noexcept {

@@ -157,7 +157,8 @@ void SyncChannel::introduce(std::uint32_t row) noexcept {
 // Over a restart of the process.
 
 bool SyncChannel::resume_after(std::uint64_t newest, std::uint64_t last) noexcept {
-  if (sequence_bits_ == 0 || sync_.is_joined() || has_number_ != is_resumed_) return false;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // numbers do not wrap after it
+  if (newest > kMost || sequence_bits_ == 0 || sync_.is_joined() || has_number_ != is_resumed_) return false;
   const arbitrate::Numbering numbering(sequence_bits_);
   const std::int64_t step = numbering.distance(numbering.wire(last), newest);
   const std::uint64_t number = newest + static_cast<std::uint64_t>(step);

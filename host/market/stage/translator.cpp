@@ -51,7 +51,9 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       beside_(beside),
       recovery_(recovery, scope_,
                 {message_, writer_, books, instruments, states_, products_, restarts_, beside_, counts_}, shapes_),
-      replacements_(message_, writer_, books, states_, shapes_, counts_, replacement_room(map, recovery)) {}
+      replacements_(message_, writer_, books, states_, shapes_, counts_, replacement_room(map, recovery)),
+      restored_(std::make_unique<std::uint64_t[]>(
+          std::size_t{std::max(recovery.products, instruments.view().capacity())} + 1)) {}
 
 void Translator::take(std::span<const record::Slot> slots) noexcept {
   if (slots.empty()) return;
@@ -199,7 +201,9 @@ void Translator::number_product() noexcept {
   is_numbered_ = true;
   product_ = products_.find_or_add(name);
   if (product_ == 0 || increments_ == nullptr || !values_.has(map_.message_number)) return;
-  increments_->product(product_, amounts_.integer(map_.message_number));
+  const std::uint64_t number = amounts_.integer(map_.message_number);
+  check_restored(product_, number);
+  increments_->product(product_, number);
 }
 
 void Translator::feed_event(const record::Slot& slot) noexcept {

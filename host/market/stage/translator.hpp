@@ -155,6 +155,14 @@ class Translator {
   void end_snapshot() noexcept;
 
   // saver.cpp: over a restart of the process.
+  void check_restored(std::uint32_t of, std::uint64_t number) noexcept {
+    if (restored_left_ != 0 && restored_[of] != 0) [[unlikely]]
+      judge_restored(of, number);
+  }
+  void judge_restored(std::uint32_t of, std::uint64_t number) noexcept;
+  [[nodiscard]] std::uint32_t restored_index(std::uint32_t row) const noexcept {
+    return scope_ == ScopeOf::Product ? products_.of(row) : row;
+  }
   [[nodiscard]] std::uint32_t restore_instrument(const SavedRow& saved) noexcept;
   [[nodiscard]] bool restore_book(std::uint32_t row, const SavedRow& saved, std::span<const Event> events,
                                   std::span<const Left> left) noexcept;
@@ -187,6 +195,9 @@ class Translator {
   BookBeside beside_;
   Recovery recovery_;
   Replacements replacements_;
+  /// Of instruments or products whose books were restored, until their first number: theirs; else 0.
+  std::unique_ptr<std::uint64_t[]> restored_;
+  std::uint32_t restored_left_ = 0;
   Tracer* tracer_ = nullptr;
   std::uint64_t ticked_ns_ = 0;
 

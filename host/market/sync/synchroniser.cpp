@@ -454,7 +454,7 @@ bool Synchroniser::part(const Part& part) noexcept {
     ++counts_.outdated;
     return false;
   }
-  if (!is_known(part.row) || part.number > kMost) {
+  if (!is_known(part.row) || part.number > kMost || part.message > kMost) {
     ++counts_.refused;
     return false;
   }

@@ -278,6 +278,7 @@ def of_restarts(books):
 
     shutil.rmtree("state")
     log = end(run(packets))
+    assert "saved every 1 s" in stopbit("run", "appliance.toml", "--check")
     assert "books begin anew" in log and "none were saved" in log, log
     whole = standings()
     # Ended after any packet, in good order, and gone on with the next one: nothing is missing. What is said of a book is
@@ -323,7 +324,7 @@ def of_restarts(books):
     log = end(run(packets[later[0]:]))
     assert "books taken over" in log and market()["taken_over"] > 5, log
     found = standings()
-    assert found["suspect"] == 0 and found["latest"] > 0, found
+    assert found["latest"] > found["suspect"], found
     causes = [gap["cause"] for gap in lines(stopbit("gaps", NAME, "--json"))]
     assert any("restart" in cause or "down" in cause for cause in causes), causes
     # Damaged, foreign, unreadable: told, and begun anew.

@@ -66,6 +66,16 @@ role = "trade"
       keeper_->step();
     }
   }
+  /// The thread that saves, and one turn of the one that decodes.
+  void look(std::uint64_t later_ns) {
+    one_->now += later_ns;
+    keeper_->step();
+  }
+  void turn() { (void)one_->agent().do_work(); }
+  void reload() {
+    Diagnostics diagnostics;
+    EXPECT_EQ(testing::why(one_->made->reload("ticks", diagnostics)), "") << diagnostics.format();
+  }
   void end() {
     one_->made->stop();
     keeper_->step();
@@ -220,6 +230,31 @@ TEST(BookFiles, survive_a_disk_that_fails) {
       }
     }
   }
+}
+
+/// The image changes while its books are copied: half of a save is none.
+TEST(BookFiles, are_whole_though_the_image_changes) {
+  const testing::Scratch folder;
+  Saving saving(folder);
+  saving.ticks(1, 100);
+  saving.pass();
+  ASSERT_EQ(saving.counts().saves.value(), 1U);
+  saving.look(2 * kSecond);
+  saving.turn();  // 64 of the rows
+  saving.look(0);
+  EXPECT_EQ(saving.files().size(), 2U) << "the second save has begun";
+  saving.reload();
+  saving.turn();
+  saving.turn();
+  saving.look(0);
+  EXPECT_EQ(saving.files().size(), 1U) << "and was given up";
+  EXPECT_EQ(saving.counts().saves.value(), 1U);
+  EXPECT_EQ(saving.counts().save_failures.value(), 0U);
+  EXPECT_EQ(saving.find().value().books().rows(), 100U);
+  saving.ticks(101, 110);
+  saving.pass();
+  EXPECT_EQ(saving.counts().saves.value(), 2U);
+  EXPECT_EQ(saving.find().value().books().rows(), 10U) << "of the books that began anew";
 }
 
 TEST(BookFiles, have_names_of_their_own_for_each_ring) {

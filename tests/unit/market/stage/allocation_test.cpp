@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json_reader.hpp"
+#include "host/market/stage/saver.hpp"
 #include "host/market/stage/translator.hpp"
 #include "templates/compiler.hpp"
 #include "tests/attack/allocations.hpp"
@@ -83,6 +87,15 @@ sides = { 0 = "bid", 1 = "ask" }
 trading = { open = [17] }
 )";
 
+/// Room for what is saved, as a queue between threads has it.
+struct Fixed {
+  std::array<record::Slot, 8'192> slots;
+  std::size_t count = 0;
+  [[nodiscard]] std::size_t room() const { return slots.size() - count; }
+  [[nodiscard]] std::size_t capacity() const { return slots.size(); }
+  void put(const record::Slot& slot) { slots[count++] = slot; }
+};
+
 TEST(Translator, allocates_nothing_after_the_start) {
   Diagnostics diagnostics;
   const auto program = templates::compile({std::make_shared<SourceBuffer>("t.xml", kTemplates)}, {}, diagnostics);
@@ -144,7 +157,15 @@ TEST(Translator, allocates_nothing_after_the_start) {
   const std::uint64_t before = attack::allocations();
   for (const std::vector<record::Slot>& record : records) translator.take(record);
   translator.finish();
-  EXPECT_EQ(attack::allocations(), before);
+  const auto saved = std::make_unique<Fixed>();
+  const std::uint64_t before_save = attack::allocations();
+  BookSaver saver;
+  saver.begin();
+  for (int i = 0; i < 1'000 && saver.is_running(); ++i) saver.step(translator, table.count(), {}, 1, 1'024, *saved);
+  EXPECT_EQ(attack::allocations(), before_save);
+  EXPECT_FALSE(saver.is_running());
+  EXPECT_EQ(before_save, before + 1) << "nothing but that room";
+  EXPECT_TRUE(SavedBooks::over(std::as_bytes(std::span(saved->slots).first(saved->count))));
   EXPECT_EQ(table.count(), 32U);
   EXPECT_GT(translator.counts().events, 2'000U);
   EXPECT_GT(translator.counts().refused, 0U);

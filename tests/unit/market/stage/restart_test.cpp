@@ -132,6 +132,34 @@ TEST_P(Restart, knows_nothing_any_more_if_the_numbers_have_begun_anew) {
   EXPECT_NE(next_.era(), first_.era()) << "and the file is of no use for another process";
 }
 
+/// As the appliance says when another sender has the channel.
+TEST_P(Restart, knows_nothing_any_more_of_a_channel_that_begins_anew) {
+  ASSERT_EQ(next_.restore(file_, first_.era(), exchange_.sequence()).books, kInstruments);
+  next_.translator().begin_anew(kIncrements, next_.now);
+  EXPECT_EQ(count(next_, Standing::Stale), kInstruments);
+  EXPECT_NE(next_.era(), first_.era());
+  deliver(next_);
+  EXPECT_EQ(count(next_, Standing::Latest), 0U);
+}
+
+/// Numbers of instruments and products have begun anew while no process ran, and those of messages have not, or are
+/// higher again.
+TEST_P(Restart, finds_that_the_exchange_has_begun_anew_by_numbers_of_instruments) {
+  const std::uint32_t last = exchange_.sequence();
+  ASSERT_EQ(next_.restore(file_, first_.era(), last).books, kInstruments);
+  Exchange again(GetParam(), 5, kInstruments);
+  again.go_on_after(last + 10);
+  next_.event(kIncrements, record::EventKind::Gap, last + 1, 10);
+  for (int i = 0; i < 300; ++i) {
+    const Exchange::Message message = again.next(next_.now += 1'000);
+    next_.message(kIncrements, message.sequence, message.json);
+    for (std::uint32_t one = 1; one <= kInstruments; ++one) {
+      if (next_.standing(one) != Standing::Latest) continue;
+      ASSERT_TRUE(same_rows(next_.book(next_.row(one)), again.book(one))) << "security " << one << " message " << i;
+    }
+  }
+}
+
 TEST_P(Restart, saves_what_it_has_taken_over_before_the_first_message) {
   ASSERT_EQ(next_.restore(file_, first_.era(), exchange_.sequence()).books, kInstruments);
   const std::vector<record::Slot> again = next_.save();

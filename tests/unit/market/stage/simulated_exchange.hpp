@@ -150,6 +150,7 @@ class Stage {
     while (saver.is_running()) saver.step(translator_, table_.count(), {.saved_ns = saved_ns}, 1, 65'536, out);
     return out.slots;
   }
+  Translator& translator() { return translator_; }
   std::uint64_t era() { return translator_.era(kIncrements); }
   void begin_era(std::uint64_t era) { translator_.begin_era(kIncrements, era); }
   /// Takes over what another stage has saved, of a process that has delivered up to `last`.
@@ -309,6 +310,8 @@ class Exchange {
     }
     return messages;
   }
+  /// The next message has another number than the one after the last.
+  void go_on_after(std::uint32_t sequence) { sequence_ = sequence; }
   const TrueBook& book(std::uint32_t security) const { return books_[security]; }
   const std::vector<TrueBook>& books() const { return books_; }
   std::uint32_t instruments() const { return static_cast<std::uint32_t>(books_.size() - 1); }

@@ -423,7 +423,8 @@ TEST(Synchroniser, refuses_what_it_has_no_row_for) {
   EXPECT_FALSE(feed->machine().entry(1, ~std::uint64_t{0}, Event::of({})));
   feed->machine().end();
   EXPECT_FALSE(feed->machine().part({.row = 4, .is_first = true}));
-  EXPECT_EQ(feed->machine().counts().refused, 4U);
+  EXPECT_FALSE(feed->machine().part({.row = 1, .message = ~std::uint64_t{0}, .is_first = true}));
+  EXPECT_EQ(feed->machine().counts().refused, 5U);
   EXPECT_EQ(feed->machine().mark(4).state, SyncState::Stale);
 }
 
