@@ -341,6 +341,9 @@ void Housekeeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t
   }
   watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning, now);
   watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning, now);
+  if (now < next_count_ns_) return;
+  next_count_ns_ = now + kCountNs;
+  appliance_.recording()->count_frozen();
 }
 
 void Housekeeper::look_at_readers(const StatusReport& status, std::uint64_t now) {

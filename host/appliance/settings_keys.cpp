@@ -61,7 +61,17 @@ Key control_table() {
                                  .such_as("\"/run/stopbit/control\""),
                              integers_key("users", {0, kMaxNumber - 1}, {.least = 0, .most = 64},
                                           "Numbers of users who may use it, besides root and the user of the process.")
-                                 .such_as("[1000]")}},
+                                 .such_as("[1000]"),
+                             tables_key("allow", {.least = 0, .most = 64},
+                                        {.keys = {integer_key("user", {0, kMaxNumber - 1}, "Number of the user.")
+                                                      .required()
+                                                      .such_as("997"),
+                                                  texts_key("commands", {.least = 1, .most = 16},
+                                                            "The commands that this user may give.")
+                                                      .required()
+                                                      .such_as("[\"status\", \"freeze\"]")}},
+                                        "Other users, who may give some commands only.")
+                                 .unless("none")}},
                    "The control socket.")
       .unless("none");
 }

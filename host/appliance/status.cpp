@@ -249,6 +249,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
     silence_ns = number(info->name.label("silence_ns"));
   }
   if (const Metric* info = reader.find("control_info")) status.control_socket = info->name.label("socket");
+  if (const Metric* info = reader.find("settings_info")) status.settings_file = info->name.label("file");
   status.nic = read_nic(reader);
   const Index index(reader);
   const std::uint64_t look_ns = last_look_ns(reader, now.monotonic_ns);
@@ -541,6 +542,7 @@ json list_json(const List& list, const ToJson& item_json) {
 std::string to_json(const StatusReport& status) {
   json root = {{"name", status.name},
                {"state_folder", status.state_folder},
+               {"settings_file", status.settings_file},
                {"time_ns", status.now_ns},
                {"monotonic_ns", status.monotonic_ns},
                {"started_ns", status.started_ns},

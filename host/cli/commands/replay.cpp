@@ -651,7 +651,7 @@ Command replay_command() {
           "\n"
           "With --to udp nothing is decoded: the multicast datagrams of the captures go out to the network again, at "
           "the times they had among each other, to their own groups or those of --rename. The sender is this machine. "
-          "The exit status is 3 if the system refused to send, and 1 if nothing was there to send.\n"
+          "The exit status is 3 if the system refused to send, and 1 if there was nothing to send.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + event_format_text() + "\n\n" + card_text(),
       .options = std::move(options),
@@ -681,11 +681,11 @@ Command replay_command() {
                     "market events for readers of a ring, and tables of instruments and states"},
                    {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
                     "lines A and B merged, gaps reported, every channel with its own templates"},
-                   {"stopbit replay day.pcap --to udp --interface lo",
-                    "the packets as multicast to programs on this machine, at the pace of the capture"},
-                   {"stopbit replay day.pcap --to udp --interface eth1 --feed feed.toml --speed 10x --rename "
+                   {"stopbit replay day.pcap --to udp --interface lo --feed feed.toml --speed 10x",
+                    "the packets of a feed as multicast to programs on this machine, ten times as fast"},
+                   {"stopbit replay day.pcap --to udp --interface eth1 --rename "
                     "224.0.31.1:10001=239.1.1.1:30001",
-                    "the groups of a feed, ten times as fast, one of them under another address"},
+                    "all groups at their own pace, one of them under another address"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
                     "decoded by the simulated hardware"}},
       .run = [arguments] { return run_replay(*arguments); },

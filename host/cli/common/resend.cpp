@@ -112,7 +112,7 @@ class Resender {
                    std::strerror(socket.last_error()));
       return kExitEnvironment;
     }
-    if (added_ == 0) print_stderr("stopbit: no packet of the captures goes to a multicast group that was asked for\n");
+    if (added_ == 0) print_stderr("stopbit: no packet of the captures goes to one of the multicast groups\n");
     return is_damaged_ || added_ == 0 ? kExitRejected : kExitDone;
   }
 
