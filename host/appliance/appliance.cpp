@@ -276,6 +276,16 @@ Status Appliance::make_counters(bool is_private) {
                "Where its settings are");
   builder.info(infos_[1], "control_info", {{"socket", absolute(settings_.control.socket)}},
                "Where the appliance takes commands");
+  sessions_.resize(channels_.size());  // from here on no counter moves
+  for (std::size_t f = 0, s = 0; f < settings_.feeds.size(); ++f) {
+    for (const feed::Channel& channel : settings_.feeds[f].description.channels) {
+      sessions_[s].first = f;
+      builder.info(
+          sessions_[s++].second, "channel_session", {{"channel", channel.name}},
+          "Start of the open session of the channel's feed, monotonic clock in ns; 0: none is open; 1: the feed "
+          "has no calendar.");
+    }
+  }
   std::size_t c = 0;
   for (const FeedSettings& feed : settings_.feeds) {
     for (const feed::Channel& channel : feed.description.channels) {
@@ -299,6 +309,7 @@ Status Appliance::make_counters(bool is_private) {
   if (!segment) return Failure{segment.message()};
   segment_.emplace(std::move(segment).value());
   for (const counters::Counter& info : infos_) info.set(1);
+  note_sessions({.wall_ns = clocks_.wall(), .monotonic_ns = clocks_.monotonic()});
   return Done{};
 }
 
@@ -450,6 +461,20 @@ void Appliance::open_runs() {
   std::filesystem::create_directories(settings_.state_folder, ignored);
   if (const auto opened = runs_.open(settings_.state_folder, names); !opened) {
     note("numbers lost while the appliance is down will not be reported: " + opened.message());
+  }
+}
+
+void Appliance::note_sessions(const Now& now) noexcept {
+  for (const auto& [feed, counter] : sessions_) {
+    const std::shared_ptr<const Calendar>& calendar = settings_.feeds[feed].calendar;
+    const auto since_ns = calendar ? calendar->open_since(now.wall_ns) : std::nullopt;
+    std::uint64_t value = calendar ? kNoSession : kAlwaysOpen;
+    if (since_ns) {
+      const std::uint64_t ago_ns = *since_ns < now.wall_ns ? now.wall_ns - *since_ns : 0;
+      // The machine may have been started after the session.
+      value = std::max(kAlwaysOpen + 1, now.monotonic_ns - std::min(ago_ns, now.monotonic_ns));
+    }
+    counter.set(value);
   }
 }
 

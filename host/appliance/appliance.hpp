@@ -112,6 +112,8 @@ class Appliance {
   /// Whether arrival times by the machine's clock are as good as they say; else records have a lower quality. From the
   /// same thread, as the next.
   void trust_clock(bool is_trusted) noexcept;
+  /// Which feeds are in a session by now, for readers of the counters; from the same thread.
+  void note_sessions(const Now& now) noexcept;
   void count_clock_step() noexcept { clock_steps_.add(); }
   /// The next notice of any agent. From the thread that looks after the appliance.
   [[nodiscard]] bool next_event(AgentEvent& notice);
@@ -213,6 +215,8 @@ class Appliance {
   std::vector<PortCounterSet> port_counter_sets_;
   std::vector<AgentCounterSet> agent_counter_sets_;
   std::vector<counters::Counter> infos_;
+  /// Of the channels: since when a session of the feed is open; see kAlwaysOpen.
+  std::vector<std::pair<std::size_t, counters::Counter>> sessions_;  ///< By feed.
   HousekeeperCounterSet housekeeper_counter_set_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;

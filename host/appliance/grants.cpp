@@ -55,7 +55,10 @@ opener::Grants grants_of(const Settings& settings) {
   }
   // What a reload reads again.
   if (settings.file != "-") add_file(settings.file);
-  for (const FeedSettings& feed : settings.feeds) add_file(feed.file);
+  for (const FeedSettings& feed : settings.feeds) {
+    add_file(feed.file);
+    add_file(feed.calendar_file);
+  }
   const ControlSettings& control = settings.control;
   for (const std::string* path : {&control.token_file, &control.certificate, &control.key, &control.client_ca}) {
     add_file(*path);

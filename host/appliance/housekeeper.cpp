@@ -86,6 +86,7 @@ void Housekeeper::step() {
   }
   report_distribution();
   appliance_.beat();
+  appliance_.note_sessions(both);
   appliance_.housekeeper_counter_set().running_ns.set(now - listening_since_ns_);
   if (now >= next_clean_ns_) {
     next_clean_ns_ = now + kCleanNs;

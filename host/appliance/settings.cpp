@@ -331,6 +331,14 @@ class SettingsReader {
     channel.map = std::move(path).value();
   }
 
+  void read_feed_calendar(config::Table& table, FeedSettings& feed) {
+    Result<std::string> text = read_(feed.calendar_file);
+    if (!text) return table.error("calendar", text.message());
+    feed.calendar = read_calendar(feed.calendar_file, text.value(), diagnostics_);
+    const auto document = config::Document::parse(feed.calendar_file, text.value(), diagnostics_);
+    for (auto& [key, value] : document.values()) settings_.said[feed.calendar_file + ": " + key] = value;
+  }
+
   void read_feeds() {
     std::set<std::string> names;
     std::map<std::string, std::size_t> agent_of_ring;
@@ -340,6 +348,7 @@ class SettingsReader {
       feed.ports[0] = find(table, "a", settings_.ports, "port");
       feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
       feed.channels = table.texts("channels");
+      if (table.has("calendar")) feed.calendar_file = config::in_folder(folder_, table.text("calendar"));
       table.finish();
       if (diagnostics_.has_errors()) continue;
       feed.agent = settings_.ports[feed.ports[0]].agent;
@@ -351,6 +360,7 @@ class SettingsReader {
         table.error("file", text.message());
         continue;
       }
+      if (!feed.calendar_file.empty()) read_feed_calendar(table, feed);
       const auto document = config::Document::parse(feed.file, std::move(text).value(), diagnostics_);
       auto description = feed::load(document, feed.file, diagnostics_);
       if (!description) continue;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "decoder/select/make_engine.hpp"
+#include "host/appliance/calendar.hpp"
 #include "host/feed/channel/channel_options.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/market/stage/recovery_options.hpp"
@@ -60,9 +61,11 @@ struct PortSettings {
 struct FeedSettings {
   std::string file;
   feed::Description description;
-  std::array<std::size_t, 2> ports{};  ///< Index of Settings::ports, for lines A and B.
-  std::size_t agent = 0;               ///< That of its ports.
-  std::vector<std::string> channels;   ///< Of the description only these; empty = it has all of its file.
+  std::array<std::size_t, 2> ports{};        ///< Index of Settings::ports, for lines A and B.
+  std::size_t agent = 0;                     ///< That of its ports.
+  std::vector<std::string> channels;         ///< Of the description only these; empty = it has all of its file.
+  std::string calendar_file;                 ///< Empty: it always speaks.
+  std::shared_ptr<const Calendar> calendar;  ///< Null: likewise.
 };
 
 /// A user who may give some commands only.

@@ -200,6 +200,11 @@ Key feeds() {
            {text_key("file", "Description of the feed, see stopbit-feed.toml(5).").required().such_as("\"feed.toml\""),
             text_key("a", "Port of its lines A.").required().such_as("\"card-0\""),
             text_key("b", "Port of its lines B, of the same agent.").unless("the port of A").such_as("\"card-1\""),
+            text_key("calendar",
+                     "When the feed speaks, see stopbit-calendar.toml(5): outside of its sessions a silent "
+                     "line is no fault.")
+                .unless("always")
+                .such_as("\"calendar.toml\""),
             texts_key("channels", {.least = 0, .most = feed::kMaxChannels},
                       "Names of the channels of the file to receive, so that several [[feed]] can divide it.")
                 .unless("all")

@@ -35,7 +35,9 @@ std::vector<PackageVariable> common_variables(const FeedPackage& package) {
            .meaning = "Folder for gaps and recordings",
            .example = "/var/lib/stopbit/" + package.name},
           {.name = "interface_a", .kind = Kind::Text, .meaning = "Network interface of line A", .example = "eth1"},
-          {.name = "interface_b", .kind = Kind::Text, .meaning = "Network interface of line B", .example = "eth2"}};
+          {.name = "interface_b", .kind = Kind::Text, .meaning = "Network interface of line B", .example = "eth2"},
+          {.name = "session_from", .kind = Kind::Text, .meaning = "When the feed begins to speak", .example = "07:00"},
+          {.name = "session_to", .kind = Kind::Text, .meaning = "When it ends", .example = "22:30"}};
 }
 
 std::vector<PackageVariable> all_variables(const FeedPackage& package) {
@@ -109,9 +111,11 @@ int make(const FeedCommandArguments& arguments) {
   const FeedPackage package = load_package(arguments.package);
   std::vector<std::string> examples;
   const std::map<std::string, std::string> values = values_of(arguments, package, examples);
-  const std::string common = (fs::path(package.folder).parent_path() / "appliance.toml").string();
+  const std::string common = fs::path(package.folder).parent_path().string();
   const std::pair<std::string, std::string> files[] = {{package.folder + "/feed.toml", "feed.toml"},
-                                                       {common, "appliance.toml"},
+                                                       {common + "/appliance.toml", "appliance.toml"},
+                                                       {common + "/calendar.toml", "calendar.toml"},
+                                                       {common + "/holidays.txt", "holidays.txt"},
                                                        {package.folder + "/README.md", "README.md"}};
   std::error_code error;
   fs::create_directories(arguments.folder, error);
@@ -160,7 +164,8 @@ Command feed_command() {
           "README of a package says where it publishes them.\n"
           "\n"
           "`feed ls` lists the packages, `feed info` prints the notes and variables of one, and `feed new` writes "
-          "feed.toml, appliance.toml and README.md to a folder. A line is ADDRESS:PORT, or ADDRESS:PORT@SOURCE with "
+          "feed.toml, appliance.toml, calendar.toml, holidays.txt and README.md to a folder. A line is ADDRESS:PORT, "
+          "or ADDRESS:PORT@SOURCE with "
           "the sender's address; a line B that is not there is none.",
       .options = {{.names = "",
                    .value = "ACTION",

@@ -103,9 +103,9 @@ FeedPackage load_package(const std::string& name) {
 Result<std::string> value_text(const PackageVariable& variable, std::string_view value) {
   if (variable.kind == PackageVariable::Kind::Line) return line_text(value);
   const bool is_plain = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
-    return is_letter_or_digit(c) || std::string_view("./_-").find(c) != std::string_view::npos;
+    return is_letter_or_digit(c) || std::string_view("./_-:").find(c) != std::string_view::npos;
   });
-  if (!is_plain) return Failure{"'" + std::string(value) + "' must be letters, digits, '.', '/', '_' and '-'"};
+  if (!is_plain) return Failure{"'" + std::string(value) + "' must be letters, digits, '.', '/', ':', '_' and '-'"};
   return std::string(value);
 }
 

@@ -16,7 +16,7 @@ namespace stopbit::tools {
 
 struct PackageVariable {
   enum class Kind : std::uint8_t {
-    Text,  ///< Letters, digits and ./_-
+    Text,  ///< Letters, digits and ./_-:
     Line,  ///< "224.0.31.1:10001", with "@10.1.2.3" for its source; "none": lines of text that have it are left out.
   };
   std::string name;
