@@ -2,13 +2,16 @@
 include_guard(GLOBAL)
 
 set(folder ${PROJECT_SOURCE_DIR}/host/cli/packaging)
-configure_file(${folder}/stopbit@.service ${PROJECT_BINARY_DIR}/stopbit@.service @ONLY)
-# Its program is where this installation puts it, which is known only then.
-install(CODE "
-  file(READ \"${PROJECT_BINARY_DIR}/stopbit@.service\" unit)
-  string(REPLACE \"${CMAKE_INSTALL_FULL_BINDIR}/\" \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" unit \"\${unit}\")
-  file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/stopbit@.service\" \"\${unit}\")
-")
+foreach(unit stopbit@.service stopbit-frozen@.service)
+  configure_file(${folder}/${unit} ${PROJECT_BINARY_DIR}/${unit} @ONLY)
+  # Its program is where this installation puts it, which is known only then.
+  install(CODE "
+    file(READ \"${PROJECT_BINARY_DIR}/${unit}\" unit)
+    string(REPLACE \"${CMAKE_INSTALL_FULL_BINDIR}/\" \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" unit \"\${unit}\")
+    file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/${unit}\" \"\${unit}\")
+  ")
+endforeach()
+install(FILES ${folder}/stopbit-frozen@.timer DESTINATION lib/systemd/system)
 install(FILES ${folder}/stopbit.sysusers DESTINATION lib/sysusers.d RENAME stopbit.conf)
 install(FILES
   ${PROJECT_SOURCE_DIR}/host/monitor/control/monitoring/stopbit.rules.yml

@@ -17,9 +17,12 @@
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/idle.hpp"
 #include "host/os/random.hpp"
+#include "microcode/image/image.hpp"
 
 namespace stopbit::appliance {
 namespace {
+
+constexpr std::size_t kOwnInfos = 3;  ///< Info counters of the appliance; those of the channels follow.
 
 /// The path as processes in other folders need it; as it is if the name of a counter has no room for that.
 std::string absolute(const std::string& path) {
@@ -229,7 +232,7 @@ Status Appliance::make_counters(bool is_private) {
   CounterSetBuilder builder;
   agent_counter_sets_.resize(settings_.agents.size());
   port_counter_sets_.resize(settings_.ports.size());
-  infos_.resize(channels_.size() + 2);
+  infos_.resize(channels_.size() + kOwnInfos);
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     builder.agent(agent_counter_sets_[a], settings_.agents[a].name);
     for (std::size_t p = 0; p < settings_.ports.size(); ++p) {
@@ -271,12 +274,24 @@ Status Appliance::make_counters(bool is_private) {
                 {"state", absolute(settings_.state_folder)},
                 {"silence_ns", std::to_string(settings_.silence_ns)}},
                "What the appliance is");
+  builder.info(infos_[2], "settings_info", {{"file", settings_.file == "-" ? std::string() : absolute(settings_.file)}},
+               "Where its settings are");
   builder.info(infos_[1], "control_info", {{"socket", absolute(settings_.control.socket)}},
                "Where the appliance takes commands");
+  sessions_.resize(channels_.size());  // from here on no counter moves
+  for (std::size_t f = 0, s = 0; f < settings_.feeds.size(); ++f) {
+    for (const feed::Channel& channel : settings_.feeds[f].description.channels) {
+      sessions_[s].first = f;
+      builder.info(
+          sessions_[s++].second, "channel_session", {{"channel", channel.name}},
+          "Start of the open session of the channel's feed, monotonic clock in ns; 0: none is open; 1: the feed "
+          "has no calendar.");
+    }
+  }
   std::size_t c = 0;
   for (const FeedSettings& feed : settings_.feeds) {
     for (const feed::Channel& channel : feed.description.channels) {
-      builder.info(infos_[c + 2], "channel_info",
+      builder.info(infos_[c + kOwnInfos], "channel_info",
                    {{"channel", channel.name},
                     {"number", std::to_string(channel.number)},
                     {"feed", feed.description.name},
@@ -296,6 +311,7 @@ Status Appliance::make_counters(bool is_private) {
   if (!segment) return Failure{segment.message()};
   segment_.emplace(std::move(segment).value());
   for (const counters::Counter& info : infos_) info.set(1);
+  note_sessions({.wall_ns = clocks_.wall(), .monotonic_ns = clocks_.monotonic()});
   return Done{};
 }
 
@@ -486,6 +502,20 @@ void Appliance::open_runs() {
   }
 }
 
+void Appliance::note_sessions(const Now& now) noexcept {
+  for (const auto& [feed, counter] : sessions_) {
+    const std::shared_ptr<const Calendar>& calendar = settings_.feeds[feed].calendar;
+    const auto since_ns = calendar ? calendar->open_since(now.wall_ns) : std::nullopt;
+    std::uint64_t value = calendar ? kNoSession : kAlwaysOpen;
+    if (since_ns) {
+      const std::uint64_t ago_ns = *since_ns < now.wall_ns ? now.wall_ns - *since_ns : 0;
+      // The machine may have been started after the session.
+      value = std::max(kAlwaysOpen + 1, now.monotonic_ns - std::min(ago_ns, now.monotonic_ns));
+    }
+    counter.set(value);
+  }
+}
+
 void Appliance::trust_clock(bool is_trusted) noexcept {
   for (const auto& agent : agents_) agent->trust_clock(is_trusted);
 }
@@ -565,28 +595,20 @@ std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& sample) 
   return entry.generation == sample.generation ? entry.program : nullptr;
 }
 
-Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {
+std::string Appliance::why_busy() {
   retire();
   // Until then the agent changes what prepare looks at.
-  if (pending_loads_ != 0) return Failure{"an earlier image change is still in progress"};
-  std::size_t changed = 0;
+  return pending_loads_ != 0 ? "an earlier image change is still in progress" : "";
+}
+
+Result<std::string> Appliance::change_over(const std::vector<Wanted>& wanted, Diagnostics& diagnostics) {
   std::vector<std::pair<std::size_t, std::unique_ptr<Load>>> loads;
-  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
-    const std::vector<feed::Image>& images = settings_.feeds[f].description.images;
-    for (std::size_t i = 0; i < images.size(); ++i) {
-      if (images[i].name != image) continue;
-      auto program = load_image(images[i], diagnostics, opener_);
-      if (!program) return Failure{"the image '" + image + "' was rejected; the previous image remains in use"};
-      const auto shared = std::make_shared<const Program>(std::move(*program));
-      for (std::size_t o = 0; o < outputs_.size(); ++o) {
-        RecordOutputEntry& entry = output_entries_[o];
-        if (entry.feed != f || entry.image != i) continue;
-        const Visit visit(places_[entry.agent]);
-        auto load = prepare(o, shared, static_cast<std::uint16_t>(entry.generation + 1), diagnostics);
-        if (!load) return Failure{load.message() + "; the previous image remains in use"};
-        loads.emplace_back(o, std::move(load).value());
-      }
-    }
+  for (const Wanted& one : wanted) {
+    const RecordOutputEntry& entry = output_entries_[one.output];
+    const Visit visit(places_[entry.agent]);
+    auto load = prepare(one.output, one.program, static_cast<std::uint16_t>(entry.generation + 1), diagnostics);
+    if (!load) return Failure{load.message() + "; the previous image remains in use"};
+    loads.emplace_back(one.output, std::move(load).value());
   }
   // Only when all of it is good does anything change.
   std::string besides;
@@ -595,17 +617,87 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
       besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
     if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};
-    ++changed;
   }
-  if (changed == 0) return Failure{"unknown image '" + image + "'"};
-  return "the image '" + image + "' is loading into " + std::to_string(changed) + (changed == 1 ? " ring" : " rings") +
+  return besides;
+}
+
+namespace {
+
+std::string loading_text(const std::string& image, std::size_t rings, const std::string& besides) {
+  return "the image '" + image + "' is loading into " + std::to_string(rings) + (rings == 1 ? " ring" : " rings") +
          besides;
+}
+
+}  // namespace
+
+Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {
+  if (std::string busy = why_busy(); !busy.empty()) return Failure{std::move(busy)};
+  std::vector<Wanted> wanted;
+  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
+    const std::vector<feed::Image>& images = settings_.feeds[f].description.images;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].name != image) continue;
+      auto program = load_image(images[i], diagnostics, opener_);
+      if (!program) return Failure{"the image '" + image + "' was rejected; the previous image remains in use"};
+      const auto shared = std::make_shared<const Program>(std::move(*program));
+      for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        if (output_entries_[o].feed == f && output_entries_[o].image == i) wanted.push_back({o, shared});
+      }
+    }
+  }
+  if (wanted.empty()) return Failure{"unknown image '" + image + "'"};
+  Result<std::string> besides = change_over(wanted, diagnostics);
+  if (!besides) return besides;
+  return loading_text(image, wanted.size(), besides.value());
+}
+
+Result<std::vector<std::string>> Appliance::reload_changed(Diagnostics& diagnostics) {
+  if (std::string busy = why_busy(); !busy.empty()) return Failure{std::move(busy)};
+  std::vector<Wanted> wanted;
+  std::vector<std::string> names;
+  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
+    const std::vector<feed::Image>& images = settings_.feeds[f].description.images;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      std::vector<std::size_t> outputs;
+      for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        if (output_entries_[o].feed == f && output_entries_[o].image == i) outputs.push_back(o);
+      }
+      if (outputs.empty()) continue;
+      auto program = load_image(images[i], diagnostics, opener_);
+      if (!program)
+        return Failure{"the image '" + images[i].name + "' was rejected; the previous image remains in use"};
+      if (image::write(*program) == image::write(*output_entries_[outputs.front()].program)) continue;
+      const auto shared = std::make_shared<const Program>(std::move(*program));
+      for (const std::size_t o : outputs) wanted.push_back({o, shared});
+      names.push_back(images[i].name);
+    }
+  }
+  const Result<std::string> besides = change_over(wanted, diagnostics);
+  if (!besides) return besides.failure();
+  return names;
+}
+
+Result<std::string> Appliance::roll_back(const std::string& image, Diagnostics& diagnostics) {
+  if (std::string busy = why_busy(); !busy.empty()) return Failure{std::move(busy)};
+  std::vector<Wanted> wanted;
+  bool is_known = false;
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    if (image_of(static_cast<std::uint32_t>(o)) != image) continue;
+    is_known = true;
+    if (output_entries_[o].previous != nullptr) wanted.push_back({o, output_entries_[o].previous});
+  }
+  if (!is_known) return Failure{"unknown image '" + image + "'"};
+  if (wanted.empty()) return Failure{"the image '" + image + "' has not changed since the start"};
+  Result<std::string> besides = change_over(wanted, diagnostics);
+  if (!besides) return besides;
+  return loading_text(image, wanted.size(), besides.value() + ", as it was before");
 }
 
 bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
   RecordOutputEntry& entry = output_entries_[output];
   entry.generation = load->generation;
-  entry.program = load->program;
+  // A card that fails hands its program to software: that is no change of the image.
+  if (entry.program != load->program) entry.previous = std::exchange(entry.program, load->program);
   if (!agents_[entry.agent]->loads().push({.output = entry.place, .load = std::move(load)})) return false;
   ++pending_loads_;
   return true;

@@ -122,6 +122,8 @@ class Appliance {
   /// Whether arrival times by the machine's clock are as good as they say; else records have a lower quality. From the
   /// same thread, as the next.
   void trust_clock(bool is_trusted) noexcept;
+  /// Which feeds are in a session by now, for readers of the counters; from the same thread.
+  void note_sessions(const Now& now) noexcept;
   void count_clock_step() noexcept { clock_steps_.add(); }
   /// The next notice of any agent. From the thread that looks after the appliance.
   [[nodiscard]] bool next_event(AgentEvent& notice);
@@ -137,6 +139,10 @@ class Appliance {
   /// datagrams. A bad image is refused, and the one that runs runs on: the failure says why, with the findings in
   /// `diagnostics`. From the thread that looks after the appliance; that must not be an agent's.
   [[nodiscard]] Result<std::string> reload(const std::string& image, Diagnostics& diagnostics);
+  /// The same of every image whose files say something else than what runs; the names of these, none if there are none.
+  [[nodiscard]] Result<std::vector<std::string>> reload_changed(Diagnostics& diagnostics);
+  /// The same, back to the program that ran before the last change of the image.
+  [[nodiscard]] Result<std::string> roll_back(const std::string& image, Diagnostics& diagnostics);
   /// Takes down what ran before a reload. From the same thread, now and then.
   void retire();
 
@@ -155,7 +161,8 @@ class Appliance {
     RecordLines record_as = {kNotRecorded, kNotRecorded};
   };
   struct RecordOutputEntry {
-    std::shared_ptr<const Program> program;  ///< The last that was made ready.
+    std::shared_ptr<const Program> program;        ///< The last that was made ready.
+    std::shared_ptr<const Program> previous = {};  ///< That before it; null: there was no other.
     std::size_t feed = 0;
     std::size_t image = 0;
     std::size_t agent = 0;
@@ -179,6 +186,15 @@ class Appliance {
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::size_t output, std::shared_ptr<const Program> program,
                                                       std::uint16_t generation, Diagnostics& diagnostics,
                                                       device::Card* card = nullptr) const;
+  /// A program for an output, by their order.
+  struct Wanted {
+    std::size_t output = 0;
+    std::shared_ptr<const Program> program;
+  };
+  /// Lets all outputs change over, or none. Returns for people what else happens.
+  [[nodiscard]] Result<std::string> change_over(const std::vector<Wanted>& wanted, Diagnostics& diagnostics);
+  /// Why nothing can change at the moment; empty: it can.
+  [[nodiscard]] std::string why_busy();
   /// To the agent of the output. False if too many are waiting there.
   [[nodiscard]] bool push(std::size_t output, std::unique_ptr<Load> load);
   [[nodiscard]] Status make_agents(const OpenPort& open_port);
@@ -212,6 +228,8 @@ class Appliance {
   std::vector<PortCounterSet> port_counter_sets_;
   std::vector<AgentCounterSet> agent_counter_sets_;
   std::vector<counters::Counter> infos_;
+  /// Of the channels: since when a session of the feed is open; see kAlwaysOpen.
+  std::vector<std::pair<std::size_t, counters::Counter>> sessions_;  ///< By feed.
   HousekeeperCounterSet housekeeper_counter_set_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;

@@ -18,6 +18,7 @@ std::string_view to_text(ChannelState state) noexcept {
     case ChannelState::Live: return "live";
     case ChannelState::Stale: return "stale";
     case ChannelState::Silent: return "silent";
+    case ChannelState::Closed: return "closed";
   }
   return "unknown";
 }

@@ -22,8 +22,13 @@ enum class ChannelState : std::uint8_t {
   Live = 1,
   Stale = 2,   ///< Its datagrams do not decode.
   Silent = 3,  ///< Nothing comes on any line. Told by readers, from the ages of the lines.
+  Closed = 4,  ///< No session of the feed is open, so nothing has to come. Told by readers.
 };
 [[nodiscard]] std::string_view to_text(ChannelState state) noexcept;
+
+/// Values of the counter channel_session, which else is the start of the open session by the monotonic clock in ns.
+inline constexpr std::uint64_t kNoSession = 0;   ///< None is open.
+inline constexpr std::uint64_t kAlwaysOpen = 1;  ///< The feed has no calendar.
 
 // The counters of each are rows of counters.def.
 

@@ -2,18 +2,19 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "host/appliance/clocks.hpp"
+#include "host/appliance/day_log.hpp"
 #include "microcode/base/result.hpp"
 
 /// Gaps on disk: one line of JSON each, one file per day. They remain after the process.
 namespace stopbit::appliance {
+
+inline constexpr std::string_view kGapFiles = "gaps-";
+inline constexpr std::string_view kCommandFiles = "commands-";  ///< Commands of operators, an audit.
 
 enum class GapCause : std::uint8_t {
   LostOnBoth,  ///< Every line has passed the range or is alive, and none brought it. A channel with one line: on that.
@@ -95,53 +96,14 @@ bool add_late(GapEntry& gap, const LateEntry& late);
 [[nodiscard]] std::string to_json(const LateEntry& late);
 [[nodiscard]] std::string to_json(const BooksEntry& entry);
 
-/// Writes `FOLDER/gaps-YYYYMMDD.jsonl`. One thread. Every call opens and closes the file, so a disk that was full can
-/// be used again when it is not.
-class GapLog {
+/// The log of gaps of an appliance: `FOLDER/gaps-YYYYMMDD.jsonl`.
+class GapLog : public DayLog {
  public:
-  /// Maximum bytes per day; lines beyond it are counted.
-  static constexpr std::size_t kMaxFileBytes = 64U << 20;
+  GapLog(std::string folder, std::uint32_t keep_days) : DayLog(std::move(folder), kGapFiles, keep_days) {}
 
-  GapLog(std::string folder, std::uint32_t keep_days) : folder_(std::move(folder)), keep_days_(keep_days) {}
-
-  /// Makes the folder.
-  [[nodiscard]] Status prepare();
   void add(const GapEntry& gap) { append(to_json(gap), gap.time_ns); }
   void add(const LateEntry& late) { append(to_json(late), late.time_ns); }
   void add(const BooksEntry& entry) { append(to_json(entry), entry.time_ns); }
-  /// Takes away files older than keep_days. Files of other names stay.
-  ///
-  /// A file has the day of the wall clock, which may be stepped. A step back counts at once: what was written before is
-  /// kept for longer by the step. A step forward ages no file: it counts after it has held for keep_days by the
-  /// monotonic clock, when whatever was written before it is old in any case. So no step removes a file early; a clock
-  /// that was ahead and is set right costs nothing. The clock that the first call sees is believed.
-  void clean(const Now& now);
-
-  /// Entries that could not be written, and why the last one could not.
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
-  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-  /// The last entry could not be written.
-  [[nodiscard]] bool is_failing() const noexcept { return is_failing_; }
-
- private:
-  void append(const std::string& line, std::uint64_t time_ns);
-  [[nodiscard]] Status write(const std::string& path, const std::string& line);
-
-  /// The wall clock less every step forward of the last keep_days.
-  [[nodiscard]] std::uint64_t trusted_time_ns(const Now& now);
-
-  /// How far the wall clock was ahead of the monotonic one, and when.
-  struct Offset {
-    std::uint64_t monotonic_ns = 0;
-    std::int64_t ns = 0;
-  };
-
-  std::string folder_;
-  std::uint32_t keep_days_;
-  std::deque<Offset> offsets_;  ///< Of the last keep_days; each is less than the next.
-  std::uint64_t lost_ = 0;
-  std::string problem_;
-  bool is_failing_ = false;
 };
 
 /// The entry of a line; nothing if it is none. Any text is fine.

@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "host/appliance/book_files.hpp"
+#include "host/appliance/gap_log.hpp"
 #include "host/appliance/recording.hpp"
 
 namespace stopbit::appliance {
 
-opener::FileSet gap_files(const std::string& folder) {
+opener::FileSet day_files(const std::string& folder, std::string_view prefix) {
   return {.folder = folder,
-          .prefix = "gaps-",
+          .prefix = std::string(prefix),
           .suffix = ".jsonl",
           .digits = 8,  // the day
           .mode = 0644,
@@ -55,7 +56,18 @@ opener::Grants grants_of(const Settings& settings) {
       }
     }
   }
-  grants.sets.push_back(gap_files(settings.state_folder));
+  // What a reload reads again.
+  if (settings.file != "-") add_file(settings.file);
+  for (const FeedSettings& feed : settings.feeds) {
+    add_file(feed.file);
+    add_file(feed.calendar_file);
+  }
+  const ControlSettings& control = settings.control;
+  for (const std::string* path : {&control.token_file, &control.certificate, &control.key, &control.client_ca}) {
+    add_file(*path);
+  }
+  grants.sets.push_back(day_files(settings.state_folder, kGapFiles));
+  grants.sets.push_back(day_files(settings.state_folder, kCommandFiles));
   std::set<std::string> saved;
   for (const FeedSettings& feed : settings.feeds) {
     for (const feed::Channel& channel : feed.description.channels) {
@@ -64,12 +76,8 @@ opener::Grants grants_of(const Settings& settings) {
     }
   }
   if (settings.recorder) {
-    Recording plan(*settings.recorder, settings.agents.size());
-    for (const FeedSettings& feed : settings.feeds) {
-      for (const feed::Channel& channel : feed.description.channels) (void)plan.add(feed.agent, channel);
-    }
-    for (const std::string& name : plan.names()) {
-      grants.sets.push_back(record_files(settings.recorder->folder, name));
+    for (const RecordedLine& line : recorded_lines(settings)) {
+      grants.sets.push_back(record_files(settings.recorder->folder, line.name));
     }
   }
   return grants;

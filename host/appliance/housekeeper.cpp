@@ -88,6 +88,7 @@ void Housekeeper::step() {
   report_distribution();
   save_books(false);
   appliance_.beat();
+  appliance_.note_sessions(both);
   appliance_.housekeeper_counter_set().running_ns.set(now - listening_since_ns_);
   if (now >= next_clean_ns_) {
     next_clean_ns_ = now + kCleanNs;
@@ -376,6 +377,9 @@ void Housekeeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t
   }
   watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning, now);
   watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning, now);
+  if (now < next_count_ns_) return;
+  next_count_ns_ = now + kCountNs;
+  appliance_.recording()->count_frozen();
 }
 
 void Housekeeper::look_at_readers(const StatusReport& status, std::uint64_t now) {

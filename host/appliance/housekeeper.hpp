@@ -66,6 +66,7 @@ class Housekeeper {
       10'000'000'000;  ///< Interval between log lines for a number that keeps growing.
   static constexpr std::uint64_t kStalledNs = 5'000'000'000;  ///< An agent that does nothing for longer has stalled.
   static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
+  static constexpr std::uint64_t kCountNs = 60'000'000'000;  ///< How often frozen files are counted.
   static constexpr std::size_t kNoticesAtATime = 10'000;
   static constexpr std::uint64_t kClockToleranceNs = 1'000'000;     ///< Between two readings of both clocks.
   static constexpr std::uint64_t kStepDistrustNs = 10'000'000'000;  ///< A clock that was stepped may be again.
@@ -122,6 +123,7 @@ class Housekeeper {
   std::uint64_t listening_since_ns_ = 0;  ///< The first step: all ports are open.
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_clean_ns_ = 0;
+  std::uint64_t next_count_ns_ = 0;
 };
 
 }  // namespace stopbit::appliance

@@ -1,4 +1,5 @@
 #include "host/appliance/recording.hpp"
+#include "host/ports/recorder/file_name.hpp"
 #include "microcode/base/ascii.hpp"
 
 #include <pthread.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 namespace stopbit::appliance {
@@ -41,7 +43,29 @@ RecordLines Recording::add(std::size_t agent, const feed::Channel& channel) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!channel.lines[i]) continue;
     lines[i] = static_cast<std::uint32_t>(plans_[agent].size());
-    plans_[agent].push_back({.file_name = file_name(channel.name, i == 1), .channel = channel.name, .is_b = i == 1});
+    plans_[agent].push_back({.file_name = file_name(channel.name, i == 1),
+                             .channel = channel.name,
+                             .is_b = i == 1,
+                             .place = names_.size() - 1});
+  }
+  return lines;
+}
+
+std::vector<RecordedLine> recorded_lines(const Settings& settings) {
+  std::vector<RecordedLine> lines;
+  if (!settings.recorder) return lines;
+  Recording plan(*settings.recorder, settings.agents.size());
+  for (std::size_t f = 0; f < settings.feeds.size(); ++f) {
+    const FeedSettings& feed = settings.feeds[f];
+    for (std::size_t c = 0; c < feed.description.channels.size(); ++c) {
+      const feed::Channel& channel = feed.description.channels[c];
+      (void)plan.add(feed.agent, channel);
+      for (std::size_t line = 0; line < channel.lines.size(); ++line) {
+        if (channel.lines[line]) {
+          lines.push_back({.feed = f, .channel = c, .is_b = line == 1, .name = plan.names()[lines.size()]});
+        }
+      }
+    }
   }
   return lines;
 }
@@ -62,6 +86,7 @@ Status Recording::open(std::span<const ThreadPlacement> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
   if (error) return Failure{settings_.folder + ": " + error.message()};
+  frozen_bytes_ = std::vector<std::atomic<std::uint64_t>>(names_.size());
   for (std::size_t a = 0; a < plans_.size(); ++a) {
     const Visit visit(a < places.size() ? places[a] : ThreadPlacement{});
     std::vector<recorder::ArchiveOptions> lines;
@@ -96,8 +121,27 @@ void Recording::stop() {
   }
 }
 
+void Recording::count_frozen() {
+  std::error_code error;
+  const std::vector<recorder::RecordedFile> files = recorder::recorded_files(settings_.folder, error);
+  if (error || frozen_bytes_.empty()) return;  // as it was; the next time
+  std::map<std::string_view, std::uint64_t> bytes;
+  for (const recorder::RecordedFile& file : files) {
+    if (file.name.is_frozen) bytes[file.name.line] += file.bytes;
+  }
+  for (std::size_t i = 0; i < names_.size(); ++i) frozen_bytes_[i].store(bytes[names_[i]], std::memory_order_relaxed);
+  frozen_is_counted_.store(true, std::memory_order_release);
+}
+
 std::size_t Recording::do_work() {
   std::size_t done = 0;
+  if (frozen_is_counted_.exchange(false, std::memory_order_acquire)) {
+    for (std::size_t a = 0; a < recorders_.size(); ++a) {
+      for (std::size_t i = 0; i < plans_[a].size(); ++i) {
+        recorders_[a]->set_frozen_bytes(i, frozen_bytes_[plans_[a][i].place].load(std::memory_order_relaxed));
+      }
+    }
+  }
   for (const auto& recorder : recorders_) done += recorder->do_work();
   // After the packets: those that the freeze is about are in the files.
   if (freeze_.exchange(false, std::memory_order_relaxed)) {

@@ -22,6 +22,16 @@ namespace stopbit::appliance {
 inline constexpr std::uint32_t kNotRecorded = 0xFFFF'FFFF;
 using RecordLines = std::array<std::uint32_t, 2>;
 
+/// A line whose packets are recorded, and how its files begin.
+struct RecordedLine {
+  std::size_t feed = 0;     ///< Index of Settings::feeds,
+  std::size_t channel = 0;  ///< and of the channel in it.
+  bool is_b = false;
+  std::string name;
+};
+/// Every line of the settings; none if nothing is recorded.
+[[nodiscard]] std::vector<RecordedLine> recorded_lines(const Settings& settings);
+
 /// The packets of all lines on disk: a recorder for each agent, and the thread that writes.
 ///
 /// Call add and open during set-up. Agents pass packets and freezes through `recorder` and never wait. Then either
@@ -54,12 +64,16 @@ class Recording {
   std::size_t do_work();
   /// What lies around the newest packet stays, of every line. From any thread.
   void freeze() noexcept { freeze_.store(true, std::memory_order_relaxed); }
+  /// Counts the bytes of frozen files, which an operator may have deleted or compressed; the writing thread, which may
+  /// not look into folders, goes by that. From one other thread, now and then.
+  void count_frozen();
 
  private:
   struct Plan {
     std::string file_name;
     std::string channel;
     bool is_b = false;
+    std::size_t place = 0;  ///< Of all lines.
   };
 
   [[nodiscard]] std::string file_name(const std::string& channel, bool is_b);
@@ -74,6 +88,8 @@ class Recording {
   std::vector<std::unique_ptr<recorder::Recorder>> recorders_;
   std::thread thread_;
   std::atomic<bool> freeze_ = false;
+  std::vector<std::atomic<std::uint64_t>> frozen_bytes_;  ///< By place, as counted last.
+  std::atomic<bool> frozen_is_counted_ = false;           ///< And not yet taken by the writing thread.
   std::atomic<bool> stop_ = false;
 };
 

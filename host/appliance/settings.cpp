@@ -1,7 +1,5 @@
 #include "host/appliance/settings.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -11,10 +9,11 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/market/map/find.hpp"
 #include "host/market/state/layout.hpp"
+#include "host/monitor/control/command.hpp"
 #include "host/os/config/keys.hpp"
 #include "host/os/config/nearest.hpp"
-#include "host/os/error_text.hpp"
 #include "host/os/shm/name.hpp"
+#include "host/os/shm/read_file.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/layout.hpp"
 #include "microcode/base/time.hpp"
@@ -33,6 +32,11 @@ bool is_host(std::string_view text) {
     return text.find_first_not_of(kOfAddress, 1) == text.size() - 1 && text.back() == ']';
   }
   return !text.empty() && text.find_first_not_of(kCharacters) == std::string_view::npos;
+}
+
+bool is_command_word(const std::string& text) {
+  return std::any_of(control::kCommandWords.begin(), control::kCommandWords.end(),
+                     [&](const control::CommandWord& command) { return command.word == text; });
 }
 
 /// Why nodes of other hosts cannot be listened to there; empty: they can.
@@ -57,8 +61,9 @@ std::string listen_problem(const std::string& text) {
 
 class SettingsReader {
  public:
-  SettingsReader(config::Table root, std::string folder, Diagnostics& diagnostics)
-      : root_(std::move(root)), folder_(std::move(folder)), diagnostics_(diagnostics) {}
+  /// `read`: reads the files of feeds.
+  SettingsReader(config::Table root, std::string folder, const ReadFile& read, Diagnostics& diagnostics)
+      : root_(std::move(root)), folder_(std::move(folder)), read_(read), diagnostics_(diagnostics) {}
 
   Settings read() {
     settings_.name = root_.text("name");
@@ -142,6 +147,15 @@ class SettingsReader {
       control.socket = config::in_folder(folder_, table->text("socket"));
       for (const std::uint64_t user : table->integers("users")) {
         control.users.push_back(static_cast<std::uint32_t>(user));
+      }
+      for (config::Table& allowed : table->tables("allow")) {
+        CommandPermission& permission = control.allowed.emplace_back();
+        permission.user = static_cast<std::uint32_t>(allowed.integer("user"));
+        permission.commands = allowed.texts("commands");
+        for (const std::string& command : permission.commands) {
+          if (!is_command_word(command)) allowed.error("commands", "there is no command '" + command + "'");
+        }
+        allowed.finish();
       }
       table->finish();
     }
@@ -318,6 +332,14 @@ class SettingsReader {
     channel.map = std::move(path).value();
   }
 
+  void read_feed_calendar(config::Table& table, FeedSettings& feed) {
+    Result<std::string> text = read_(feed.calendar_file);
+    if (!text) return table.error("calendar", text.message());
+    feed.calendar = read_calendar(feed.calendar_file, text.value(), diagnostics_);
+    const auto document = config::Document::parse(feed.calendar_file, text.value(), diagnostics_);
+    for (auto& [key, value] : document.values()) settings_.said[feed.calendar_file + ": " + key] = value;
+  }
+
   void read_feeds() {
     std::set<std::string> names;
     std::map<std::string, std::size_t> agent_of_ring;
@@ -327,18 +349,23 @@ class SettingsReader {
       feed.ports[0] = find(table, "a", settings_.ports, "port");
       feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
       feed.channels = table.texts("channels");
+      if (table.has("calendar")) feed.calendar_file = config::in_folder(folder_, table.text("calendar"));
       table.finish();
       if (diagnostics_.has_errors()) continue;
       feed.agent = settings_.ports[feed.ports[0]].agent;
       if (settings_.ports[feed.ports[1]].agent != feed.agent) {
         table.error("b", "both ports of a feed must belong to one agent: one thread merges the lines of a channel");
       }
-      if (::access(feed.file.c_str(), R_OK) != 0) {
-        table.error("file", "cannot read " + feed.file + ": " + os::error_text());
+      Result<std::string> text = read_(feed.file);
+      if (!text) {
+        table.error("file", text.message());
         continue;
       }
-      auto description = feed::load(feed.file, diagnostics_);
+      if (!feed.calendar_file.empty()) read_feed_calendar(table, feed);
+      const auto document = config::Document::parse(feed.file, std::move(text).value(), diagnostics_);
+      auto description = feed::load(document, feed.file, diagnostics_);
       if (!description) continue;
+      for (auto& [key, value] : document.values()) settings_.said[feed.file + ": " + key] = value;
       feed.description = std::move(*description);
       choose_channels(table, feed);
       for (feed::Channel& channel : feed.description.channels) {
@@ -518,26 +545,56 @@ class SettingsReader {
 
   config::Table root_;
   std::string folder_;
+  const ReadFile& read_;
   Diagnostics& diagnostics_;
   Settings settings_;
 };
 
-std::optional<Settings> read(const config::Document& document, const std::string& folder, Diagnostics& diagnostics) {
+std::optional<Settings> read(const config::Document& document, const std::string& folder, const ReadFile& read_file,
+                             Diagnostics& diagnostics) {
   if (!document.ok()) return std::nullopt;
-  Settings settings = SettingsReader(document.root(settings_keys()), folder, diagnostics).read();
+  Settings settings = SettingsReader(document.root(settings_keys()), folder, read_file, diagnostics).read();
   if (diagnostics.has_errors()) return std::nullopt;
+  settings.said.merge(document.values());
   return settings;
+}
+
+Result<std::string> read_directly(const std::string& path) {
+  auto text = os::read_file(path, config::kMaxFileBytes);
+  if (!text && text.failure().system_error != 0) {
+    return Failure{"cannot read " + path + ": " + std::generic_category().message(text.failure().system_error)};
+  }
+  if (!text) return Failure{text.message()};
+  return std::move(text).value();
+}
+
+std::string folder_of(const std::string& path) {
+  return path == "-" ? "" : std::filesystem::path(path).parent_path().string();
 }
 
 }  // namespace
 
 std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics) {
-  const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
-  return read(config::Document::load(path, diagnostics), folder, diagnostics);
+  auto settings = read(config::Document::load(path, diagnostics), folder_of(path), read_directly, diagnostics);
+  if (settings) settings->file = path;
+  return settings;
+}
+
+std::optional<Settings> load(const std::string& path, const ReadFile& read_file, Diagnostics& diagnostics) {
+  Result<std::string> text = read_file(path);
+  if (!text) {
+    diagnostics.error(ErrorCode::None, {}, text.message());
+    return std::nullopt;
+  }
+  auto settings = read(config::Document::parse(path, std::move(text).value(), diagnostics), folder_of(path), read_file,
+                       diagnostics);
+  if (settings) settings->file = path;
+  return settings;
 }
 
 std::optional<Settings> parse(std::string file, std::string text, const std::string& folder, Diagnostics& diagnostics) {
-  return read(config::Document::parse(std::move(file), std::move(text), diagnostics), folder, diagnostics);
+  return read(config::Document::parse(std::move(file), std::move(text), diagnostics), folder, read_directly,
+              diagnostics);
 }
 
 }  // namespace stopbit::appliance

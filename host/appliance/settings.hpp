@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,12 +13,14 @@
 #include <vector>
 
 #include "decoder/select/make_engine.hpp"
+#include "host/appliance/calendar.hpp"
 #include "host/feed/channel/channel_options.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/market/stage/recovery_options.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/ports/port_source.hpp"
 #include "microcode/base/diagnostic.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::config {
 struct TableKeys;
@@ -58,15 +61,24 @@ struct PortSettings {
 struct FeedSettings {
   std::string file;
   feed::Description description;
-  std::array<std::size_t, 2> ports{};  ///< Index of Settings::ports, for lines A and B.
-  std::size_t agent = 0;               ///< That of its ports.
-  std::vector<std::string> channels;   ///< Of the description only these; empty = it has all of its file.
+  std::array<std::size_t, 2> ports{};        ///< Index of Settings::ports, for lines A and B.
+  std::size_t agent = 0;                     ///< That of its ports.
+  std::vector<std::string> channels;         ///< Of the description only these; empty = it has all of its file.
+  std::string calendar_file;                 ///< Empty: it always speaks.
+  std::shared_ptr<const Calendar> calendar;  ///< Null: likewise.
+};
+
+/// A user who may give some commands only.
+struct CommandPermission {
+  std::uint32_t user = 0;
+  std::vector<std::string> commands;
 };
 
 /// Control socket and HTTP of a running appliance.
 struct ControlSettings {
   std::string socket;                      ///< Path of the Unix socket for commands; empty: none.
   std::vector<std::uint32_t> users;        ///< Users who may use it, besides root and the user of the process.
+  std::vector<CommandPermission> allowed;  ///< Others, who may give some commands.
   std::optional<net::Endpoint> http;       ///< Metrics, status and the page.
   std::string token_file;                  ///< Holds the token that HTTP clients have to know; empty: none.
   std::vector<std::string> allowed_hosts;  ///< See control::Options.
@@ -162,6 +174,10 @@ struct BookSettings {
 };
 
 struct Settings {
+  std::string file;  ///< That they were read from; "-" is standard input. Empty: they come from no file.
+  /// What they say, by key: "http.listen", "feed[moex].a"; keys of the file of a feed after its path: "moex.toml:
+  /// name".
+  std::map<std::string, std::string> said;
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
   std::uint32_t keep_days = 7;
@@ -198,6 +214,9 @@ struct Settings {
 /// Reads appliance.toml and the feed files that it names, whose paths are relative to its folder. Nothing after an
 /// error; all of them are in `diagnostics`.
 [[nodiscard]] std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics);
+/// The same, with another way to read files: a confined process asks its opener.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+[[nodiscard]] std::optional<Settings> load(const std::string& path, const ReadFile& read, Diagnostics& diagnostics);
 /// The same of a text. `folder` is where relative paths begin; feed files are read from there.
 [[nodiscard]] std::optional<Settings> parse(std::string file, std::string text, const std::string& folder,
                                             Diagnostics& diagnostics);

@@ -61,7 +61,17 @@ Key control_table() {
                                  .such_as("\"/run/stopbit/control\""),
                              integers_key("users", {0, kMaxNumber - 1}, {.least = 0, .most = 64},
                                           "Numbers of users who may use it, besides root and the user of the process.")
-                                 .such_as("[1000]")}},
+                                 .such_as("[1000]"),
+                             tables_key("allow", {.least = 0, .most = 64},
+                                        {.keys = {integer_key("user", {0, kMaxNumber - 1}, "Number of the user.")
+                                                      .required()
+                                                      .such_as("997"),
+                                                  texts_key("commands", {.least = 1, .most = 16},
+                                                            "The commands that this user may give.")
+                                                      .required()
+                                                      .such_as("[\"status\", \"freeze\"]")}},
+                                        "Other users, who may give some commands only.")
+                                 .unless("none")}},
                    "The control socket.")
       .unless("none");
 }
@@ -196,6 +206,11 @@ Key feeds() {
            {text_key("file", "Description of the feed, see stopbit-feed.toml(5).").required().such_as("\"feed.toml\""),
             text_key("a", "Port of its lines A.").required().such_as("\"card-0\""),
             text_key("b", "Port of its lines B, of the same agent.").unless("the port of A").such_as("\"card-1\""),
+            text_key("calendar",
+                     "When the feed speaks, see stopbit-calendar.toml(5): outside of its sessions a silent "
+                     "line is no fault.")
+                .unless("always")
+                .such_as("\"calendar.toml\""),
             texts_key("channels", {.least = 0, .most = feed::kMaxChannels},
                       "Names of the channels of the file to receive, so that several [[feed]] can divide it.")
                 .unless("all")

@@ -104,6 +104,14 @@ std::uint64_t last_look_ns(const Reader& reader, std::uint64_t now_ns) {
   return look_ns;
 }
 
+/// Outside of a session, and for the time of silence after its begin, a line may say nothing.
+void take_session(ChannelStatus& status, std::uint64_t since_ns, std::uint64_t now_ns, std::uint64_t silence_ns) {
+  if (since_ns == kAlwaysOpen) return;
+  const bool may_be_silent = since_ns == kNoSession || now_ns < since_ns || now_ns - since_ns <= silence_ns;
+  for (LineStatus& line : status.lines) line.is_silent = line.is_silent && !may_be_silent;
+  if (since_ns == kNoSession) status.state = ChannelState::Closed;
+}
+
 ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t now_ns, std::uint64_t silence_ns) {
   const auto label = [&](std::string_view key) { return std::string(info.name.label(key)); };
   ChannelStatus status;
@@ -121,6 +129,8 @@ ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t
   status.lines[1] = read_line(index.reader, group, "B", label("b"), now_ns, silence_ns);
   read_rows(kChannelRows, status, [&](const char* name) { return group.value(name); });
   status.state = status.state_code <= 2 ? static_cast<ChannelState>(status.state_code) : ChannelState::Waiting;
+  if (const Metric* session = group.find("channel_session"))
+    take_session(status, index.reader.value(*session), now_ns, silence_ns);
   const bool all_silent = std::all_of(status.lines.begin(), status.lines.end(),
                                       [](const LineStatus& line) { return !line.exists || line.is_silent; });
   if (all_silent && status.state == ChannelState::Live) status.state = ChannelState::Silent;
@@ -230,6 +240,7 @@ std::uint64_t ChannelStatus::skew_ns(double part) const noexcept {
 }
 
 bool ChannelStatus::is_ready() const noexcept {
+  if (state == ChannelState::Closed) return true;
   return state == ChannelState::Live &&
          std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
 }
@@ -249,6 +260,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
     silence_ns = number(info->name.label("silence_ns"));
   }
   if (const Metric* info = reader.find("control_info")) status.control_socket = info->name.label("socket");
+  if (const Metric* info = reader.find("settings_info")) status.settings_file = info->name.label("file");
   status.nic = read_nic(reader);
   const Index index(reader);
   const std::uint64_t look_ns = last_look_ns(reader, now.monotonic_ns);
@@ -541,6 +553,7 @@ json list_json(const List& list, const ToJson& item_json) {
 std::string to_json(const StatusReport& status) {
   json root = {{"name", status.name},
                {"state_folder", status.state_folder},
+               {"settings_file", status.settings_file},
                {"time_ns", status.now_ns},
                {"monotonic_ns", status.monotonic_ns},
                {"started_ns", status.started_ns},

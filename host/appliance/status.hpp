@@ -149,6 +149,7 @@ struct StatusReport {
   std::string name;
   std::string state_folder;
   std::string control_socket;      ///< Empty: it has none.
+  std::string settings_file;       ///< Empty: its settings came from standard input.
   std::uint64_t now_ns = 0;        ///< Wall clock: for people.
   std::uint64_t monotonic_ns = 0;  ///< When it was read: for rates.
   std::uint64_t started_ns = 0;

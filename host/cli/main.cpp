@@ -50,6 +50,7 @@ int run(const std::vector<std::string>& arguments) {
     write_stderr(overview_text());
     return kExitUsage;
   }
+  set_program_commit(kCommit);
   std::string name = arguments.front();
   if (name == "--version") return print(version_text(kCommit));
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());

@@ -47,7 +47,10 @@ bool Pacer::due(std::uint64_t arrival_ns, std::uint64_t slice_ns, const std::ato
 
   while (!stop.load(std::memory_order_relaxed)) {
     const std::uint64_t now = os::monotonic_clock_ns();
-    if (now >= until) return until == due_ns;
+    if (now >= until) {
+      if (until == due_ns) latest_ns_ = std::max(latest_ns_, now - due_ns);
+      return until == due_ns;
+    }
     if (until - now > kWakeUpNs) {
       const std::uint64_t wake = until - kWakeUpNs;
       const timespec time{static_cast<time_t>(wake / kNsPerSecond), static_cast<long>(wake % kNsPerSecond)};

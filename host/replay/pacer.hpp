@@ -22,12 +22,16 @@ class Pacer {
   /// a second older than its predecessor (the next file is of another day) restarts the clock.
   [[nodiscard]] bool due(std::uint64_t arrival_ns, std::uint64_t slice_ns, const std::atomic<bool>& stop) noexcept;
 
+  /// The longest time that a packet was called due after its time.
+  [[nodiscard]] std::uint64_t latest_ns() const noexcept { return latest_ns_; }
+
  private:
   double speed_;
   bool started_ = false;
   std::uint64_t first_arrival_ns_ = 0;
   std::uint64_t last_arrival_ns_ = 0;
   std::uint64_t start_ns_ = 0;  ///< Of the monotonic clock, when the first packet was due.
+  std::uint64_t latest_ns_ = 0;
 };
 
 }  // namespace stopbit::replay

@@ -20,7 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::string& image = command.value().image;
-  fuzz::require((command.value().kind == control::Command::Kind::Load) == !image.empty(), "only load names an image");
+  using Kind = control::Command::Kind;
+  const bool names_image = command.value().kind == Kind::Load || command.value().kind == Kind::Rollback;
+  fuzz::require(names_image == !image.empty(), "only load and rollback name an image");
+  fuzz::require(text.starts_with(control::word_of(command.value().kind)), "a command is the word that was said");
   fuzz::require(image.size() <= 256, "a name is bounded");
   fuzz::require(std::all_of(image.begin(), image.end(), [](char c) { return c > 0x20 && c < 0x7f; }),
                 "a name is printable", image);

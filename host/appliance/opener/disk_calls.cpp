@@ -16,6 +16,12 @@ int result_of(const Outcome& outcome) noexcept {
 }  // namespace
 
 int DiskCalls::open(const char* path, int flags, mode_t mode) noexcept {
+  if ((flags & O_ACCMODE) == O_RDONLY) {
+    const auto file = opener_.file_of(path);
+    if (!file) return disk::Calls::open(path, flags, mode);
+    Outcome opened = opener_.ask({.kind = RequestKind::Read, .index = *file});
+    return opened.error == 0 && opened.file.ok() ? opened.file.release() : result_of(opened);
+  }
   const auto name = opener_.name_of(path);
   if (!name) return disk::Calls::open(path, flags, mode);
   const RequestKind kind = (flags & O_EXCL) != 0 ? RequestKind::Create : RequestKind::Append;

@@ -128,6 +128,29 @@ stopbit_status stopbit_replay_open(stopbit_replay* replay, const stopbit_program
   });
 }
 
+stopbit_status stopbit_replay_open_feed(stopbit_replay* replay, stopbit_program* program, const char* feed,
+                                        const char* image, const char* const* captures, size_t count,
+                                        const stopbit_options* options) {
+  if (replay == nullptr || replay->busy) return STOPBIT_ERROR_ARGUMENT;
+  return capi::guarded(replay->error, [&] {
+    if (program == nullptr) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL");
+    if (feed == nullptr) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the feed is NULL");
+    const auto whole = capi::complete(options);
+    if (!whole) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "options.size is not that of stopbit_options");
+    consumer::ReplayWish wish = wish_of(*whole);
+    if (!wish.decode.framing.empty() || !wish.decode.reset.empty() || !wish.groups.empty()) {
+      return replay->error.set(STOPBIT_ERROR_ARGUMENT, "framing, reset and groups are the feed's; leave them out");
+    }
+    wish.feed = consumer::open_feed(feed, image != nullptr ? image : "");
+    auto shared = std::make_shared<const capi::Shared>(wish.feed->firmware());
+    replay->open = std::make_unique<Open>(replay, shared, texts_of(captures, count, "a capture"), wish);
+    program->shared = std::move(shared);
+    replay->is_run = false;
+    replay->stopped = false;
+    return STOPBIT_OK;
+  });
+}
+
 stopbit_status stopbit_replay_run(stopbit_replay* replay, stopbit_record_callback callback, void* user) {
   if (replay == nullptr || replay->busy) return STOPBIT_ERROR_ARGUMENT;
   const stopbit_status status = capi::guarded(replay->error, [&] {

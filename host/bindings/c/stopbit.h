@@ -304,6 +304,12 @@ STOPBIT_API const char* stopbit_replay_error(const stopbit_replay* replay);
 STOPBIT_API stopbit_status stopbit_replay_open(stopbit_replay* replay, const stopbit_program* program,
                                                const char* const* captures, size_t count,
                                                const stopbit_options* options);
+/* The same by the description of a feed, feed.toml: lines A and B of each channel are merged, and gaps and resets
+ * become events. `image`: the name of the image whose channels are decoded; NULL if the feed has one only. `program`
+ * receives this image, for names and identifiers. `options` has no framing, reset and groups, which are the feed's. */
+STOPBIT_API stopbit_status stopbit_replay_open_feed(stopbit_replay* replay, stopbit_program* program, const char* feed,
+                                                    const char* image, const char* const* captures, size_t count,
+                                                    const stopbit_options* options);
 /* Decodes everything, once; open again for another run. Errors in the data become events among the records and are
  * counted. */
 STOPBIT_API stopbit_status stopbit_replay_run(stopbit_replay* replay, stopbit_record_callback callback, void* user);

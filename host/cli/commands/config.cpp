@@ -27,8 +27,8 @@ const SettingsFile& file_named(const std::string& name) {
   for (const SettingsFile& file : settings_files()) {
     if (file.name == name) return file;
   }
-  throw ToolError(kExitUsage,
-                  "KIND: must be appliance, feed or map, not '" + name + "'" + did_you_mean(name, file_names()));
+  throw ToolError(kExitUsage, "KIND: must be appliance, feed, map or calendar, not '" + name + "'" +
+                                  did_you_mean(name, file_names()));
 }
 
 int run_config(const ConfigArguments& arguments) {
@@ -55,7 +55,8 @@ Command config_command() {
       .description =
           "Files of settings are TOML: appliance.toml, which `stopbit run` reads; feed.toml, the description of a "
           "feed; "
-          "and feed maps. Everything printed here comes from the table of keys by which the reader reads them.\n"
+          "feed maps; and calendars. Everything printed here comes from the table of keys by which the reader reads "
+          "them.\n"
           "\n"
           "`config print --defaults` writes a file with every key, its meaning, type, range and default. Required keys "
           "have "
@@ -72,7 +73,7 @@ Command config_command() {
             .required = true},
            {.names = "",
             .value = "KIND",
-            .help = "appliance, the default, feed or map.",
+            .help = "appliance, the default, feed, map or calendar.",
             .target = &arguments->file,
             .hint = open_choice_hint(file_names())},
            {.names = "--defaults", .value = "", .help = "With print: the defaults.", .target = &arguments->defaults},

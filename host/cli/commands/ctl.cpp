@@ -7,6 +7,9 @@
 #include "host/cli/common/appliance_name.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/image_trial.hpp"
+#include "host/cli/common/recordings.hpp"
+#include "host/cli/common/since.hpp"
 #include "host/monitor/control/client.hpp"
 #include "host/monitor/control/command.hpp"
 #include "microcode/base/printable.hpp"
@@ -22,6 +25,9 @@ struct CtlArguments {
   std::string user;
   std::string socket;
   bool names = false;
+  bool dry_run = false;
+  std::string since;
+  std::string settings;
 };
 
 bool is_command(const std::string& word) {
@@ -51,6 +57,13 @@ int print_names() {
   return kExitDone;
 }
 
+/// The appliance does not notice: this process reads what it has recorded.
+int dry_run(const CtlArguments& arguments, const std::vector<std::string>& words, const std::string& name) {
+  if (words.front() != "load") throw ToolError(kExitUsage, "--dry-run is for load IMAGE");
+  const std::uint64_t since = since_from(arguments.since.empty() ? "1d" : arguments.since);
+  return try_image(words.back(), settings_of(name, arguments.settings), since);
+}
+
 int ctl(const CtlArguments& arguments) {
   accept_user(arguments.user);
   if (arguments.names) return print_names();
@@ -64,6 +77,10 @@ int ctl(const CtlArguments& arguments) {
   const std::string line = fmt::format("{}", fmt::join(words, " "));
   if (const Result<control::Command> command = control::parse_command(line); !command) {
     throw ToolError(kExitUsage, command.message());
+  }
+  if (arguments.dry_run) return dry_run(arguments, words, name);
+  if (!arguments.since.empty() || !arguments.settings.empty()) {
+    throw ToolError(kExitUsage, "--since and --settings are for load IMAGE --dry-run");
   }
   const Result<std::string> answer =
       control::ask(arguments.socket.empty() ? socket_of(name) : arguments.socket, line, kPatienceNs);
@@ -80,7 +97,9 @@ int ctl(const CtlArguments& arguments) {
 std::string description() {
   std::string text =
       "Sends a command to the control socket of an appliance, which its settings name, and prints the answer. The "
-      "appliance obeys root, the user of its process, and the users that its settings list.\n";
+      "appliance obeys root, the user of its process, the users that its settings list, and of others the commands "
+      "that [[control.allow]] lists. The kernel tells it who asks. Every command is kept with user, process and "
+      "answer, in the log and in the files commands-DAY.jsonl of the state folder.\n";
   for (const control::CommandWord& command : control::kCommandWords) {
     text += fmt::format("\n{}{}{}: {}.\n", command.word, command.argument.empty() ? "" : " ", command.argument,
                         command.help);
@@ -114,6 +133,18 @@ Command ctl_command() {
                        .value = "",
                        .help = "Prints the names of the appliances that have counters on this machine.",
                        .target = &arguments->names},
+                      {.names = "--dry-run",
+                       .value = "",
+                       .help = "With load: tries the image, as its files are now, on what the appliance has recorded; "
+                               "nothing is sent. Status 1 if it is refused or a datagram does not decode.",
+                       .target = &arguments->dry_run},
+                      {.names = "--since",
+                       .value = "TIME",
+                       .help = "With --dry-run: recordings since then, UTC: today, 90min, 2h, 3d or a date. Default "
+                               "1d.",
+                       .target = &arguments->since,
+                       .hint = open_choice_hint({"today", "1h", "1d"})},
+                      settings_option(arguments->settings),
                       {.names = "--socket",
                        .value = "PATH",
                        .help = "The control socket, if the appliance has no counters that this user may read.",
@@ -121,7 +152,10 @@ Command ctl_command() {
                        .hint = file_hint()},
                       user_option(arguments->user)},
           .examples = {{"stopbit ctl freeze", "keeps what was recorded around this moment"},
+                       {"stopbit ctl xetra load T7 --dry-run", "do the new templates decode yesterday's recording?"},
                        {"stopbit ctl xetra load T7", "new templates, between two datagrams"},
+                       {"stopbit ctl xetra rollback T7", "back to those before"},
+                       {"stopbit ctl xetra reload", "settings, tokens, certificates; says what needs a restart"},
                        {"stopbit ctl xetra status | jq .channels", "what `stopbit stat xetra --json` prints"}},
           .run = [arguments] { return ctl(*arguments); }};
 }

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <optional>
 
@@ -11,11 +9,13 @@
 #include "host/cli/common/appliance_name.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/gap_cut.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/recordings.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/cli/common/since.hpp"
 #include "host/cli/common/text.hpp"
-#include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
-#include "microcode/base/time.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -26,35 +26,11 @@ struct GapsArguments {
   std::string since = "today";
   std::string folder;
   std::string channel;
+  std::string cut;
+  std::optional<std::uint64_t> around;
+  std::string settings;
   bool json = false;
 };
-
-/// ns since 1970 of "90min" ago, "today", "2019-04-04" or "2019-04-04T08:36:00"; UTC.
-std::optional<std::uint64_t> parse_since(const std::string& text, std::uint64_t now) {
-  constexpr std::uint64_t kDay = 86'400 * kNsPerSecond;
-  if (text == "today") return now / kDay * kDay;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string unit(end, text.data() + text.size());
-  const std::uint64_t size = unit == "s"     ? kNsPerSecond
-                             : unit == "min" ? 60 * kNsPerSecond
-                             : unit == "h"   ? 3'600 * kNsPerSecond
-                             : unit == "d"   ? kDay
-                                             : 0;
-  if (error == std::errc() && size != 0) {
-    std::uint64_t before = 0;
-    if (__builtin_mul_overflow(number, size, &before)) return std::nullopt;
-    return before < now ? now - before : 0;
-  }
-  for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"}) {
-    std::tm parts{};
-    const char* rest = ::strptime(text.c_str(), format, &parts);
-    if (rest == nullptr || (*rest != '\0' && std::string_view(rest) != "Z")) continue;
-    const std::time_t seconds = ::timegm(&parts);
-    return seconds < 0 ? 0 : static_cast<std::uint64_t>(seconds) * kNsPerSecond;
-  }
-  return std::nullopt;
-}
 
 std::string gap_line(const appliance::GapEntry& gap) {
   std::string line =
@@ -67,26 +43,45 @@ std::string gap_line(const appliance::GapEntry& gap) {
   return line;
 }
 
-int gaps(const GapsArguments& arguments) {
-  const auto since = parse_since(arguments.since, os::wall_clock_ns());
-  if (!since) {
-    throw ToolError(kExitUsage, "--since: '" + arguments.since +
-                                    "' is not a time; write today, 90min, 2h, 3d, 2019-04-04 or 2019-04-04T08:36:00 "
-                                    "(UTC)");
+/// Writes a capture and a text for each gap.
+int cut(const GapsArguments& arguments, const std::vector<appliance::GapEntry>& gaps) {
+  if (arguments.json) throw ToolError(kExitUsage, "--cut writes files; leave out --json");
+  constexpr std::uint64_t kMostAround = 10'000;
+  CutOptions options{.folder = arguments.cut};
+  options.around = arguments.around.value_or(options.around);
+  if (options.around > kMostAround) throw ToolError(kExitUsage, "--around: at most 10000");
+  if (gaps.empty()) {
+    print_stderr("0 gaps\n");
+    return kExitDone;
   }
+  const appliance::Settings settings = settings_of(arguments.name, arguments.settings);
+  catch_stop_signals();
+  const CutReport report = cut_gaps(gaps, settings, options);
+  Output out = Output::open("-");
+  out.write(report.text);
+  out.close();
+  return report.empty == 0 ? kExitDone : kExitRejected;
+}
+
+int gaps(const GapsArguments& arguments) {
+  if (arguments.cut.empty() && arguments.around) throw ToolError(kExitUsage, "--around is for --cut");
+  const std::uint64_t since = since_from(arguments.since);
   std::string folder = arguments.folder;
   if (folder.empty()) {
     accept_user(arguments.user);
     const counters::Reader reader = open_counters(arguments.name);
     folder = appliance::read_status(reader, {}).state_folder;
   }
-  const appliance::GapHistory history = appliance::read_gaps(folder, *since);
+  appliance::GapHistory history = appliance::read_gaps(folder, since);
   if (!history.problem.empty()) throw ToolError(kExitEnvironment, history.problem);
+  std::erase_if(history.gaps, [&](const appliance::GapEntry& gap) {
+    return !arguments.channel.empty() && gap.channel != arguments.channel;
+  });
+  if (!arguments.cut.empty()) return cut(arguments, history.gaps);
   Output out = Output::open("-");
   std::uint64_t count = 0;
   std::uint64_t numbers = 0;
   for (const appliance::GapEntry& gap : history.gaps) {
-    if (!arguments.channel.empty() && gap.channel != arguments.channel) continue;
     ++count;
     numbers += gap.count;
     out.write((arguments.json ? appliance::to_json(gap) : gap_line(gap)) + "\n");
@@ -122,7 +117,14 @@ Command gaps_command() {
           "right is noted after 1 s, 10 s, 100 s and so on.\n"
           "\n"
           "The appliance writes gaps to its state folder, one file per day (UTC), and keeps as many days as its "
-          "settings say. They remain after the appliance ends.",
+          "settings say. They remain after the appliance ends.\n"
+          "\n"
+          "--cut DIR cuts the gaps out of what the appliance has recorded ([recorder]), frozen files included. For "
+          "each "
+          "gap the folder gets CHANNEL-FIRST-LAST.pcapng, with an interface for each line and comments at the packets "
+          "of the gap, and CHANNEL-FIRST-LAST.txt: which line had which number and when, what that says about the "
+          "cause, and every byte of the packets at its edges and of its numbers that came. The exit status is 1 if the "
+          "recordings have no packet of a gap.",
       .options =
           {appliance_name_option(arguments->name),
            user_option(arguments->user),
@@ -138,9 +140,21 @@ Command gaps_command() {
             .help = "The state folder. Needed only if the appliance left no counters.",
             .target = &arguments->folder,
             .hint = folder_hint()},
+           {.names = "--cut",
+            .value = "DIR",
+            .help = "Writes a capture and an explanation of each gap to this folder.",
+            .target = &arguments->cut,
+            .hint = folder_hint()},
+           {.names = "--around",
+            .value = "N",
+            .help = "With --cut: the numbers before and after the gap that are cut out with it. Default 10.",
+            .target = &arguments->around},
+           settings_option(arguments->settings),
            {.names = "--json", .value = "", .help = "Prints one JSON object per line.", .target = &arguments->json}},
       .examples = {{"stopbit gaps", "what was lost today"},
-                   {"stopbit gaps xetra --since 2h --json", "the last two hours, for programs"}},
+                   {"stopbit gaps xetra --since 2h --json", "the last two hours, for programs"},
+                   {"stopbit gaps xetra --since 10min --channel seven --cut gaps",
+                    "the packets around each gap of a channel, and what they say"}},
       .run = [arguments] { return gaps(*arguments); }};
 }
 

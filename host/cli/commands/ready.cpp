@@ -43,14 +43,16 @@ Command ready_command() {
       .name = "ready",
       .summary = "Checks whether every channel of an appliance is live",
       .description =
-          "Prints a line for each channel: its state (waiting, live, stale, silent), the age of each line's last "
+          "Prints a line for each channel: its state (waiting, live, stale, silent, or closed, if its "
+          "calendar has no session now), the age of each line's last "
           "packet (! means older than the settings allow), the next sequence number, the count of lost numbers, the "
           "99th percentile of the delay between the lines, and the image. If channels have maps, a line follows for "
           "each ring of market events: how many instruments and books it has, and how many books equal the exchange's "
           "(latest), were right before a loss (suspect), or lack something (stale). Books do not change the exit "
           "status.\n"
           "\n"
-          "The exit status is 0 if the appliance runs, every channel is live and every line receives; otherwise 1; "
+          "The exit status is 0 if the appliance runs, every channel is live and every line receives, "
+          "or the channel is closed; otherwise 1; "
           "and 3 if no such appliance has counters on this machine. The command reads shared memory only; it does not "
           "disturb the appliance.",
       .options = {appliance_name_option(arguments->name),

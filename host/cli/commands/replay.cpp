@@ -27,6 +27,7 @@
 #include "host/cli/common/print_pool.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/progress_bar.hpp"
+#include "host/cli/common/resend.hpp"
 #include "host/cli/common/ring_output.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/cli/common/verdict.hpp"
@@ -56,12 +57,29 @@ struct ReplayArguments {
   std::string columns;
   bool force = false;
   std::optional<std::uint64_t> jobs;
-  std::string pace = "max";
+  std::string pace;  ///< Empty: max, or the capture's own to the network.
+  ResendArguments resend;
   bool merge = false;
   std::vector<std::string> groups;
   std::optional<std::uint64_t> limit;
   bool quiet = false;
 };
+
+std::vector<net::Endpoint> groups_of(const ReplayArguments& arguments) {
+  std::vector<net::Endpoint> groups;
+  for (const std::string& group : arguments.groups) {
+    const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
+    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
+    groups.push_back(endpoint.value());
+  }
+  return groups;
+}
+
+double speed_of(const ReplayArguments& arguments, const char* otherwise) {
+  const Result<double> speed = replay::parse_pace(arguments.pace.empty() ? otherwise : arguments.pace);
+  if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
+  return speed.value();
+}
 
 replay::Options replay_options(const ReplayArguments& arguments) {
   replay::Options options;
@@ -69,14 +87,8 @@ replay::Options replay_options(const ReplayArguments& arguments) {
     options.framing = framing_from(arguments.framing);
     set_reset_rule(arguments.reset, options.framing);
   }
-  for (const std::string& group : arguments.groups) {
-    const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
-    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
-    options.groups.push_back(endpoint.value());
-  }
-  const Result<double> speed = replay::parse_pace(arguments.pace);
-  if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
-  options.speed = speed.value();
+  options.groups = groups_of(arguments);
+  options.speed = speed_of(arguments, "max");
   options.merge = arguments.merge;
   if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
   options.limit = arguments.limit.value_or(0);
@@ -167,7 +179,7 @@ std::uint16_t jobs_of(const ReplayArguments& arguments) {
     refuse(arguments.content.events, "--events");
     refuse(wants_card(arguments.engine), "a card");
     refuse(arguments.limit.has_value(), "--limit");
-    refuse(arguments.pace != "max", "--pace");
+    refuse(speed_of(arguments, "max") > 0, "--pace");
   }
   if (jobs != 0) return static_cast<std::uint16_t>(jobs);
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -464,7 +476,39 @@ int report(const ReplayArguments& arguments, const Lanes& lanes, const std::vect
   return errors == 0 ? kExitDone : kExitRejected;
 }
 
+/// What is sent is said by groups; nothing is decoded.
+int run_resend(const ReplayArguments& arguments) {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given) throw ToolError(kExitUsage, std::string("--to udp decodes nothing; leave out ") + option);
+  };
+  refuse(!arguments.program.templates.empty() || !arguments.program.firmware.empty(), "--templates and --firmware");
+  refuse(!arguments.framing.empty() || !arguments.reset.empty(), "--framing and --reset");
+  refuse(!arguments.engine.empty(), "--engine");
+  refuse(arguments.content.records || arguments.content.events || !arguments.map.empty(), "--records, --events, --map");
+  refuse(!arguments.format.empty() || !arguments.columns.empty() || arguments.output != "-",
+         "--format, --columns and --output");
+  refuse(!arguments.ring.name.empty(), "--ring");
+  refuse(arguments.jobs.has_value(), "--jobs");
+  if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
+  ResendJob job{.groups = groups_of(arguments),
+                .speed = speed_of(arguments, "1x"),
+                .merge = arguments.merge,
+                .limit = arguments.limit.value_or(0),
+                .quiet = arguments.quiet};
+  if (!arguments.feed.empty()) {
+    if (!job.groups.empty()) throw ToolError(kExitUsage, "--group conflicts with --feed, which sets it");
+    for (const feed::Channel& channel : load_feed(arguments.feed).channels) {
+      for (const std::optional<feed::Line>& line : channel.lines) {
+        if (line) job.groups.push_back(line->group);
+      }
+    }
+  }
+  return resend(arguments.resend, job, open_captures(arguments.captures));
+}
+
 int run_replay(const ReplayArguments& arguments) {
+  if (arguments.resend.is_wanted()) return run_resend(arguments);
+  arguments.resend.check_absent();
   arguments.ring.check(arguments.content.events);
   arguments.card.check(wants_card(arguments.engine));
   const Work work = arguments.feed.empty() ? work_of_framing(arguments) : work_of_feed(arguments);
@@ -560,9 +604,9 @@ Command replay_command() {
        .help = "Merges all captures by packet time, for instance captures of lines A and B by two cards. Default: one "
                "capture after the other.",
        .target = &arguments->merge},
-      {.names = "--pace",
+      {.names = "--pace,--speed",
        .value = "PACE",
-       .help = "Speed: max, or a multiple of the capture's own: 1x, 10x, 0.5x. Default max.",
+       .help = "Speed: max, or a multiple of the capture's own: 1x, 10x, 0.5x. Default max, with --to udp 1x.",
        .target = &arguments->pace,
        .hint = open_choice_hint({"max", "1x", "10x"})},
       {.names = "--group",
@@ -577,6 +621,7 @@ Command replay_command() {
   };
   options.insert(options.end(), more.begin(), more.end());
   for (Option& option : ring_options(arguments->ring)) options.push_back(std::move(option));
+  for (Option& option : resend_options(arguments->resend)) options.push_back(std::move(option));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   for (Option& option : card_options(arguments->card)) options.push_back(std::move(option));
   return {
@@ -603,6 +648,10 @@ Command replay_command() {
           "after the other, each in its own order: give them in the order of their times. If they overlap, for "
           "instance "
           "because lines A and B are in separate files, add --merge.\n"
+          "\n"
+          "With --to udp nothing is decoded: the multicast datagrams of the captures go out to the network again, at "
+          "the times they had among each other, to their own groups or those of --rename. The sender is this machine. "
+          "The exit status is 3 if the system refused to send, and 1 if there was nothing to send.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + event_format_text() + "\n\n" + card_text(),
       .options = std::move(options),
@@ -632,6 +681,11 @@ Command replay_command() {
                     "market events for readers of a ring, and tables of instruments and states"},
                    {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
                     "lines A and B merged, gaps reported, every channel with its own templates"},
+                   {"stopbit replay day.pcap --to udp --interface lo --feed feed.toml --speed 10x",
+                    "the packets of a feed as multicast to programs on this machine, ten times as fast"},
+                   {"stopbit replay day.pcap --to udp --interface eth1 --rename "
+                    "224.0.31.1:10001=239.1.1.1:30001",
+                    "all groups at their own pace, one of them under another address"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
                     "decoded by the simulated hardware"}},
       .run = [arguments] { return run_replay(*arguments); },

@@ -33,9 +33,11 @@
 #include "host/cli/common/log.hpp"
 #include "host/cli/common/market_pages.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/reloader.hpp"
 #include "host/cli/common/service.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/cli/common/start_check.hpp"
+#include "host/cli/common/text.hpp"
 #include "host/monitor/control/metrics.hpp"
 #include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
@@ -62,14 +64,11 @@ std::optional<appliance::Settings> load_settings(const std::string& path) {
   return settings;
 }
 
-/// The token in the first line of a file.
-std::string read_token(const std::string& path) {
-  if (path.empty()) return {};
-  constexpr std::size_t kMaxTokenBytes = 4'096;
-  std::string token = read_file(path, kMaxTokenBytes);
-  token.resize(std::min(token.find_first_of("\r\n"), token.size()));
-  if (token.size() < 16) throw ToolError(kExitRejected, path + ": a token must have at least 16 characters");
-  return token;
+/// The endpoints of the settings. Throws if a token is none.
+control::Options endpoints(const appliance::ControlSettings& settings) {
+  Result<control::Options> options = endpoints_of(settings);
+  if (!options) throw ToolError(kExitRejected, options.message());
+  return std::move(options).value();
 }
 
 /// A warning for an operator who has opened HTTP to others; empty: none.
@@ -95,14 +94,23 @@ class Desk {
         watch_(watch),
         log_(log),
         reader_(open_own(appliance)),
-        errors_(appliance) {}
+        errors_(appliance),
+        reloader_(settings_file_, appliance),
+        audit_(appliance.settings().state_folder, appliance::kCommandFiles, appliance.settings().keep_days) {}
+
+  /// For `reload`; it must outlive the desk's work.
+  void serve(control::Server& server) noexcept { server_ = &server; }
 
   /// Periodic work. `refused`: clients that were turned away so far.
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
     appliance_.housekeeper_counter_set().log_lines_lost.set(log_.lost());
-    if (take_hangup()) log_.write({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
+    if (take_hangup()) (void)reload("SIGHUP");
+    if (now >= next_clean_ns_) {
+      next_clean_ns_ = now + kCleanNs;
+      audit_.clean(appliance::now_of_machine());
+    }
     if (last_hour_.is_due(now)) last_hour_.add(look(), now);
     if (refused == refused_ || now < next_refusal_ns_) return;
     next_refusal_ns_ = now + kRefusalsNs;
@@ -119,11 +127,30 @@ class Desk {
       case Kind::Status: return page("/status.json")->body;
       case Kind::Stop: stops_ = true; return "the appliance is stopping";
       case Kind::Load: return load(command.image);
+      case Kind::Rollback: return roll_back(command.image);
+      case Kind::Reload: return reload("command");
       case Kind::Freeze: return freeze();
       case Kind::Entitle: return entitle();
       case Kind::Publish: return publish();
     }
     return "error: unknown command";
+  }
+  /// Keeps a command in the files of the audit and, unless it only looks, in the log.
+  void audit(const control::Asked& asked) {
+    constexpr std::size_t kMostAnswer = 400;
+    if (asked.line == "status") return;
+    const std::string answer(asked.answer.substr(0, kMostAnswer));
+    const std::uint64_t now = os::wall_clock_ns();
+    audit_.append(fmt::format(R"({{"time":"{}","time_ns":{},"user":{},"process":{},"command":{},"answer":{}}})",
+                              os::time_text(now), now, asked.user, asked.process, json(asked.line), json(answer)),
+                  now);
+    log_.write({audit_.is_failing() ? appliance::Change::Level::Warning : appliance::Change::Level::Info,
+                "command",
+                {{"command", std::string(asked.line)},
+                 {"user", std::to_string(asked.user)},
+                 {"process", std::to_string(asked.process)},
+                 {"answer", answer},
+                 {"kept", audit_.is_failing() ? audit_.problem() : "yes"}}});
   }
   /// As it was up to a tenth of a second ago: however many ask, it is not made more often.
   std::optional<control::Page> page(std::string_view target) {
@@ -229,13 +256,30 @@ class Desk {
         {answer ? appliance::Change::Level::Info : appliance::Change::Level::Error, "publish", {{"answer", text}}});
     return (answer ? "" : "error: ") + text;
   }
+  /// `by`: what has asked for it.
+  std::string reload(const std::string& by) {
+    if (server_ == nullptr) return "error: not yet";
+    pages_.clear();
+    const Result<std::string> answer = reloader_.reload(*server_, log_);
+    log_.write({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+                "reload",
+                {{"by", by}, {"answer", answer ? answer.value() : answer.message()}}});
+    return answer ? answer.value() : "error: " + answer.message();
+  }
   std::string load(const std::string& image) {
     Diagnostics diagnostics;
-    const Result<std::string> answer = appliance_.reload(image, diagnostics);
+    return tell_load("load", image, appliance_.reload(image, diagnostics), diagnostics);
+  }
+  std::string roll_back(const std::string& image) {
+    Diagnostics diagnostics;
+    return tell_load("rollback", image, appliance_.roll_back(image, diagnostics), diagnostics);
+  }
+  std::string tell_load(const char* what, const std::string& image, const Result<std::string>& answer,
+                        const Diagnostics& diagnostics) {
     const std::string findings = diagnostics.format();
     log_.write(findings);
     log_.write({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
-                "load",
+                what,
                 {{"image", image}, {"answer", answer ? answer.value() : answer.message()}}});
     if (answer) return answer.value();
     // The answer is one line: the first finding.
@@ -243,7 +287,8 @@ class Desk {
   }
 
   static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
-  static constexpr std::size_t kMostPages = 64;                 ///< In the cache: clients choose the queries.
+  static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
+  static constexpr std::size_t kMostPages = 64;  ///< In the cache: clients choose the queries.
   static constexpr auto kPageAge = std::chrono::milliseconds(100);
 
   std::string settings_file_;
@@ -254,6 +299,10 @@ class Desk {
   counters::Reader reader_;
   appliance::LastHour last_hour_;
   ErrorDesk errors_;
+  Reloader reloader_;
+  appliance::DayLog audit_;
+  control::Server* server_ = nullptr;
+  std::uint64_t next_clean_ns_ = 0;
   MarketPages market_pages_;
   std::map<std::string, MadePage, std::less<>> pages_;  ///< Those that there are, by path.
   std::uint64_t refused_ = 0;
@@ -335,7 +384,7 @@ int check(const appliance::Settings& settings) {
       print_stderr("warning: feed '{}': {}\n", feed.description.name, problem);
     }
   }
-  (void)read_token(settings.control.token_file);
+  (void)endpoints(settings.control);
   for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
     if (!settings.nic) break;
     const auto rings = appliance::publications_of(*settings.nic, way);
@@ -385,20 +434,13 @@ int run(const RunArguments& arguments) {
   housekeeper.watch_readers(watch);
   Desk desk(arguments.settings, appliance, housekeeper, watch, log);
   const appliance::ControlSettings& doors = appliance.settings().control;
+  control::Options options = endpoints(doors);
+  options.audit = [&](const control::Asked& asked) { desk.audit(asked); };
   auto server = control::Server::open(
-      {.socket = doors.socket,
-       .users = doors.users,
-       .http = doors.http,
-       .token = read_token(doors.token_file),
-       .allowed_hosts = doors.allowed_hosts,
-       .tls = doors.certificate.empty()
-                  ? std::nullopt
-                  : std::optional(
-                        control::Tls{.certificate = doors.certificate, .key = doors.key, .client_ca = doors.client_ca}),
-       .limits = {}},
-      [&](const control::Command& command) { return desk.answer(command); },
+      options, [&](const control::Command& command) { return desk.answer(command); },
       [&](std::string_view path) { return desk.page(path); });
   if (!server) throw ToolError(kExitEnvironment, server.message());
+  desk.serve(*server.value());
   if (const std::string text = exposure_of(doors); !text.empty()) {
     log.write({appliance::Change::Level::Warning, "note", {{"text", text}}});
   }
@@ -451,9 +493,15 @@ Command run_command() {
           "\n"
           "`stopbit ready`, `stat`, `gaps` and `top` show a running appliance. They only read shared memory.\n"
           "\n"
-          "A running appliance takes commands at the socket of [control], one per line: status, load IMAGE, freeze, "
-          "entitle (reads the entitlements again), publish (reads [[publish]] again; if a changed setting cannot "
-          "change at run time, the reply names it and nothing changes), stop.\n"
+          "A running appliance takes commands at the socket of [control], one per line: status, load IMAGE, rollback "
+          "IMAGE, reload, freeze, entitle (reads the entitlements again), publish (reads [[publish]] again; if a "
+          "changed setting cannot change at run time, the reply names it and nothing changes), stop. `stopbit ctl` "
+          "sends them.\n"
+          "\n"
+          "SIGHUP, `systemctl reload` and the command reload read the settings again, with tokens, certificates and "
+          "images. What can change at run time is in force from then on: users and permissions of the control socket, "
+          "token, certificates and hosts of HTTP, [[publish]], entitlements, and images whose files have changed. The "
+          "log names every changed key that needs a restart.\n"
           "\n"
           "appliance.toml:\n"
           "\n"
@@ -467,7 +515,7 @@ Command run_command() {
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
           "  hosts; [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
           "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
-          "  [control] socket, users\n"
+          "  [control] socket, users, allow = [{user, commands}]\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"
           "\n"
           "doc/appliance-settings.md lists all keys.",

@@ -17,7 +17,7 @@
 #include "host/os/clock.hpp"
 #include "host/ports/out/frame.hpp"
 #include "host/ports/out/pcap/pcap_writer.hpp"
-#include "host/ports/out/socket/udp_sender.hpp"
+#include "host/ports/out/socket/copying_sender.hpp"
 #include "host/replay/pacer.hpp"
 #include "microcode/base/time.hpp"
 
@@ -85,20 +85,16 @@ class NetworkWay final : public Way {
 
   void send(const simulate::Sent& sent) override {
     wait_for(sent.time_ns);
-    Sender& sender = senders_[2 * sent.line + (sent.from_backup ? 1 : 0)];
-    std::vector<std::byte>& copy = sender.copies[sender.next];
-    sender.next = (sender.next + 1) % kBatch;
-    copy.assign(sent.payload.begin(), sent.payload.end());
-    sender.socket.add(sent.group, copy);
+    senders_[2 * sent.line + (sent.from_backup ? 1 : 0)].add(sent.group, sent.payload);
   }
 
   std::uint64_t finish() override {
     flush();
     std::uint64_t refused = 0;
     int error = 0;
-    for (const Sender& sender : senders_) {
-      refused += sender.socket.refused();
-      if (sender.socket.last_error() != 0) error = sender.socket.last_error();
+    for (const egress::CopyingSender& sender : senders_) {
+      refused += sender.socket().refused();
+      if (sender.socket().last_error() != 0) error = sender.socket().last_error();
     }
     if (refused != 0) {
       print_stderr("stopbit: the system refused to send {} datagrams: {}\n", refused, std::strerror(error));
@@ -111,26 +107,19 @@ class NetworkWay final : public Way {
   }
 
  private:
-  struct Sender {
-    explicit Sender(egress::UdpSender opened) : socket(std::move(opened)), copies(kBatch) {}
-    egress::UdpSender socket;
-    std::vector<std::vector<std::byte>> copies;  ///< Payloads that the socket has not sent yet.
-    std::size_t next = 0;
-  };
-
-  static Sender open(const std::string& interface, const std::optional<net::Endpoint>& source) {
+  static egress::CopyingSender open(const std::string& interface, const std::optional<net::Endpoint>& source) {
     egress::UdpSenderOptions options;
     options.interface = interface;
     options.source = source.value_or(net::Endpoint{});
     options.loop = true;
     options.batch = kBatch;
-    Result<egress::UdpSender> opened = egress::UdpSender::open(options);
+    Result<egress::CopyingSender> opened = egress::CopyingSender::open(options);
     if (!opened) throw ToolError(kExitEnvironment, opened.message());
-    return Sender(std::move(opened).value());
+    return std::move(opened).value();
   }
 
   void flush() {
-    for (Sender& sender : senders_) sender.socket.flush();
+    for (egress::CopyingSender& sender : senders_) sender.flush();
   }
 
   void wait_for(std::uint64_t time_ns) {
@@ -151,7 +140,7 @@ class NetworkWay final : public Way {
     }
   }
 
-  std::vector<Sender> senders_;  ///< By line: the first sender, the backup.
+  std::vector<egress::CopyingSender> senders_;  ///< By line: the first sender, the backup.
   std::uint64_t start_ns_;
   std::uint64_t begin_ns_ = 0;
   double speed_;

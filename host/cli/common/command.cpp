@@ -49,6 +49,17 @@ bool has_limits(const Command& command) {
   return std::any_of(command.options.begin(), command.options.end(), [](const Option& one) { return one.is_limit; });
 }
 
+namespace {
+std::string_view commit_of_program;
+}  // namespace
+
+void set_program_commit(std::string_view commit) noexcept {
+  commit_of_program = commit;
+}
+std::string_view program_commit() noexcept {
+  return commit_of_program;
+}
+
 const Command* find_command(std::string_view name) {
   for (const Command& command : commands()) {
     if (command.name == name) return &command;

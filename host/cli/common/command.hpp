@@ -96,6 +96,9 @@ struct Command {
 /// Fills the targets. Throws a ToolError of kExitUsage. @returns false if help was requested.
 [[nodiscard]] bool parse_arguments(const Command& command, std::vector<std::string> arguments);
 
+/// The commit from which the program was built; main knows it.
+void set_program_commit(std::string_view commit) noexcept;
+[[nodiscard]] std::string_view program_commit() noexcept;
 /// "stopbit 1.2.3 (0123456789ab)"; no brackets if the commit is empty, that is unknown.
 [[nodiscard]] std::string version_text(std::string_view commit);
 /// "stopbit tail RING [--wait]"; what may be left out is [OPTION]... if it is much.

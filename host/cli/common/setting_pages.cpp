@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/appliance/calendar.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/cli/common/roff.hpp"
 #include "host/cli/common/text.hpp"
@@ -332,7 +333,7 @@ class Defaults {
 }  // namespace
 
 std::span<const SettingsFile> settings_files() {
-  static const std::array<SettingsFile, 3> files = {
+  static const std::array<SettingsFile, 4> files = {
       {{.name = "appliance",
         .summary = "Settings of the appliance that `stopbit run` starts",
         .purpose = "`stopbit run FILE` reads it, and everything that it names; `stopbit run --check FILE` only reports "
@@ -350,7 +351,14 @@ std::span<const SettingsFile> settings_files() {
             "A map is compiled with the templates of the feed; `stopbit map check` says whether it fits. A field "
             "is named as in the templates. A condition is a table of tests, which all must hold: FIELD = VALUE, "
             "FIELD = [VALUE, ...], or FIELD = { is, absent, any_of, none_of, above }.",
-        .keys = market::map_keys()}}};
+        .keys = market::map_keys()},
+       {.name = "calendar",
+        .summary = "Calendar of a feed: when it speaks",
+        .purpose =
+            "`calendar` of a [[feed]] in appliance.toml names it. Outside of its sessions channels are `closed`: "
+            "`stopbit ready` is content, and a silent line is no fault. So is a line that has said nothing yet, "
+            "for the time of `silence` after a session begins. Paths are relative to the folder of the file.",
+        .keys = appliance::calendar_keys()}}};
   return files;
 }
 

@@ -317,6 +317,12 @@ std::optional<Description> parse(std::string file, std::string text, Diagnostics
 std::optional<Description> load(const std::string& path, Diagnostics& diagnostics) {
   const std::size_t errors_before = diagnostics.errors();
   const config::Document document = config::Document::load(path, diagnostics);
+  auto description = load(document, path, diagnostics);
+  return diagnostics.errors() == errors_before ? std::move(description) : std::nullopt;
+}
+
+std::optional<Description> load(const config::Document& document, const std::string& path, Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.errors();
   Description description;
   if (document.ok()) Reader(description).read(document.root(description_keys()));
   if (diagnostics.errors() != errors_before) return std::nullopt;

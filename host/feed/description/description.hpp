@@ -13,8 +13,9 @@
 #include "microcode/base/diagnostic.hpp"
 
 namespace stopbit::config {
+class Document;
 struct TableKeys;
-}
+}  // namespace stopbit::config
 
 /// Description of a feed: which channels come on which multicast groups, how they are framed and decoded, and what
 /// their records go to. Plain data; feed.toml is its text (host/feed/README.md). Nothing here does I/O.
@@ -106,6 +107,9 @@ struct Description {
 [[nodiscard]] std::optional<Description> parse(std::string file, std::string text, Diagnostics& diagnostics);
 /// The same from a file; "-" is standard input. The paths of images are made relative to its folder.
 [[nodiscard]] std::optional<Description> load(const std::string& path, Diagnostics& diagnostics);
+/// The same of a document that was read from the file.
+[[nodiscard]] std::optional<Description> load(const config::Document& document, const std::string& path,
+                                              Diagnostics& diagnostics);
 
 /// The text that parse reads: parse(to_toml(d)) gives d again. `heading` becomes a comment on top.
 [[nodiscard]] std::string to_toml(const Description& description, std::string_view heading = {});

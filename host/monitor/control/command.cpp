@@ -23,6 +23,13 @@ std::string list_of_commands() {
 
 }  // namespace
 
+std::string_view word_of(Command::Kind kind) noexcept {
+  for (const CommandWord& command : kCommandWords) {
+    if (command.kind == kind) return command.word;
+  }
+  return {};
+}
+
 Result<Command> parse_command(std::string_view line) {
   const std::size_t space = line.find(' ');
   const std::string_view word = line.substr(0, space);

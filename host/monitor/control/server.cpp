@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/monitor/control/host_rule.hpp"
+#include "host/os/shm/read_file.hpp"
 #include "host/os/unix_socket.hpp"
 
 namespace stopbit::control {
@@ -43,12 +44,28 @@ struct Shared {
   Answer answer;
   Pages pages;
   std::vector<std::uint32_t> users;
+  std::vector<Permission> allowed;
+  std::function<void(const Asked&)> audit;
   std::vector<std::string> authorizations;  ///< Any of these; none: all clients are accepted.
   HostRule hosts;
   Limits limits;
   std::uint64_t refused = 0;
 
   void refuse() noexcept { ++refused; }
+  /// The user may give all commands.
+  [[nodiscard]] bool is_trusted(std::uint32_t user) const {
+    return user == 0 || user == ::geteuid() || std::find(users.begin(), users.end(), user) != users.end();
+  }
+  [[nodiscard]] bool is_known(std::uint32_t user) const {
+    return is_trusted(user) || std::any_of(allowed.begin(), allowed.end(),
+                                           [&](const Permission& permission) { return permission.user == user; });
+  }
+  [[nodiscard]] bool may(std::uint32_t user, std::string_view word) const {
+    return is_trusted(user) || std::any_of(allowed.begin(), allowed.end(), [&](const Permission& permission) {
+             return permission.user == user && std::find(permission.commands.begin(), permission.commands.end(),
+                                                         word) != permission.commands.end();
+           });
+  }
   [[nodiscard]] bool is_authorized(std::string_view offered) const noexcept {
     bool is_known = authorizations.empty();
     for (const std::string& one : authorizations) is_known |= is_same_secret(one, offered);
@@ -103,18 +120,14 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
       : Client(door), shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
   void start() {
-    ucred peer{};
-    socklen_t size = sizeof(peer);
-    const bool is_known = ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-    const bool is_allowed =
-        is_known && (peer.uid == 0 || peer.uid == ::geteuid() ||
-                     std::find(shared_.users.begin(), shared_.users.end(), peer.uid) != shared_.users.end());
-    if (is_allowed) {
+    socklen_t size = sizeof(peer_);
+    const bool is_told = ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer_, &size) == 0;
+    if (is_told && shared_.is_known(peer_.uid)) {
       read();
       return;
     }
     shared_.refuse();
-    write("error: user " + std::to_string(peer.uid) + " is not allowed to do this", true);
+    write("error: user " + std::to_string(peer_.uid) + " is not allowed to do this", true);
   }
 
  private:
@@ -156,11 +169,20 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     std::string_view line = std::string_view(input_).substr(0, bytes);
     if (line.ends_with('\n')) line.remove_suffix(1);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    const Result<Command> command = parse_command(line);
-    std::string answer = command ? shared_.answer(command.value()) : "error: " + command.message();
+    std::string answer = answer_to(line);
+    if (shared_.audit) {
+      shared_.audit({.user = peer_.uid, .process = peer_.pid, .line = line, .answer = answer});
+    }
     input_.erase(0, bytes);
     is_answered_ = true;
     write(std::move(answer), is_last);
+  }
+  std::string answer_to(std::string_view line) {
+    const Result<Command> command = parse_command(line);
+    if (!command) return "error: " + command.message();
+    const std::string_view word = word_of(command.value().kind);
+    if (shared_.may(peer_.uid, word)) return shared_.answer(command.value());
+    return "error: user " + std::to_string(peer_.uid) + " may not give the command " + std::string(word);
   }
   void write(std::string text, bool is_last) {
     wait(patience(shared_), false);
@@ -174,6 +196,7 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
 
   Shared& shared_;
   Local::socket socket_;
+  ucred peer_{};
   asio::steady_timer timer_;
   std::string input_;
   std::string output_;  ///< Empty: it is the client's turn.
@@ -316,26 +339,42 @@ std::vector<std::string> authorizations_of(const std::string& token) {
   return {"Bearer " + token, "Basic " + basic};
 }
 
-Status load_tls(const Tls& tls, ssl::context& context) {
+/// By way of `read`: a confined process asks another one for the file.
+Result<std::string> read_pem(const ReadFile& read, const std::string& path) {
+  constexpr std::size_t kMaxPemBytes = 1U << 20;
+  if (read) return read(path);
+  auto text = os::read_file(path, kMaxPemBytes);
+  if (text) return std::move(text).value();
+  const int error = text.failure().system_error;
+  return Failure{error != 0 ? std::generic_category().message(error) : text.message()};
+}
+
+Status load_tls(const Tls& tls, const ReadFile& read, ssl::context& context) {
   boost::system::error_code error;
-  const auto failed = [&](const char* what, const std::string& path) {
-    return Failure{std::string(what) + " '" + path + "': " + error.message()};
+  const auto failed = [](const char* what, const std::string& path, const std::string& why) {
+    return Failure{std::string(what) + " '" + path + "': " + why};
   };
   SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
   if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1)
     return Failure{"TLS 1.2 is not available"};
   // A key with a passphrase is refused; nobody is there to be asked for it.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
-  context.use_certificate_chain_file(tls.certificate, error);
-  if (error) return failed("certificate", tls.certificate);
-  context.use_private_key_file(tls.key, ssl::context::pem, error);
-  if (error) return failed("key", tls.key);
+  const Result<std::string> certificate = read_pem(read, tls.certificate);
+  if (!certificate) return failed("certificate", tls.certificate, certificate.message());
+  context.use_certificate_chain(asio::buffer(certificate.value()), error);
+  if (error) return failed("certificate", tls.certificate, error.message());
+  const Result<std::string> key = read_pem(read, tls.key);
+  if (!key) return failed("key", tls.key, key.message());
+  context.use_private_key(asio::buffer(key.value()), ssl::context::pem, error);
+  if (error) return failed("key", tls.key, error.message());
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
     return Failure{"key '" + tls.key + "' does not match certificate '" + tls.certificate + "'"};
   }
   if (tls.client_ca.empty()) return Done{};
-  context.load_verify_file(tls.client_ca, error);
-  if (error) return failed("client_ca", tls.client_ca);
+  const Result<std::string> authority = read_pem(read, tls.client_ca);
+  if (!authority) return failed("client_ca", tls.client_ca, authority.message());
+  context.add_certificate_authority(asio::buffer(authority.value()), error);
+  if (error) return failed("client_ca", tls.client_ca, error.message());
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
   return Done{};
 }
@@ -356,6 +395,8 @@ struct Server::Parts {
       : shared{std::move(answer),
                std::move(pages),
                options.users,
+               options.allowed,
+               options.audit,
                authorizations_of(options.token),
                HostRule(options.http ? options.http->address : 0, options.allowed_hosts,
                         !options.token.empty() || options.tls.has_value()),
@@ -388,16 +429,35 @@ struct Server::Parts {
     return Done{};
   }
 
-  Status open_http(const net::Endpoint& endpoint, const std::optional<Tls>& with) {
-    const asio::ip::address_v4 address(endpoint.address);
-    if (!address.is_loopback() && shared.authorizations.empty() && !with) {
+  /// The protection of HTTP, made of what options say. On failure nothing has changed.
+  Status protect(const Options& options) {
+    const asio::ip::address_v4 address(options.http->address);
+    if (!address.is_loopback() && options.token.empty() && !options.tls) {
       return Failure{"HTTP on " + address.to_string() +
                      " needs a token or TLS: without them only this machine may connect"};
     }
-    if (with) {
-      tls.emplace(ssl::context::tls_server);
-      if (Status loaded = load_tls(*with, *tls); !loaded) return loaded;
+    std::optional<ssl::context> made;
+    if (options.tls) {
+      made.emplace(ssl::context::tls_server);
+      if (Status loaded = load_tls(*options.tls, options.read, *made); !loaded) return loaded;
     }
+    // Connections have their own reference to what they were accepted with.
+    tls.reset();
+    if (made) tls.emplace(std::move(*made));
+    return Done{};
+  }
+  void take_rules(const Options& options) {
+    shared.users = options.users;
+    shared.allowed = options.allowed;
+    shared.authorizations = authorizations_of(options.token);
+    shared.hosts = HostRule(options.http ? options.http->address : 0, options.allowed_hosts,
+                            !options.token.empty() || options.tls.has_value());
+  }
+
+  Status open_http(const Options& options) {
+    const net::Endpoint& endpoint = *options.http;
+    const asio::ip::address_v4 address(endpoint.address);
+    if (Status done = protect(options); !done) return done;
     boost::system::error_code error;
     tcp.emplace(context);
     tcp->open(Tcp::v4(), error);
@@ -455,9 +515,17 @@ Result<std::unique_ptr<Server>> Server::open(const Options& options, Answer answ
   auto parts = std::make_unique<Parts>(options, std::move(answer), std::move(pages));
   Status opened = Done{};
   if (!options.socket.empty()) opened = parts->open_socket(options.socket);
-  if (opened && options.http) opened = parts->open_http(*options.http, options.tls);
+  if (opened && options.http) opened = parts->open_http(options);
   if (!opened) return opened.failure();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Status Server::replace(const Options& options) {
+  if (options.http) {
+    if (Status done = parts_->protect(options); !done) return done;
+  }
+  parts_->take_rules(options);
+  return Done{};
 }
 
 void Server::poll() {

@@ -21,16 +21,34 @@ struct Limits {
   std::uint64_t patience_ns = 5'000'000'000;  ///< For a whole request, and for its answer to be taken.
 };
 
-/// Files in PEM. They are read once.
+/// Files in PEM. They are read at the start and by replace().
 struct Tls {
   std::string certificate;  ///< And those that lead to its root.
   std::string key;          ///< Without a passphrase.
   std::string client_ca;    ///< Clients need a certificate that one of these has signed; empty: they need none.
 };
 
+/// A user who may give some commands only.
+struct Permission {
+  std::uint32_t user = 0;
+  std::vector<std::string> commands;  ///< Their words.
+};
+
+/// A command that a client has given, for an audit.
+struct Asked {
+  std::uint32_t user = 0;  ///< As the kernel says,
+  std::int32_t process = 0;
+  std::string_view line;    ///< Any bytes.
+  std::string_view answer;  ///< "error: ..." if it was refused.
+};
+
+/// The content of a file.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
 struct Options {
   std::string socket;                 ///< Path of the Unix socket; empty: none.
   std::vector<std::uint32_t> users;   ///< Users who may use it, besides root and the user of the process.
+  std::vector<Permission> allowed;    ///< Others, who may give some commands.
   std::optional<net::Endpoint> http;  ///< Nothing: none. Not on loopback: only with a token or TLS.
   /// HTTP clients send "Authorization: Bearer TOKEN", or the name "stopbit" and the token as password; empty: not
   /// required.
@@ -39,6 +57,9 @@ struct Options {
   /// any.
   std::vector<std::string> allowed_hosts;
   std::optional<Tls> tls;  ///< HTTP over TLS 1.2 or 1.3; nothing: without.
+  ReadFile read;           ///< Reads the files of TLS; empty: as they are.
+  /// Gets every command of a client that may use the socket, with its answer.
+  std::function<void(const Asked&)> audit;
   Limits limits;
 };
 
@@ -66,6 +87,9 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
+  /// Other users, permissions, token, hosts and TLS from here on; connections that exist go on. Endpoints and limits
+  /// stay. After a failure nothing has changed.
+  [[nodiscard]] Status replace(const Options& options);
   /// Handles pending work without waiting, for 20 ms at most; the rest is left to the next call.
   void poll();
   /// The port of HTTP, 0 if there is none; for callers that requested port 0.

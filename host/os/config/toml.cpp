@@ -283,6 +283,60 @@ Document Document::load(const std::string& path, Diagnostics& diagnostics) {
   return parse(is_stdin ? "stdin" : path, std::move(text), diagnostics);
 }
 
+namespace {
+
+/// How the elements of an array are called in a path.
+std::vector<std::string> labels_of(const Node& array) {
+  std::vector<std::string> labels;
+  std::map<std::string, std::size_t> uses;
+  for (const Node::Member& element : array.members) {
+    std::string label;
+    for (const std::string_view key : {"name", "ring", "file"}) {
+      for (const Node::Member& member : element.node->members) {
+        const bool is_label = element.node->kind == Node::kTable && member.key == key && label.empty();
+        if (is_label && member.node->kind == Node::kText) label = member.node->text;
+      }
+    }
+    ++uses[label];
+    labels.push_back(std::move(label));
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty() || uses[labels[i]] > 1) labels[i] = std::to_string(i);
+  }
+  return labels;
+}
+
+/// Documents have a bounded depth: the parser refuses others.
+void add_values(const Node& node, const std::string& path, std::map<std::string, std::string>& values) {
+  switch (node.kind) {
+    case Node::kTable:
+      for (const Node::Member& member : node.members) {
+        add_values(*member.node, path.empty() ? member.key : path + "." + member.key, values);
+      }
+      return;
+    case Node::kArray: {
+      const std::vector<std::string> labels = labels_of(node);
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        add_values(*node.members[i].node, path + "[" + labels[i] + "]", values);
+      }
+      return;
+    }
+    case Node::kInteger: values[path] = std::to_string(node.integer); return;
+    case Node::kReal: values[path] = std::to_string(node.real); return;
+    case Node::kFlag: values[path] = node.flag ? "true" : "false"; return;
+    case Node::kText:
+    case Node::kTime: values[path] = node.text; return;
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::string> Document::values() const {
+  std::map<std::string, std::string> values;
+  add_values(*root_, "", values);
+  return values;
+}
+
 Table Document::root() const {
   return {*root_, source_, *diagnostics_};
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,6 +83,10 @@ class Document {
   [[nodiscard]] Table root(const TableKeys& keys) const;
   /// False if the text could not be parsed; the document is then empty.
   [[nodiscard]] bool ok() const noexcept { return ok_; }
+
+  /// Every value by its path, as text: "http.listen", "port[wire].kind", "feed[0].channels[2]". A table of an array is
+  /// named by its `name`, `ring` or `file`, if it has one and no other table of the array has the same, else counted.
+  [[nodiscard]] std::map<std::string, std::string> values() const;
 
  private:
   Document(std::shared_ptr<const SourceBuffer> source, std::unique_ptr<Node> root, Diagnostics& diagnostics, bool ok);

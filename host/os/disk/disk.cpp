@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -89,6 +90,21 @@ int File::close() noexcept {
   if (file < 0) return 0;
   const int error = error_of(calls().close(file));
   return error == EINTR ? 0 : error;  // it is closed all the same
+}
+
+int read(const std::string& path, std::size_t most, std::string& text) {
+  File file;
+  if (const int error = file.open(path, O_RDONLY, 0); error != 0) return error;
+  std::array<char, 65'536> piece;
+  for (std::size_t bytes = 0;;) {
+    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    if (count == 0) return 0;
+    bytes += static_cast<std::size_t>(count);
+    if (bytes > most) return EFBIG;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
 }
 
 int rename(const std::string& from, const std::string& to) noexcept {

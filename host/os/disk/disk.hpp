@@ -9,7 +9,8 @@
 #include <system_error>
 #include <vector>
 
-/// File changes of the appliance. Functions return an error number, 0 for none, and throw only if memory is short.
+/// File changes of the appliance, and files that it reads again while it runs. Functions return an error number, 0 for
+/// none, and throw only if memory is short.
 namespace stopbit::disk {
 
 /// The system calls, as in section 2 of the manual. Tests replace them to provoke failures.
@@ -37,7 +38,7 @@ class ReplacedCalls {
   ~ReplacedCalls();
 };
 
-/// A file that is open for writing; closed at the end.
+/// An open file; closed at the end.
 class File {
  public:
   File() = default;
@@ -56,6 +57,9 @@ class File {
  private:
   int file_ = -1;
 };
+
+/// Appends a whole file to `text`. EFBIG: it is longer than `most` bytes.
+[[nodiscard]] int read(const std::string& path, std::size_t most, std::string& text);
 
 [[nodiscard]] int rename(const std::string& from, const std::string& to) noexcept;
 /// Not an error if the file does not exist.

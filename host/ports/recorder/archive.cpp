@@ -4,38 +4,24 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "host/os/disk/disk.hpp"
+#include "host/ports/recorder/file_name.hpp"
 
 namespace stopbit::recorder {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSuffix = ".pcapng";
-constexpr std::string_view kFrozen = "frozen-";
 constexpr std::size_t kBufferBytes = 1U << 18;
 
 struct WriteError {
   int error;
 };
-
-/// "NAME-000012.pcapng" with or without "frozen-" gives 12.
-std::optional<std::uint64_t> number_of(std::string_view file, std::string_view name) {
-  if (!file.starts_with(name) || !file.ends_with(kSuffix)) return std::nullopt;
-  std::string_view digits = file.substr(name.size(), file.size() - name.size() - kSuffix.size());
-  if (!digits.starts_with('-')) return std::nullopt;
-  digits.remove_prefix(1);
-  std::uint64_t number = 0;
-  const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || rest != digits.data() + digits.size()) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 
@@ -85,29 +71,18 @@ Archive::~Archive() {
 /// Files of an earlier run count, and their numbers are not used again. Its times are unknown: they are taken to be
 /// older than anything.
 void Archive::find_files() {
-  std::vector<std::pair<std::uint64_t, Closed>> found;
   std::error_code error;
-  for (const std::string& file : disk::names_in(options_.folder, error)) {
-    std::string path = options_.folder + "/" + file;
-    std::error_code no_size;
-    const std::uint64_t bytes = fs::file_size(path, no_size);
-    if (no_size) continue;
-    if (file.starts_with(kFrozen)) {
-      if (const auto number = number_of(std::string_view(file).substr(kFrozen.size()), options_.name)) {
-        frozen_bytes_ += bytes;
-        next_number_ = std::max(next_number_, *number + 1);
-      }
-    } else if (const auto number = number_of(file, options_.name)) {
-      found.push_back({*number, {.path = std::move(path), .bytes = bytes}});
-      next_number_ = std::max(next_number_, *number + 1);
+  for (RecordedFile& file : recorded_files(options_.folder, error)) {
+    if (file.name.line != options_.name) continue;
+    next_number_ = std::max(next_number_, file.name.number + 1);
+    if (file.name.is_frozen) {
+      frozen_bytes_ += file.bytes;
+    } else {
+      closed_bytes_ += file.bytes;
+      closed_.push_back({.path = std::move(file.path), .bytes = file.bytes});
     }
   }
   if (error) fail(options_.folder + ": " + error.message());
-  std::sort(found.begin(), found.end(), [](const auto& left, const auto& right) { return left.first < right.first; });
-  for (auto& [number, file] : found) {
-    closed_bytes_ += file.bytes;
-    closed_.push_back(std::move(file));
-  }
 }
 
 void Archive::add(net::Endpoint source, net::Endpoint group, std::span<const std::byte> payload,
@@ -150,9 +125,7 @@ void Archive::add(net::Endpoint source, net::Endpoint group, std::span<const std
 void Archive::open() {
   failed_bytes_ = 0;
   if (!make_room()) return;
-  std::string number = std::to_string(next_number_++);
-  number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
-  open_ = {.path = options_.folder + "/" + options_.name + "-" + number + std::string(kSuffix)};
+  open_ = {.path = options_.folder + "/" + to_text(FileName{.line = options_.name, .number = next_number_++})};
   try {
     file_ = std::make_unique<File>(open_.path, options_.name);
   } catch (const WriteError& error) {
@@ -214,7 +187,7 @@ bool Archive::freeze(const Closed& file) {
     return false;
   }
   const fs::path from(file.path);
-  const fs::path to = from.parent_path() / (std::string(kFrozen) + from.filename().string());
+  const fs::path to = from.parent_path() / (std::string(kFrozenPrefix) + from.filename().string());
   if (const int error = disk::rename(from.string(), to.string()); error != 0) {
     counts_.last_error = file.path + ": " + std::strerror(error);
     ++counts_.refused_freezes;

@@ -44,6 +44,9 @@ class Archive {
   /// Something was lost at this time: the files around it are kept, those to come included.
   void freeze(std::uint64_t time_ns);
 
+  /// Frozen files belong to the operator, who may have deleted or compressed some: another thread has counted them.
+  void set_frozen_bytes(std::uint64_t bytes) noexcept { frozen_bytes_ = bytes; }
+
   /// Hands what was added to the system.
   void flush();
 

@@ -15,6 +15,7 @@ constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::uint32_t kVersion = 1;  // 1.0: major, then minor
 constexpr std::uint32_t kEthernet = 1;
+constexpr std::uint32_t kCommentOption = 1;
 constexpr std::uint32_t kNameOption = 2;
 constexpr std::uint32_t kResolutionOption = 9;
 constexpr std::uint32_t kNanoseconds = 9;  // 10^-9
@@ -45,7 +46,8 @@ PcapngWriter::PcapngWriter(ByteSink sink, std::span<const std::string_view> inte
   }
 }
 
-void PcapngWriter::write(std::uint32_t interface, std::span<const std::byte> frame, std::uint64_t time_ns) {
+void PcapngWriter::write(std::uint32_t interface, std::span<const std::byte> frame, std::uint64_t time_ns,
+                         std::string_view comment) {
   const std::span<const std::byte> kept = frame.first(std::min(frame.size(), kMaxFrameBytes));
   put(kEnhancedPacket);
   put(0);
@@ -55,6 +57,12 @@ void PcapngWriter::write(std::uint32_t interface, std::span<const std::byte> fra
   put(static_cast<std::uint32_t>(kept.size()));
   put(static_cast<std::uint32_t>(std::min<std::size_t>(frame.size(), 0xFFFF'FFFF)));
   put_bytes(kept);
+  if (!comment.empty()) {
+    const std::string_view cut = comment.substr(0, kMaxCommentBytes);
+    put(kCommentOption | static_cast<std::uint32_t>(cut.size()) << 16);
+    put_bytes(std::as_bytes(std::span(cut)));
+    put(0);  // end of options
+  }
   end_block();
 }
 

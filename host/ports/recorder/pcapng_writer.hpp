@@ -20,14 +20,17 @@ class PcapngWriter {
   /// Writes the head. Other tools show the names as those of the interfaces; names are cut after 64 bytes.
   PcapngWriter(ByteSink sink, std::span<const std::string_view> interfaces);
 
-  /// `interface` counts from 0. A frame may have kMaxFrameBytes; of a longer one the rest is left out.
-  void write(std::uint32_t interface, std::span<const std::byte> frame, std::uint64_t time_ns);
+  /// `interface` counts from 0. A frame may have kMaxFrameBytes; of a longer one the rest is left out. Other tools show
+  /// the comment with the packet; it is cut after kMaxCommentBytes.
+  void write(std::uint32_t interface, std::span<const std::byte> frame, std::uint64_t time_ns,
+             std::string_view comment = {});
 
   /// So far.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
   static constexpr std::size_t kMaxFrameBytes = 65'535 + 14;
-  /// Of the block of a frame.
+  static constexpr std::size_t kMaxCommentBytes = 1'000;
+  /// Of the block of a frame without a comment.
   static constexpr std::size_t block_bytes(std::size_t frame_bytes) noexcept { return 32 + (frame_bytes + 3) / 4 * 4; }
 
  private:

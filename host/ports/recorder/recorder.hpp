@@ -94,6 +94,9 @@ class Recorder {
   /// From the writing thread: what lies around the newest packet stays, of every line.
   void freeze_newest();
 
+  /// From the writing thread: see Archive.
+  void set_frozen_bytes(std::size_t line, std::uint64_t bytes) { archives_.at(line).set_frozen_bytes(bytes); }
+
   [[nodiscard]] const Archive& archive(std::size_t line) const { return archives_.at(line); }
   [[nodiscard]] std::size_t lines() const noexcept { return archives_.size(); }
   [[nodiscard]] std::uint64_t lost() const noexcept { return queue_.lost(); }

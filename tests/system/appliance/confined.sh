@@ -71,6 +71,41 @@ mv made/new.xml made/cme.xml
 answer=$(say "load cme")
 [[ $answer == "the image 'cme' is loading into 1 ring" ]] || { echo "$answer"; exit 1; }
 wait_for 'grep -q "what=\"layout changed\"" log'
+# Back to the one before, which is in memory: its file is another one by now.
+cp made/cme.xml other.xml
+python3 - <<'PYTHON'
+import re
+text = open("made/cme.xml").read()
+open("made/cme.xml", "w").write(re.sub(r'(<template [^>]*name=")', r'\1X', text))
+PYTHON
+wait_for '[[ $(say "load cme") == "the image '"'cme'"' is loading into 1 ring" ]]'
+wait_for '(($(grep -c "what=\"layout changed\"" log) >= 2))'
+wait_for '[[ $(say "rollback cme") == *"as it was before" ]]'
+wait_for '(($(grep -c "what=\"layout changed\"" log) >= 3))'
+[[ $(say "rollback none") == "error: unknown image 'none'" ]]
+
+# Everything is read again by way of the opener: an image whose file says something else, a token, and what needs a
+# restart is named. A signal does the same.
+answer=$(say reload)
+[[ $answer == "in force: users, permissions, hosts, token and certificates, images cme" ]] || { echo "$answer"; exit 1; }
+mv other.xml made/cme.xml
+sed -i 's/^state = .*/&\nsilence = "9s"/' appliance.toml
+sed -i 's/20ms/30ms/' feed.toml
+kill -HUP "$appliance"
+wait_for 'grep -q "what=\"reload\" by=\"SIGHUP\"" log'
+grep 'what="reload" by="SIGHUP"' log | grep -q 'needs a restart:.*silence' || { grep reload log; exit 1; }
+echo "nonsense" >>appliance.toml
+answer=$(say reload)
+[[ $answer == "error: nothing changed: appliance.toml:"* ]] || { echo "$answer"; exit 1; }
+sed -i '$d' appliance.toml
+# Every command is in the files of the audit, with its user.
+python3 - <<'PYTHON'
+import glob, json, os
+entries = [json.loads(line) for line in open(glob.glob("state/commands-*.jsonl")[0])]
+assert [e["command"] for e in entries][:1] == ["load cme"], entries
+assert {e["command"] for e in entries} >= {"load cme", "rollback cme", "reload"}, entries
+assert all(e["user"] == os.getuid() and e["process"] and e["answer"] for e in entries), entries
+PYTHON
 curl -sf http://127.0.0.1:9464/metrics >metrics
 grep -q '^stopbit' metrics
 

@@ -154,7 +154,7 @@ def log_that_is_read_late():
         return word in text
 
     wait_for("the first line", lambda: has_read(b'what="started"'))
-    wait_for("the signal in the log", lambda: has_read(b'what="signal ignored" name="SIGHUP"'))
+    wait_for("the signal in the log", lambda: has_read(b'what="reload" by="SIGHUP"'))
     assert b"log lines lost" not in text, text
     appliance.stop()
     os.close(there)

@@ -49,6 +49,50 @@ if "$bin/stopbit" slice packets/*.pcapng --feed feed.toml --channel incremental 
 fi
 grep -Eq ': [3-9] packets of line A, [3-9] of line B' slice.log
 
+# The same by one command: a capture and a text for each gap, which agree with what was cut by hand.
+"$bin/stopbit" gaps "$name" --cut cut --around 3 >cut.log || { cat cut.log; exit 1; }
+base=$(ls cut/incremental-"$first"*.txt | head -1)
+cat "$base" | head -20
+grep -q "none of the numbers" "$base"
+python3 - "$bin/stopbit" "${base%.txt}.pcapng" "$first" "$last" <<'PYTHON'
+import subprocess, sys
+stopbit, capture, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+data = open(capture, "rb").read()
+assert b"the first number after the gap" in data and b"the last number before the gap" in data
+text = open(capture[:-len("pcapng")] + "txt").read()
+rows = [line.split() for line in text.split("line B\n", 1)[1].split("\n\n")[0].splitlines()]
+assert any(row[-1] == "missing" and row[1] == "-" for row in rows), rows
+seen = {int(row[0]) for row in rows if row[-1] != "missing" and row[0].isdigit() and row[1] != "-"}
+assert seen >= {first - 1, last + 1}, (seen, first, last)
+assert "sequence %d" % (first - 1) in text and "sequence %d" % (last + 1) in text, text  # packets byte by byte
+PYTHON
+
+# A new image is tried on the recording first: one that fits, one that does not. The appliance does not notice.
+"$bin/stopbit" ctl "$name" load cme --dry-run >trial || { cat trial; exit 1; }
+cat trial
+grep -Eq "^image 'cme' of feed '.*': [1-9][0-9,]* messages of [1-9][0-9,]* datagrams decoded, 0 datagrams failed" trial
+cp made/cme.xml kept.xml
+python3 - <<'PYTHON'
+import re
+text = open("made/cme.xml").read()
+open("made/cme.xml", "w").write(re.sub(r'(<template [^>]*\bid=")', r'\g<1>9', text))
+PYTHON
+status=0
+"$bin/stopbit" ctl "$name" load cme --dry-run >trial 2>trial.err || status=$?
+((status == 1)) || { cat trial trial.err; exit 1; }
+mv kept.xml made/cme.xml
+! grep -q 'what="load"' log
+
+# Frozen files are listed and compressed; commands read them as before.
+"$bin/stopbit" frozen ls "$name" --json >frozen.json
+"$bin/stopbit" frozen compress "$name"
+"$bin/stopbit" frozen ls "$name" | grep -q 'pcapng.zst'
+! ls packets/frozen-*.pcapng 2>/dev/null || { echo "some are not compressed"; }
+"$bin/stopbit" gaps "$name" --cut again --around 3 >/dev/null
+cmp "${base%.txt}.pcapng" "again/$(basename "${base%.txt}.pcapng")"
+"$bin/stopbit" frozen expire "$name" --older 30d
+"$bin/stopbit" frozen ls "$name" --json | grep -q zst
+
 "$bin/stopbit" ctl "$name" freeze >answer
 grep -q '^keeping the capture of the last 2' answer
 status=0
@@ -56,6 +100,7 @@ status=0
 ((status == 1)) && grep -q "nothing" refusal
 (cd / && "$bin/stopbit" ctl "$name" status) | python3 -c 'import json, sys; assert json.load(sys.stdin)["recorder"]'
 grep -q 'what="freeze"' log
+grep -q 'what="command" command="freeze"' log
 
 messages() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["channels"][0]["messages"])'; }
 cat /dev/zero >packets/filler 2>/dev/null || true

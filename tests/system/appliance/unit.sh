@@ -34,6 +34,13 @@ for line in Type=notify 'WatchdogSec=[1-9]' 'ExecStartPre=.* --check$' StartLimi
   grep -Eq "^$line" "$unit" || fail "the unit has no $line"
 done
 
+# The daily care of frozen recordings.
+sed -E 's#^ExecStart=[^ ]*#ExecStart=/bin/true#' "$(dirname "$unit")/stopbit-frozen@.service" >"stopbit-frozen@demo.service"
+cp "$here/../../../host/cli/packaging/stopbit-frozen@.timer" "stopbit-frozen@demo.timer"
+said=$(systemd-analyze verify --man=no "$folder"/stopbit-frozen@demo.* 2>&1 | grep -F "stopbit-frozen" || true)
+[[ -z $said ]] || fail "$said"
+grep -q '^ExecReload=' "$unit" || fail "the unit has no ExecReload"
+
 security() { systemd-analyze security --offline=true --no-pager "$folder/stopbit@demo.service"; }
 if security >security.txt 2>/dev/null; then
   exposure=$(sed -nE 's/.*Overall exposure level.*: ([0-9]+)\.([0-9]).*/\1\2/p' security.txt)

@@ -72,7 +72,8 @@ say "unit, library, rules"
 grep -q '^ExecStart=/usr/bin/stopbit run ' /usr/lib/systemd/system/stopbit@.service /lib/systemd/system/stopbit@.service ||
   fail "the unit starts another program"
 if command -v systemd-analyze >/dev/null; then
-  systemd-analyze verify /usr/lib/systemd/system/stopbit@.service 2>&1 | grep -i stopbit && fail "systemd complains" || true
+  systemd-analyze verify /usr/lib/systemd/system/stopbit@.service /usr/lib/systemd/system/stopbit-frozen@.timer \
+    /usr/lib/systemd/system/stopbit-frozen@.service 2>&1 | grep -i stopbit && fail "systemd complains" || true
 fi
 [[ $(ldconfig -p) == *libstopbit.so* ]] || fail "the library is not found"
 (cd /tmp && PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c 'import sys; sys.path.insert(0, "/usr/lib/python3/dist-packages"); import stopbit' 2>/tmp/python.log) ||

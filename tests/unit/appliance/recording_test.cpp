@@ -120,6 +120,24 @@ TEST(Recording, freezes_when_somebody_asks) {
   EXPECT_THAT(files(one), ElementsAre("frozen-seven-a-000001.pcapng"));
 }
 
+TEST(Recording, goes_by_the_frozen_files_that_are_there_now) {
+  for (const bool is_removed : {false, true}) {
+    OneChannel one(kWindow, std::string(kRecorder) + "frozen = \"1MiB\"\n");
+    one.folder.write("packets/frozen-seven-a-000009.pcapng", std::string(1U << 20, 'x'));
+    one.made->recording()->count_frozen();
+    one.made->recording()->do_work();
+    if (is_removed) fs::remove(one.folder.path("packets/frozen-seven-a-000009.pcapng"));
+    if (is_removed) one.made->recording()->count_frozen();
+    one.give(0, tick(1, 1));
+    one.work();
+    one.made->recording()->freeze();
+    one.made->recording()->do_work();
+    one.made->stop();
+    one.made.reset();
+    EXPECT_EQ(files(one).contains("frozen-seven-a-000001.pcapng"), is_removed);
+  }
+}
+
 TEST(Recording, decodes_on_when_the_disk_is_too_slow_and_counts_what_was_not_recorded) {
   OneChannel one(kWindow, kRecorder);
   constexpr std::uint32_t kPackets = 20'000;

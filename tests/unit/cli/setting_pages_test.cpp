@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "host/appliance/calendar.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/market/map/source.hpp"
@@ -28,6 +29,7 @@ std::string errors_of(std::string_view name, const std::string& text) {
   Diagnostics diagnostics;
   if (name == "appliance") (void)appliance::parse("text", text, "/nonexistent", diagnostics);
   if (name == "feed") (void)feed::parse("text", text, diagnostics);
+  if (name == "calendar") (void)appliance::read_calendar("text", text, diagnostics);
   if (name == "map") (void)market::read_map("text", text, diagnostics);
   return diagnostics.format();
 }

@@ -489,6 +489,42 @@ static int stop_replay(void* user, stopbit_record* record) {
   return 0;
 }
 
+/* Lines A and B are one channel: half of the records that replays() gets. */
+static void replays_of_a_feed(const char* sample) {
+  char feed[1024];
+  char capture[1024];
+  const char* captures[1];
+  const char* groups[] = {"239.20.1.1:20001"};
+  stopbit_program* program = stopbit_program_new();
+  stopbit_replay* replay = stopbit_replay_new();
+  stopbit_options options = STOPBIT_OPTIONS_INIT;
+  uint64_t records = 0;
+  snprintf(feed, sizeof(feed), "%s/../../../host/appliance/example/feed.toml", sample);
+  snprintf(capture, sizeof(capture), "%s/capture.pcap.gz", sample);
+  captures[0] = capture;
+  CHECK(stopbit_replay_open_feed(NULL, program, feed, NULL, captures, 1, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_replay_open_feed(replay, NULL, feed, NULL, captures, 1, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_replay_open_feed(replay, program, NULL, NULL, captures, 1, NULL) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_replay_open_feed(replay, program, "none.toml", NULL, captures, 1, NULL) == STOPBIT_ERROR_SYSTEM);
+  CHECK(stopbit_replay_open_feed(replay, program, capture, NULL, captures, 1, NULL) == STOPBIT_ERROR_INPUT);
+  CHECK(stopbit_replay_open_feed(replay, program, feed, "none", captures, 1, NULL) == STOPBIT_ERROR_ARGUMENT);
+  options.framing = "cme";
+  CHECK(stopbit_replay_open_feed(replay, program, feed, NULL, captures, 1, &options) == STOPBIT_ERROR_ARGUMENT);
+  options.framing = NULL;
+  options.groups = groups;
+  options.group_count = 1;
+  CHECK(stopbit_replay_open_feed(replay, program, feed, NULL, captures, 1, &options) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_program_templates(program) == 0);
+  CHECK_TEXT(stopbit_replay_open_feed(replay, program, feed, "sample", captures, 1, NULL) == STOPBIT_OK,
+             stopbit_replay_error(replay));
+  CHECK(stopbit_program_templates(program) == 8);
+  stopbit_program_free(program); /* the replay keeps what it needs */
+  CHECK(stopbit_replay_run(replay, count_record, &records) == STOPBIT_OK);
+  CHECK(stopbit_replay_summary(replay)->errors == 0);
+  CHECK(stopbit_replay_summary(replay)->messages == 11974 && records >= 11974);
+  stopbit_replay_free(replay);
+}
+
 static void replays(const char* sample) {
   char templates[1024];
   char capture[1024];
@@ -928,6 +964,7 @@ int main(int argc, char** argv) {
     engines();
     slots();
     replays(argv[1]);
+    replays_of_a_feed(argv[1]);
     ends_in_callbacks(argv[1]);
   } else {
     fprintf(

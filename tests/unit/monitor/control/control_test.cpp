@@ -31,6 +31,8 @@ TEST(ControlCommand, is_read_word_by_word) {
   EXPECT_EQ(parse_command("stop").value().kind, Command::Kind::Stop);
   EXPECT_EQ(parse_command("freeze").value().kind, Command::Kind::Freeze);
   EXPECT_EQ(parse_command("publish").value().kind, Command::Kind::Publish);
+  EXPECT_EQ(parse_command("reload").value().kind, Command::Kind::Reload);
+  EXPECT_EQ(parse_command("rollback emdi").value().image, "emdi");
   const auto load = parse_command("load emdi");
   ASSERT_TRUE(load);
   EXPECT_EQ(load.value().kind, Command::Kind::Load);
@@ -144,7 +146,9 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   say(file, "us\r\n");
   EXPECT_EQ(hear(file), "done\n");
   say(file, "rm -rf\n");
-  EXPECT_EQ(hear(file), "error: unknown command; commands are: status, load IMAGE, freeze, entitle, publish, stop\n");
+  EXPECT_EQ(hear(file),
+            "error: unknown command; commands are: status, load IMAGE, rollback IMAGE, reload, freeze, entitle, "
+            "publish, stop\n");
   ASSERT_EQ(asked_.size(), 2U);
   EXPECT_EQ(asked_[0].image, "emdi");
 }
@@ -318,6 +322,35 @@ TEST_F(ControlServer, refuses_users_that_are_not_allowed) {
   EXPECT_EQ(hear(file, true), "error: user 65534 is not allowed to do this\n<closed>");
 }
 
+TEST_F(ControlServer, lets_a_user_give_some_commands_and_audits_all) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to be somebody else";
+  options_.allowed = {{.user = 65'534, .commands = {"status", "freeze"}}};
+  std::vector<std::string> audit;
+  options_.audit = [&](const Asked& asked) {
+    EXPECT_EQ(asked.process, ::getpid());
+    audit.push_back(std::to_string(asked.user) + " " + std::string(asked.line) + ": " + std::string(asked.answer));
+  };
+  open();
+  ::chmod(path_.c_str(), 0666);
+  ::chmod(scratch_.path().c_str(), 0755);
+  ASSERT_EQ(::seteuid(65'534), 0);
+  const int file = connect_local();
+  ASSERT_EQ(::seteuid(0), 0);
+  say(file, "freeze\nstop\nnonsense\nstatus\n");
+  const std::string answer = hear(file, true);
+  EXPECT_THAT(answer, StartsWith("done\nerror: user 65534 may not give the command stop\nerror: unknown command"));
+  ASSERT_EQ(asked_.size(), 2U);
+  ASSERT_EQ(audit.size(), 4U);
+  EXPECT_EQ(audit[0], "65534 freeze: done");
+  EXPECT_EQ(audit[1], "65534 stop: error: user 65534 may not give the command stop");
+  options_.allowed.clear();
+  ASSERT_TRUE(server_->replace(options_));
+  ASSERT_EQ(::seteuid(65'534), 0);
+  const int later = connect_local();
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(hear(later, true), "error: user 65534 is not allowed to do this\n<closed>");
+}
+
 TEST_F(ControlServer, serves_pages) {
   open();
   int file = connect_http();
@@ -424,6 +457,21 @@ TEST_F(ControlServer, answers_to_any_host_for_a_token_unless_there_is_a_list) {
   EXPECT_STATUS("200", "Host: md1:9464\r\n" + token);
   EXPECT_STATUS("200", "Host: localhost\r\n" + token);
   EXPECT_STATUS("421", "Host: md2\r\n" + token);
+}
+
+TEST_F(ControlServer, takes_another_token_and_keeps_its_own_if_the_new_rules_are_wrong) {
+  options_.token = "secret";
+  open();
+  const std::string host = "Host: localhost\r\n";
+  options_.token = "another";
+  ASSERT_TRUE(server_->replace(options_));
+  EXPECT_STATUS("401", host + "Authorization: Bearer secret\r\n");
+  EXPECT_STATUS("200", host + "Authorization: Bearer another\r\n");
+  options_.token = "third";
+  options_.tls = Tls{.certificate = "c", .key = "k", .client_ca = ""};
+  options_.read = [](const std::string& path) -> Result<std::string> { return Failure{"no " + path}; };
+  EXPECT_EQ(server_->replace(options_).message(), "certificate 'c': no c");
+  EXPECT_STATUS("200", host + "Authorization: Bearer another\r\n");
 }
 
 TEST_F(ControlServer, does_not_open_with_certificates_that_it_cannot_read) {

@@ -1,0 +1,108 @@
+#include "host/ports/recorder/compress.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/os/disk/disk.hpp"
+#include "host/ports/byte_stream.hpp"
+#include "host/ports/recorder/file_name.hpp"
+
+namespace stopbit::recorder {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1U << 18;
+constexpr int kLevel = 3;
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
+};
+using Context = std::unique_ptr<ZSTD_CCtx, FreeContext>;
+
+std::string text_of(const char* what, const std::string& path, int error) {
+  return std::string("cannot ") + what + " '" + path + "': " + std::strerror(error);
+}
+
+/// Compresses a stream into a file. Returns a problem; nothing if there was none.
+std::optional<std::string> compress(ingest::ByteStream& from, disk::File& to, const std::string& path,
+                                    std::uint64_t& written) {
+  const Context context(ZSTD_createCCtx());
+  if (!context) return "no memory to compress";
+  (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  (void)ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::vector<std::byte> in(kBlockBytes);
+  std::vector<std::byte> out(kBlockBytes);
+  for (bool is_last = false; !is_last;) {
+    const std::size_t bytes = from.read(in.data(), in.size());
+    is_last = bytes < in.size();
+    ZSTD_inBuffer input{.src = in.data(), .size = bytes, .pos = 0};
+    for (bool is_done = false; !is_done;) {
+      ZSTD_outBuffer output{.dst = out.data(), .size = out.size(), .pos = 0};
+      const std::size_t left =
+          ZSTD_compressStream2(context.get(), &output, &input, is_last ? ZSTD_e_end : ZSTD_e_continue);
+      if (ZSTD_isError(left) != 0) return std::string("compressing: ") + ZSTD_getErrorName(left);
+      const int error = to.write(std::span(out).first(output.pos), written);
+      if (error != 0) return text_of("write", path, error);
+      is_done = is_last ? left == 0 : input.pos == input.size;
+    }
+  }
+  return from.fault().empty() ? std::nullopt : std::optional(from.name() + ": " + from.fault());
+}
+
+/// Whether both give the same bytes; a compressed one is decompressed.
+bool are_equal(const std::string& left_path, const std::string& right_path) {
+  const auto left = ingest::ByteStream::open(left_path);
+  const auto right = ingest::ByteStream::open(right_path);
+  if (!left || !right) return false;
+  std::vector<std::byte> one(kBlockBytes);
+  std::vector<std::byte> other(kBlockBytes);
+  for (;;) {
+    const std::size_t bytes = left.value()->read(one.data(), one.size());
+    if (right.value()->read(other.data(), other.size()) != bytes) return false;
+    if (!std::equal(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(bytes), other.begin())) return false;
+    if (bytes < one.size()) return left.value()->fault().empty() && right.value()->fault().empty();
+  }
+}
+
+}  // namespace
+
+Result<Compressed> compress_file(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return Failure{text_of("open", path, errno)};
+  if (!S_ISREG(status.st_mode)) return Failure{"'" + path + "' is no regular file"};
+  auto from = ingest::ByteStream::open(path);
+  if (!from) return from.failure();
+  if (from.value()->compressed()) return Failure{"'" + path + "' is compressed already"};
+  Compressed result{.path = path + std::string(kCompressedSuffix),
+                    .bytes_before = static_cast<std::uint64_t>(status.st_size)};
+  const std::string part = result.path + ".part";
+  const auto give_up = [&part](std::string why) {
+    (void)disk::remove(part);
+    return Failure{std::move(why)};
+  };
+  (void)disk::remove(part);  // of an attempt that was killed
+  disk::File to;
+  if (const int error = to.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, status.st_mode & 0777); error != 0) {
+    return Failure{text_of("write", part, error)};
+  }
+  if (const auto problem = compress(*from.value(), to, part, result.bytes_after)) return give_up(*problem);
+  const timespec times[] = {status.st_atim, status.st_mtim};
+  if (::futimens(to.get(), times) != 0 || ::fsync(to.get()) != 0) return give_up(text_of("write", part, errno));
+  if (const int error = to.close(); error != 0) return give_up(text_of("write", part, error));
+  if (!are_equal(path, part)) return give_up("'" + part + "' does not give the bytes of '" + path + "' again");
+  if (const int error = disk::rename(part, result.path); error != 0) {
+    return give_up(text_of("rename", part, error));
+  }
+  if (const int error = disk::remove(path); error != 0) return Failure{text_of("remove", path, error)};
+  return result;
+}
+
+}  // namespace stopbit::recorder

@@ -1,0 +1,110 @@
+#include "host/ports/recorder/file_name.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "host/ports/byte_stream.hpp"
+#include "host/ports/recorder/archive.hpp"
+#include "host/ports/recorder/compress.hpp"
+#include "tests/lib/scratch.hpp"
+
+namespace stopbit::recorder::file_name_test {
+
+namespace fs = std::filesystem;
+
+TEST(RecordedFileName, is_read_as_it_was_written) {
+  for (const FileName& name : {FileName{"seven-a", 12, false, false}, FileName{"seven-a", 12, true, false},
+                               FileName{"a-b-b", 1'234'567, true, true}}) {
+    const auto read = parse_file_name(to_text(name));
+    ASSERT_TRUE(read) << to_text(name);
+    EXPECT_EQ(to_text(*read), to_text(name));
+    EXPECT_EQ(read->line, name.line);
+    EXPECT_EQ(read->number, name.number);
+  }
+  EXPECT_EQ(to_text({"seven-a", 12, true, true}), "frozen-seven-a-000012.pcapng.zst");
+}
+
+TEST(RecordedFileName, is_none_of_other_files) {
+  for (const char* name : {"", "-000001.pcapng", "seven-a.pcapng", "seven-a-.pcapng", "seven-a-12x.pcapng",
+                           "seven-a-000001.pcap", "seven-a-000001.pcapng.zst", "seven-a-000001.pcapng.zst.part",
+                           "seven-a-99999999999999999999.pcapng", "frozen-000001.pcapng.gz"}) {
+    EXPECT_FALSE(parse_file_name(name)) << name;
+  }
+}
+
+TEST(RecordedFiles, are_listed_by_line_and_number_and_links_are_not) {
+  testing::Scratch folder;
+  for (const char* name : {"b-a-000002.pcapng", "b-a-000001.pcapng", "frozen-a-a-000009.pcapng.zst", "notes.txt"}) {
+    folder.write(name, "x");
+  }
+  fs::create_symlink(folder.path("notes.txt"), folder.path("b-a-000003.pcapng"));
+  std::error_code error;
+  const auto files = recorded_files(folder.path(), error);
+  ASSERT_FALSE(error);
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0].name.line, "a-a");
+  EXPECT_TRUE(files[0].name.is_compressed);
+  EXPECT_EQ(files[1].name.number, 1U);
+  EXPECT_EQ(files[2].name.number, 2U);
+  EXPECT_EQ(files[2].bytes, 1U);
+}
+
+TEST(Compress, replaces_a_file_by_one_that_gives_its_bytes) {
+  testing::Scratch folder;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i * 7919 % 1000);
+  folder.write("frozen-a-a-000001.pcapng", text);
+  const fs::path path = folder.path("frozen-a-a-000001.pcapng");
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(48));
+  const auto written = fs::last_write_time(path);
+  const auto done = compress_file(path.string());
+  ASSERT_TRUE(done) << done.message();
+  EXPECT_EQ(done.value().bytes_before, text.size());
+  EXPECT_LT(done.value().bytes_after, text.size());
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(fs::last_write_time(done.value().path), written) << "expiry goes by the time of the packets";
+  const auto stream = std::move(ingest::ByteStream::open(done.value().path)).value();
+  std::string read(text.size() + 1, '\0');
+  EXPECT_EQ(stream->read(reinterpret_cast<std::byte*>(read.data()), read.size()), text.size());
+  read.pop_back();
+  EXPECT_EQ(read, text);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1) << "no part is left";
+}
+
+TEST(Compress, leaves_the_file_if_it_fails) {
+  testing::Scratch folder;
+  folder.write("plain", "abc");
+  fs::create_symlink(folder.path("plain"), folder.path("link"));
+  EXPECT_FALSE(compress_file(folder.path("link")));
+  EXPECT_FALSE(compress_file(folder.path("none")));
+  fs::create_directory(folder.path("plain.zst.part"));  // the name is taken by what cannot be removed
+  EXPECT_FALSE(compress_file(folder.path("plain")));
+  EXPECT_TRUE(fs::exists(folder.path("plain")));
+}
+
+TEST(Archive, freezes_again_when_frozen_files_are_fewer) {
+  testing::Scratch folder;
+  Archive archive({.folder = folder.path(),
+                   .name = "a-a",
+                   .file_bytes = 4'000,
+                   .total_bytes = 12'000,
+                   .frozen_bytes = 5'000,
+                   .freeze_before_ns = 1,
+                   .freeze_after_ns = 1});
+  const std::vector<std::byte> payload(1'000);
+  const auto fill_and_freeze = [&](std::uint64_t begin) {
+    for (std::uint64_t i = 0; i < 4; ++i) archive.add({1, 1}, {2, 2}, payload, begin + i);
+    archive.freeze(begin + 1);
+  };
+  fill_and_freeze(1'000);
+  fill_and_freeze(2'000);
+  EXPECT_EQ(archive.counts().frozen_files, 1U);
+  ASSERT_NE(archive.counts().refused_freezes, 0U) << "the limit is reached";
+  archive.set_frozen_bytes(0);
+  fill_and_freeze(3'000);
+  fill_and_freeze(4'000);
+  EXPECT_GE(archive.counts().frozen_files, 2U);
+}
+
+}  // namespace stopbit::recorder::file_name_test
