@@ -53,6 +53,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS python3)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS tzdata)  # time zones of calendars
 # The carrier fabric loads it on first use.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS libfabric1)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${folder}/postinst ${folder}/prerm ${folder}/postrm ${folder}/triggers)

@@ -342,6 +342,10 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   }
   confinement.read.insert(confinement.read.end(), {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"});
   for (const appliance::FeedSettings& feed : settings.feeds) {
+    if (feed.calendar) {
+      // A reload reads calendars again, with their zones and holidays.
+      confinement.read.insert(confinement.read.end(), {"/usr/share/zoneinfo", folder_of(feed.calendar_file)});
+    }
     for (const feed::Image& image : feed.description.images) {
       if (has_opener) break;
       for (const std::string& path : image.templates) confinement.read.push_back(folder_of(path));

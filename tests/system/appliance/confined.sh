@@ -23,6 +23,17 @@ file = "1MiB"
 line = "2MiB"
 before = "10ms"
 after = "10ms"'
+# A calendar, which a reload reads again.
+sed -i 's/^file = "feed.toml"/&\ncalendar = "calendar.toml"/' appliance.toml
+echo '2000-01-01' >holidays.txt
+cat >calendar.toml <<'TOML'
+zone = "Europe/Berlin"
+holidays = "holidays.txt"
+[[session]]
+days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+from = "00:00"
+to = "24:00"
+TOML
 start_appliance
 if grep 'what="not confined"' log | grep -v "no Landlock"; then echo "the appliance was not confined"; exit 1; fi
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
