@@ -18,7 +18,7 @@ module stopbit_control_op
   input  logic [ProgramBits-1:0] next_message_i,  // where it is thought that the next message begins
   input  pair_t                 pair_i,
   input  constant_t [1:0]       constant_i,
-  input  source_e [1:0]         source_i,     // of the values
+  input  source_e [1:0]         source_i,     // of the numbers; others have none
   input  logic                  is_padded_i,  // the first entity is of more than ten bytes
   input  data_step_t            data_i,
 

@@ -195,6 +195,7 @@ module stopbit_issue
     uop_o                     = '0;
     uop_o.lane                = lane;
     uop_o.code                = code_i;
+    if (code_i == ERROR_NONE && data_i.is_text) uop_o.code = text_i.late_code;
     uop_o.checks_length       = checks_length_i;
     uop_o.is_dropped          = datagram_i.is_waiting;
     uop_o.datagram            = datagram_i.number;

@@ -394,6 +394,10 @@ module stopbit_microcode_engine
     .string_word_o   (string_word),
     .string_is_bad_o (string_is_bad)
   );
+  // Control asks for those of numbers alone: what strings are is known late.
+  source_e [1:0] number_source;
+  assign number_source = {source[1], now.traits[0].is_value && !pair.is_null[0] ? pair.plan[0].source : SOURCE_NONE};
+
   // As if the first went alone, and as if both did.
   control_step_t [1:0] control_steps;
   for (genvar both = 0; both < 2; both++) begin : g_control
@@ -408,7 +412,7 @@ module stopbit_microcode_engine
       .next_message_i   (next_message),
       .pair_i           (pair),
       .constant_i       (constant),
-      .source_i         (source),
+      .source_i         (number_source),
       .is_padded_i      (padding.padded),
       .data_i           (data_step),
       .stacks_i         (stacks),

@@ -327,6 +327,7 @@ package stopbit_uop_pkg;
     logic        is_nullable;
     logic        checks_utf8;  // with the last piece: the string has to be UTF-8, or R2 is the code
     logic [7:0]  code;
+    logic [7:0]  late_code;    // of the complete string: goes with its last piece, as an error of the later stages
     logic        keeps;        // the piece at the window's front is needed later
     logic [KeepBits-1:0] keep_address;
     logic        is_piece;
