@@ -23,7 +23,7 @@ def elaborated(module, parameters):
     """The module as RTLIL that Debian's yosys reads: it maps several times faster than the one of npm."""
     files = rtl.needed(module)
     texts = {path.name: path.read_text() for path in files}
-    flat = f"hierarchy -top {module}\nproc\nflatten\nopt_clean\n"
+    flat = f"hierarchy -top {module}\nproc -norom\nflatten\nopt_clean\n"
     values = dict(pair.split("=") for pair in parameters.split())
     # Its own reader first: it takes seconds where slang takes half a minute.
     ok, _, out = yosys.run(yosys.read_command(files, module, False, ["SYNTHESIS"], values) + flat + "write_rtlil flat.il\n",

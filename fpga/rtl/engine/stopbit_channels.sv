@@ -1,6 +1,7 @@
 /// What the channels' dictionaries are at: their generations, and whether they wait for a reset.
 ///
-/// A reset takes the next generation of all channels, so that none comes twice.
+/// A reset takes the next generation of all channels, so that none comes twice. After a reset of the hardware they begin
+/// anew: stopbit_dictionary_state has forgotten its entries, and every channel takes a generation before it has one.
 module stopbit_channels
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -22,10 +23,6 @@ module stopbit_channels
   logic [GenerationBits-1:0] last_q;
   logic [GenerationBits-1:0] generations_q[Channels];
   logic [Channels-1:0] waits_q, stale_q;
-  initial begin
-    last_q = '0;
-    for (int unsigned i = 0; i < Channels; i++) generations_q[i] = '0;
-  end
 
   assign next_o       = last_q + 1'b1;
   assign generation_o = generations_q[channel_i];
@@ -38,6 +35,7 @@ module stopbit_channels
       generations_q[channel_i] <= next_o;
     end
     if (!rst_ni) begin
+      last_q  <= '0;
       waits_q <= '0;
       stale_q <= '1;
     end else begin

@@ -129,7 +129,7 @@ module stopbit_consume_data
     .state_i,
     .works_i,
     .strict_i     (limits_i.strict),
-    .op_i         (now_i.insn[0].op),
+    .traits_i     (now_i.traits[0]),
     .pair_i       (pair_o),
     .group_i      (constant_i[0].min_bytes[12:0]),
     .window_i,

@@ -1,7 +1,8 @@
 /// The control-op of the instruction in the consume stage, or of a pair's second: jumps, loops, presence maps that are
 /// dropped, the end of a message; and what waits for a length or identifier from the later stages.
 ///
-/// Two instances: whether both of a pair go is known late, and chooses between what they say.
+/// Two instances: whether both of a pair go is known late, and chooses between what they say. So is whether the data-ops are
+/// done: in states in which one is at work the step counts only if they are.
 module stopbit_control_op
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -11,17 +12,15 @@ module stopbit_control_op
 ) (
   input  consume_state_e        state_i,
   input  logic                  works_i,      // an instruction is present, without an error so far
-  input  logic                  passes_i,     // its data-ops are done
   input  limits_t               limits_i,
   input  instructions_t         now_i,
   input  instructions_t         next_i,       // fetched
   input  logic [ProgramBits-1:0] next_message_i,  // where it is thought that the next message begins
   input  pair_t                 pair_i,
   input  constant_t [1:0]       constant_i,
-  input  source_e [1:0]         source_i,     // of the values
+  input  source_e [1:0]         source_i,     // of the numbers; others have none
   input  logic                  is_padded_i,  // the first entity is of more than ten bytes
   input  data_step_t            data_i,
-  input  logic                  is_overfull_i,  // the record
 
   input  stacks_t               stacks_i,
 
@@ -45,7 +44,7 @@ module stopbit_control_op
 
   // The rest of the template after its last sequence is an END alone: it goes with the last element.
   logic ends_alone;
-  assign ends_alone = next_i.valid && next_i.pc == now_i.foreseen && next_i.insn[0].op == OP_NOP &&
+  assign ends_alone = next_i.valid && next_i.pc == now_i.foreseen && next_i.traits[0].is_nop &&
                       next_i.insn[0].control == CONTROL_END && next_i.insn[0].word == NoWord;
 
   // The length of a sequence, if it is known here.
@@ -77,6 +76,7 @@ module stopbit_control_op
   typedef enum logic [2:0] {GO_ON, GO_PROFILE, GO_TARGET, GO_FORESEEN, GO_BACK} way_e;
   way_e way;
   logic [ProgramBits-1:0] behind, address;
+  even_t even;
   logic is_redirect, is_begin;
   assign behind = now_i.pc + (Both ? 14'd2 : 14'd1);
   logic goes_elsewhere;  // after an instruction that does not jump
@@ -88,6 +88,13 @@ module stopbit_control_op
       GO_FORESEEN: address = now_i.foreseen;
       GO_BACK:     address = stacks_i.return_address;
       default:     address = behind;
+    endcase
+    case (way)
+      GO_PROFILE:  even = even_of(data_i.pmap.address);
+      GO_TARGET:   even = even_of(last.target);
+      GO_FORESEEN: even = even_of(now_i.foreseen);
+      GO_BACK:     even = even_of(stacks_i.return_address);
+      default:     even = even_of(behind);
     endcase
     case (way)
       GO_PROFILE:  is_redirect = data_i.pmap.address != now_i.foreseen;
@@ -145,11 +152,10 @@ module stopbit_control_op
       end
 
       STATE_UNUSED_BITS: if (works_i) step.code = ERROR_R8;
-      STATE_OVERFULL:    if (works_i) step.code = ERROR_X4;
       default: ;
     endcase
 
-    if (passes_i) begin
+    if (state_i inside {STATE_RUN, STATE_PMAP_MORE, STATE_PROFILE, STATE_CONTROL}) begin
       step.steps      = now_i.is_pair && !Both;
       step.done       = !step.steps;
       step.bits_taken = pair_i.bits_taken[Both];
@@ -182,7 +188,7 @@ module stopbit_control_op
             step.map_depth    = stacks_i.loop_map_depth;
             if (!stacks_i.is_last_element) begin
               way = GO_TARGET;
-            end else if (ends_alone && !is_overfull_i && !limits_i.strict && stacks_i.call_depth == '0 && stacks_i.loop_depth == 4'd1 &&
+            end else if (ends_alone && !limits_i.strict && stacks_i.call_depth == '0 && stacks_i.loop_depth == 4'd1 &&
                          !goes_elsewhere) begin
               step.ends_message = 1'b1;
             end
@@ -190,7 +196,7 @@ module stopbit_control_op
           CONTROL_SKIP: begin
             step.bits_taken = pair_i.bits_taken[Both] + 2'(last.known == 2'd0);
             if (!pair_i.skip_bit[Both]) way = GO_TARGET;
-            else step.stores_presence = now_i.insn[0].op == OP_NOP;
+            else step.stores_presence = now_i.traits[0].is_nop;
           end
           CONTROL_POP:  step.restores_map = 1'b1;
           CONTROL_JOIN: way = GO_TARGET;
@@ -205,9 +211,6 @@ module stopbit_control_op
               way                 = GO_BACK;
               step.restores_map = 1'b1;
               step.pop_call     = 1'b1;
-            end else if (is_overfull_i) begin
-              step.done  = 1'b0;
-              step.state = STATE_OVERFULL;
             end else begin
               step.ends_message = 1'b1;
             end
@@ -224,12 +227,14 @@ module stopbit_control_op
     // A message begins after the end of another, and nowhere else: no verified program jumps to its beginning.
     if (step.done && is_begin && !step.ends_message) step_o.code = ERROR_X15;
     step_o.address = address;
+    step_o.even    = even;
     if (step.done) begin
       step_o.state    = STATE_RUN;
       step_o.redirect = is_redirect;
       if (step.ends_message && last.control == CONTROL_LEND) begin
         step_o.redirect = 1'b1;
         step_o.address  = next_message_i;
+        step_o.even     = even_of(next_message_i);
       end
       if (step.ends_message && left_i != 17'(data_i.take[Both])) begin
         step_o.state = STATE_START;

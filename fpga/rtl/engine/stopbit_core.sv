@@ -1,4 +1,4 @@
-/// The decode core: datagrams in, slots of records out, firmware beside them.
+/// The decode core: datagrams in, slots of records out, firmware beside them. It takes none for 2048 cycles after a reset.
 module stopbit_core
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -23,15 +23,16 @@ module stopbit_core
   output logic              datagram_done_o,
   output logic [1:0]        issued_o
 );
-  logic active, release_window;
+  logic active, release_window, is_ready, has_room;
+  assign ready_o = has_room && is_ready;
   stopbit_datagram_t datagram, coming;
   window_t window;
   logic [4:0] take;
   stopbit_decompressor i_decompressor (
     .clk_i,
     .rst_ni,
-    .valid_i,
-    .ready_o,
+    .valid_i    (valid_i && is_ready),
+    .ready_o    (has_room),
     .datagram_i,
     .beat_i,
     .active_o   (active),
@@ -52,6 +53,7 @@ module stopbit_core
     .rst_ni,
     .load_i,
     .back_data_o,
+    .is_ready_o (is_ready),
     .active_i   (active),
     .datagram_i (datagram),
     .coming_i   (coming),

@@ -8,7 +8,7 @@ module stopbit_data_op
   input  consume_state_e state_i,
   input  logic           works_i,      // an instruction is present, without an error so far
   input  logic           strict_i,     // R6 is an error
-  input  logic [7:0]     op_i,
+  input  traits_t        traits_i,     // of the first
   input  pair_t          pair_i,
   input  bit_group_t     group_i,
   input  window_t        window_i,
@@ -43,23 +43,23 @@ module stopbit_data_op
     case (state_i)
       STATE_RUN, STATE_PMAP_MORE:
       if (works_i) begin
-        if (op_i == OP_NOP) begin
+        if (traits_i.is_nop) begin
           step_o.source = SOURCE_NONE;
           step_o.done   = 1'b1;
-        end else if (op_i == OP_PMAP) begin
+        end else if (traits_i.is_pmap) begin
           step_o.source = SOURCE_NONE;
           step_o.pmap    = map_i;
           step_o.state  = map_i.state;
           take   = map_i.take;
           step_o.code   = map_i.code;
           step_o.done   = map_i.done;
-        end else if (first.source_code != ERROR_NONE) begin
+        end else if (!first.has_source) begin
           step_o.code = first.source_code;
         end else if (first.is_field) begin
           // Its group was taken by the instructions before.
           step_o.source = SOURCE_INITIAL;
           step_o.done   = 1'b1;
-        end else if (first.is_group && first.source == SOURCE_STREAM && first.operation != OPERATOR_DEL) begin
+        end else if (first.is_group && first.is_streamed && first.operation != OPERATOR_DEL) begin
           // Exactly as many bytes as the fields need.
           if (available_i >= group_i.bytes || available_i == 4'd10 || length != '0) begin
             step_o.done = 1'b1;
@@ -68,10 +68,10 @@ module stopbit_data_op
           end else if (window_i.is_whole) begin
             step_o.code = ERROR_X1;
           end
-        end else if (first.is_value || op_i == OP_TID) begin
+        end else if (first.is_value || traits_i.is_tid) begin
           is_number   = 1'b1;
           step_o.done = pair_i.is_ready[0];
-          if (pair_i.is_ready[0] && first.source == SOURCE_STREAM) begin
+          if (pair_i.is_ready[0] && first.is_streamed) begin
             take = 5'(length);
             if (strict_i && is_overlong_i) step_o.code = ERROR_R6;
           end
@@ -87,8 +87,8 @@ module stopbit_data_op
         end
 
         // A number that does not end in the window: what is more than ten bytes is padding.
-        if (first.source_code == ERROR_NONE && first.source == SOURCE_STREAM && length == '0 &&
-            ((first.is_value && (!first.is_group || first.operation == OPERATOR_DEL)) || op_i == OP_TID ||
+        if (first.has_source && first.is_streamed && length == '0 &&
+            ((first.is_value && (!first.is_group || first.operation == OPERATOR_DEL)) || traits_i.is_tid ||
              text_i.wants_number)) begin
           if (available_i == 4'd10) begin
             take = 5'd1;
@@ -113,6 +113,6 @@ module stopbit_data_op
 
       default: ;
     endcase
-    step_o.take = {take + (is_number && pair_i.plan[1].source == SOURCE_STREAM ? 5'(pair_i.length[1]) : 5'd0), take};
+    step_o.take = {take + (is_number && pair_i.plan[1].is_streamed ? 5'(pair_i.length[1]) : 5'd0), take};
   end
 endmodule

@@ -8,9 +8,10 @@ module stopbit_dictionary_state
   import stopbit_uop_pkg::*;
 (
   input  logic                      clk_i,
+  input  logic                      rst_ni,
+  output logic                      is_cleared_o,  // all entries are, since the reset: nothing may be read or written before
   input  logic [GenerationBits-1:0] generation_i,  // of the entries that are read
-  input  logic                      first_uses_entry_i,
-  input  logic [1:0][ContextBits-1:0] read_entry_i,
+  input  read_entries_t             read_i,
   output entry_state_t [1:0]        state_o,       // of these, one cycle later
 
   input  logic [1:0]                write_i,
@@ -32,32 +33,40 @@ module stopbit_dictionary_state
              generation: write_generation_i};
   endfunction
 
+  // A reset writes generation 0, which is never current, to all entries, one of each bank a cycle.
+  logic [ContextBits-1:0] cleared_q;
+  assign is_cleared_o = cleared_q[ContextBits-1];
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) cleared_q <= '0;
+    else if (!is_cleared_o) cleared_q <= cleared_q + 1'b1;
+  end
+
   logic [1:0] parity_q;  // of what is read
   entry_t [1:0] read_q;  // by parity
   for (genvar b = 0; b < 2; b++) begin : g_bank
-    // Generation 0 is never current, so that the memory's first content is undefined.
     entry_t entries[1<<(ContextBits-1)];
-    initial begin
-      for (int unsigned i = 0; i < 1 << (ContextBits - 1); i++) entries[i] = '0;
-    end
 
     logic [ContextBits-2:0] read_entry, write_entry;
-    logic writes, first_reads, first_writes;
+    logic writes, first_writes;
     entry_t written;
     always_comb begin
-      first_reads  = first_uses_entry_i && read_entry_i[0][0] == 1'(b);
-      read_entry   = first_reads ? read_entry_i[0][ContextBits-1:1] : read_entry_i[1][ContextBits-1:1];
+      read_entry   = read_i.row[b];
       first_writes = write_i[0] && write_entry_i[0][0] == 1'(b);
       writes       = first_writes || (write_i[1] && write_entry_i[1][0] == 1'(b));
       write_entry  = first_writes ? write_entry_i[0][ContextBits-1:1] : write_entry_i[1][ContextBits-1:1];
       written      = first_writes ? entry_of(state_i[0]) : entry_of(state_i[1]);
+      if (!is_cleared_o) begin
+        writes      = 1'b1;
+        write_entry = cleared_q[ContextBits-2:0];
+        written     = '0;
+      end
     end
     always_ff @(posedge clk_i) begin
       if (writes) entries[write_entry] <= written;
       read_q[b] <= writes && write_entry == read_entry ? written : entries[read_entry];
     end
   end
-  always_ff @(posedge clk_i) parity_q <= {read_entry_i[1][0], read_entry_i[0][0]};
+  always_ff @(posedge clk_i) parity_q <= read_i.bank;
 
   always_comb begin
     for (int unsigned i = 0; i < 2; i++) begin

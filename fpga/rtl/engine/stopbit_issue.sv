@@ -67,7 +67,7 @@ module stopbit_issue
   // Places.
   logic [16:0] second_offset;
   place_t place, reported;
-  assign second_offset = datagram_i.position + (first.source == SOURCE_STREAM ? 17'(pair_i.length[0]) : '0);
+  assign second_offset = datagram_i.position + (first.is_streamed ? 17'(pair_i.length[0]) : '0);
   always_comb begin
     place                = '0;
     place.offset_bytes   = entity_i;
@@ -82,11 +82,11 @@ module stopbit_issue
     end
     reported = place;
     if (state_i == STATE_SEQ && works_i) reported = length_place_i;
-    if (state_i inside {STATE_PREAMBLE, STATE_FINISH, STATE_OVERFULL, STATE_UNUSED_BITS, STATE_DISPATCH}) begin
+    if (state_i inside {STATE_PREAMBLE, STATE_FINISH, STATE_UNUSED_BITS, STATE_DISPATCH}) begin
       reported.word  = NoWord;
       reported.block = NoBlock;
     end
-    if (state_i inside {STATE_PREAMBLE, STATE_FINISH, STATE_OVERFULL}) reported.offset_bytes = datagram_i.position;
+    if (state_i inside {STATE_PREAMBLE, STATE_FINISH}) reported.offset_bytes = datagram_i.position;
     if (state_i == STATE_UNUSED_BITS) reported.offset_bytes = map_begin_i;
     if (start_i.code == ERROR_D9) reported.template_id = identifier_i;
     if (datagram_i.is_waiting && state_i != STATE_IDLE) begin
@@ -195,13 +195,14 @@ module stopbit_issue
     uop_o                     = '0;
     uop_o.lane                = lane;
     uop_o.code                = code_i;
+    if (code_i == ERROR_NONE && data_i.is_text) uop_o.code = text_i.late_code;
     uop_o.checks_length       = checks_length_i;
     uop_o.is_dropped          = datagram_i.is_waiting;
     uop_o.datagram            = datagram_i.number;
     uop_o.is_pair             = passes_i && pair_i.both;
     uop_o.second_offset_bytes = second_offset;
-    uop_o.pc                  = state_i inside {STATE_RUN, STATE_PMAP_MORE, STATE_CONTROL, STATE_SEQ_WAIT, STATE_SEQ, STATE_OVERFULL} ? now_i.pc : '0;
-    uop_o.begins              = !is_opened_i && !(state_i inside {STATE_SEQ_WAIT, STATE_SEQ, STATE_OVERFULL});
+    uop_o.pc                  = state_i inside {STATE_RUN, STATE_PMAP_MORE, STATE_CONTROL, STATE_SEQ_WAIT, STATE_SEQ} ? now_i.pc : '0;
+    uop_o.begins              = !is_opened_i && !(state_i inside {STATE_SEQ_WAIT, STATE_SEQ});
     uop_o.command.block          = block_i;
     uop_o.command.open           = opens_block_i;
     uop_o.command.word           = now_i.insn[0].word;

@@ -55,6 +55,7 @@ module stopbit_message_start
     step_o         = '0;
     step_o.state   = state_i;
     step_o.address = '0;
+    step_o.even    = '0;
     step_o.root    = state_i == STATE_DISPATCH ? chosen_i : last_q;
     root_words     = step_o.root.root.words + (state_i == STATE_DISPATCH && is_call_i ? 8'd1 : 8'(HeaderWords));
     step_o.slots   = slots_of(root_words);
@@ -79,6 +80,7 @@ module stopbit_message_start
       // Where it goes on does not wait for what is wrong with it.
       step_o.redirect = 1'b1;
       step_o.address  = chosen_i.entry;
+      step_o.even     = even_of(chosen_i.entry);
       if (!is_found_i || (is_waiting_i && !chosen_i.reset)) begin
         step_o.code = ERROR_D9;
       end else if (is_call_i && (call_depth_i == 4'(MaxCallDepth) || 16'(call_depth_i) >= limits_i.nesting)) begin

@@ -21,6 +21,7 @@ module stopbit_microcode_engine
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
   output logic [31:0]       back_data_o,  // read back, as in stopbit_tables
+  output logic              is_ready_o,   // no datagram may come before, after a reset
 
   input  logic              active_i,
   input  stopbit_datagram_t datagram_i,
@@ -42,6 +43,7 @@ module stopbit_microcode_engine
   instructions_t now, next;
   insn_t first;
   logic  [ProgramBits-1:0] redirect_address, next_message;
+  even_t redirect_even;
   logic  done, steps, redirect, load_c, advance, fails;
   limits_t limits;
 
@@ -99,11 +101,13 @@ module stopbit_microcode_engine
     .load_i,
     .back_data_o,
     .limits_o          (limits),
+    .is_ready_o,
     .advance_i         (advance),
     .done_i            (done),
     .steps_i           (steps),
     .redirect_i        (redirect),
     .redirect_address_i(redirect_address),
+    .redirect_even_i   (redirect_even),
     .is_last_element_i (stacks.is_last_element),
     .next_message_i    (next_message),
     .is_guessed_i      (guess.valid),
@@ -155,6 +159,8 @@ module stopbit_microcode_engine
     .string_is_bad_i (string_is_bad),
     .length_is_wrong_i(length_is_wrong),
     .length_place_i  (wrong_place),
+    .is_overfull_i   (is_overfull),
+    .overfull_at_i   (overfull_at),
     .advance_o       (advance),
     .flush_o         (flush),
     .is_settled_o    (is_settled),
@@ -262,6 +268,7 @@ module stopbit_microcode_engine
   logic in_work, opens_block, issues_block, works, passes;
   logic [7:0] early_code;
   logic is_stored, is_full, is_overfull, checks_length;
+  logic [16:0] overfull_at;
   place_t length_place, last_place;
   logic [13:0] block_number;
   logic [7:0]  block_words, string_slots;
@@ -308,13 +315,15 @@ module stopbit_microcode_engine
     .is_text_i       (data_step.is_text),
     .text_slots_i    (text.slots),
     .start_i         (start_step),
+    .position_i      (datagram.position),
     .block_o         (block_number),
     .block_words_o   (block_words),
     .next_slot_o     (next_slot),
     .string_slots_o  (string_slots),
     .is_stored_o     (is_stored),
     .is_full_o       (is_full),
-    .is_overfull_o   (is_overfull)
+    .is_overfull_o   (is_overfull),
+    .overfull_at_o   (overfull_at)
   );
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -385,6 +394,10 @@ module stopbit_microcode_engine
     .string_word_o   (string_word),
     .string_is_bad_o (string_is_bad)
   );
+  // Control asks for those of numbers alone: what strings are is known late.
+  source_e [1:0] number_source;
+  assign number_source = {source[1], now.traits[0].is_value && !pair.is_null[0] ? pair.plan[0].source : SOURCE_NONE};
+
   // As if the first went alone, and as if both did.
   control_step_t [1:0] control_steps;
   for (genvar both = 0; both < 2; both++) begin : g_control
@@ -393,17 +406,15 @@ module stopbit_microcode_engine
     ) i_control_op (
       .state_i          (state_q),
       .works_i          (works),
-      .passes_i         (passes),
       .limits_i         (limits),
       .now_i            (now),
       .next_i           (next),
       .next_message_i   (next_message),
       .pair_i           (pair),
       .constant_i       (constant),
-      .source_i         (source),
+      .source_i         (number_source),
       .is_padded_i      (padding.padded),
       .data_i           (data_step),
-      .is_overfull_i    (is_overfull),
       .stacks_i         (stacks),
       .stripped_valid_i (stripped_valid),
       .stripped_i       (stripped),
@@ -415,7 +426,15 @@ module stopbit_microcode_engine
       .step_o           (control_steps[both])
     );
   end
-  assign control_step = control_steps[pair.both];
+  control_step_t no_step;  // the data-ops are not done
+  always_comb begin
+    no_step           = '0;
+    no_step.state     = data_step.state;
+    no_step.map_depth = stacks.map_depth - 5'd1;
+    no_step.awaited   = awaited_q;
+    control_step      = control_steps[pair.both];
+    if (state_q inside {STATE_RUN, STATE_PMAP_MORE, STATE_PROFILE, STATE_CONTROL} && !passes) control_step = no_step;
+  end
 
   // The one that counts of the errors: a datagram that takes too long (a message need not end), else the first.
   logic [7:0] code;
@@ -424,8 +443,13 @@ module stopbit_microcode_engine
     if (data_step.code != ERROR_NONE) code = data_step.code;
     if (early_code != ERROR_NONE) code = early_code;
     if (start_step.code != ERROR_NONE) code = start_step.code;
-    if (&watchdog_q && !(state_q inside {STATE_FAILED, STATE_IDLE})) code = ERROR_X15;
+    if (is_late) code = ERROR_X15;
   end
+
+  // Of these, those with which a datagram could seem to be at its end: the others come without one.
+  logic is_late, errs_at_end;
+  assign is_late     = &watchdog_q && !(state_q inside {STATE_FAILED, STATE_IDLE});
+  assign errs_at_end = is_late || early_code != ERROR_NONE || data_step.code != ERROR_NONE;
 
   // The outcome of this cycle. While the later stages stop, so does this one. An error stops nothing: what follows finds the
   // state STATE_FAILED, and does nothing. But the datagram stays, for it is the one that fails.
@@ -434,15 +458,17 @@ module stopbit_microcode_engine
   assign data_take       = data_step.take[pair.both];
   assign take            = advance ? data_take | start_step.take | datagram_step.take : '0;  // at most one of them
   assign take_o          = take;
-  assign release_o       = ((control_step.releases || datagram_step.releases) && advance && code == ERROR_NONE) || fails;
+  assign release_o       = ((control_step.releases || datagram_step.releases) && advance && !errs_at_end) || fails;
   assign datagram_done_o = release_o;
   assign issued_o        = {pair.both && done, (done && !pair.both) || steps};
   always_comb begin
     redirect         = (control_step.redirect || start_step.redirect) && advance;
     redirect_address = start_step.redirect ? start_step.address : control_step.address;
+    redirect_even    = start_step.redirect ? start_step.even : control_step.even;
     if (fails) begin
       redirect         = 1'b1;
       redirect_address = next_message;
+      redirect_even    = even_of(next_message);
     end
   end
 
@@ -463,7 +489,7 @@ module stopbit_microcode_engine
     end
     if (control_step.ends_message) message_index_d = message_index_q + 16'd1;
     if (control_step.pop_call) template_d = stacks.caller;
-    if (starts || (works && message_begins && first.op == OP_PMAP)) template_d = NoTemplate;
+    if (starts || (works && message_begins && now.traits[0].is_pmap)) template_d = NoTemplate;
     if (start_step.opens) template_d = start_step.root.template_index;
   end
 
@@ -520,7 +546,7 @@ module stopbit_microcode_engine
       if (control_step.awaits_template) is_call_q <= now.insn[pair.both].control == CONTROL_CALL;
       if (starts) is_call_q <= 1'b0;
       opened_q        <= !load_c && !steps && !done && (opened_q || issue) &&
-                         state_q inside {STATE_RUN, STATE_PMAP_MORE, STATE_CONTROL, STATE_SEQ_WAIT, STATE_SEQ, STATE_OVERFULL};
+                         state_q inside {STATE_RUN, STATE_PMAP_MORE, STATE_CONTROL, STATE_SEQ_WAIT, STATE_SEQ};
       // The fields of a bit group are where it is.
       if (start_step.is_quick) begin
         entity_q <= start_step.entity;
@@ -533,6 +559,10 @@ module stopbit_microcode_engine
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&write_state)) assert (write_entry[0][0] != write_entry[1][0]) else $fatal(1, "two writes to a bank");
+    for (int unsigned i = 0; i < 2; i++) begin
+      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
+      else $fatal(1, "the source of a value is not what was known early");
+    end
   end
 
   // After an error in C nothing is done until the error has left, whatever the program: no assertion, so that it is looked at

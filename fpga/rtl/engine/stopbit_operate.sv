@@ -17,6 +17,8 @@ module stopbit_operate
   input  logic        string_is_bad_i,   // that of the piece: it is not UTF-8
   input  logic        length_is_wrong_i, // with the micro-operation in the operate stage the loop of a sequence begins
   input  place_t      length_place_i,
+  input  logic        is_overfull_i,     // a record that the micro-operation in the operate stage completes is too long
+  input  logic [16:0] overfull_at_i,     // the end of its bytes
   output logic        advance_o,         // the stages move; otherwise what was offered has to be offered again
   output logic        flush_o,
   output logic        is_settled_o,      // what was offered has come through without an error, or was killed
@@ -119,9 +121,11 @@ module stopbit_operate
   assign result_o         = value[o_awaited[1]][31:0];
 
   // The first error counts: the length of a sequence, before the instruction after it; of the consume stage, of the first
-  // value, of the second.
+  // value, of the second, of the complete record.
   command_t p_command_d;
   logic [7:0] p_code;
+  logic ends_overfull;
+  assign ends_overfull = o_uop_q.command.commit && is_overfull_i;
   always_comb begin
     p_command_d = o_uop_q.command;
     if (o_uop_q.lane[0].is_value) p_command_d.value = value[0];
@@ -134,6 +138,14 @@ module stopbit_operate
       p_code = code[1];
       p_command_d.place.word         = o_uop_q.command.second_word;
       p_command_d.place.offset_bytes = o_uop_q.second_offset_bytes;
+    end
+    if (p_code == ERROR_NONE && ends_overfull) begin
+      p_code = ERROR_X4;
+      if (!o_uop_q.is_dropped) begin
+        p_command_d.place.word         = NoWord;
+        p_command_d.place.block        = NoBlock;
+        p_command_d.place.offset_bytes = overfull_at_i;
+      end
     end
     if (o_uop_q.checks_length && length_is_wrong_i) begin
       p_code = ERROR_X2;

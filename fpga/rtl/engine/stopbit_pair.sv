@@ -34,11 +34,13 @@ module stopbit_pair
   assign group = constant_i[0].min_bytes[12:0];
   stopbit_consume_lane i_first (
     .op_i           (now_i.insn[0].op),
+    .traits_i       (now_i.traits[0]),
     .bit_i          (bit_of(now_i.insn[0].known, map_i[2])),
     .has_initial_i  (constant_i[0].has_value),
     .state_i        (state_i[0]),
     .group_bits_i   (group.used_bits),
     .exponent_i     (decimal_q),
+    .exponent_streams_i(decimal_q == SOURCE_STREAM),
     .exponent_base_i(decimal_base_q),
     .is_waiting_i,
     .plan_o         (first)
@@ -46,33 +48,38 @@ module stopbit_pair
   assign first_takes = first.takes_bit && now_i.insn[0].known == 2'd0;
 
   logic first_is_null;
-  assign first_is_null = first.source == SOURCE_STREAM && first.is_optional && !is_nonzero_i && window_i.is_zero;
+  assign first_is_null = first.is_streamed && first.is_optional && !is_nonzero_i && window_i.is_zero;
 
   source_e exponent;
-  logic exponent_base;
+  logic exponent_base, exponent_streams;
   always_comb begin
     exponent      = decimal_q;
     exponent_base = decimal_base_q;
+    exponent_streams = decimal_q == SOURCE_STREAM;
     if (first.kind == TYPE_IEXP) exponent = first.source == SOURCE_NONE || first_is_null ? SOURCE_NONE : SOURCE_STREAM;
     if (first.kind == TYPE_DEXP) begin
-      exponent      = first_is_null ? SOURCE_NONE : first.source;
-      exponent_base = first.base_is_previous;
+      exponent         = first_is_null ? SOURCE_NONE : first.source;
+      exponent_base    = first.base_is_previous;
+      exponent_streams = first.is_streamed && !first_is_null;
     end
   end
   stopbit_consume_lane i_second (
     .op_i           (now_i.insn[1].op),
+    .traits_i       (now_i.traits[1]),
     .bit_i          (bit_of(now_i.insn[1].known, first_takes ? map_i[1] : map_i[2])),
     .has_initial_i  (constant_i[1].has_value),
     .state_i        (state_i[1]),
     .group_bits_i   ('0),
     .exponent_i     (exponent),
+    .exponent_streams_i(exponent_streams),
     .exponent_base_i(exponent_base),
     .is_waiting_i   (1'b0),
     .plan_o         (second)
   );
   assign second_takes = second.takes_bit && now_i.insn[1].known == 2'd0;
 
-  // Both go at once. A pair of the verifier's rules may always; the other conditions are for what was not verified.
+  // Both go at once. A pair of the verifier's rules may always; the other conditions are for what was not verified. Whether
+  // the first has an error does not matter: then neither is done.
   logic both;
   logic [1:0] is_ready, uses_entry;
   logic [1:0][79:0] bytes;
@@ -81,14 +88,15 @@ module stopbit_pair
   always_comb begin
     bytes[0]    = window_i.bytes;
     length[0]   = window_i.length;
-    bytes[1]    = first.source == SOURCE_STREAM ? window_i.second_bytes : window_i.bytes;
-    length[1]   = first.source == SOURCE_STREAM ? window_i.second_length : window_i.length;
-    second_is_zero = first.source == SOURCE_STREAM ? window_i.second_is_zero : window_i.is_zero;
-    is_ready[0] = first.source_code == ERROR_NONE && (first.source != SOURCE_STREAM || length[0] != '0);
-    is_ready[1] = second.source_code == ERROR_NONE && (second.source != SOURCE_STREAM || length[1] != '0);
-    uses_entry  = {uses_slot(now_i.insn[1].op), uses_slot(now_i.insn[0].op) || now_i.insn[0].op == OP_TID};
+    bytes[1]    = first.is_streamed ? window_i.second_bytes : window_i.bytes;
+    length[1]   = first.is_streamed ? window_i.second_length : window_i.length;
+    second_is_zero = first.is_streamed ? window_i.second_is_zero : window_i.is_zero;
+    is_ready[0] = !first.is_streamed || length[0] != '0;
+    is_ready[1] = second.has_source && (!second.is_streamed || length[1] != '0);
+    uses_entry  = {now_i.traits[1].uses_entry, now_i.traits[0].uses_entry};
     both        = now_i.is_pair && first.is_value && is_ready[0] && second.is_value && !first.is_group && !second.is_group &&
                   is_ready[1] && now_i.insn[1].control != CONTROL_BLOCK &&
+                  !(first.kind == TYPE_IEXP && second.kind == TYPE_DMAN) &&
                   !((&uses_entry) && now_i.insn[0].slot[0] == now_i.insn[1].slot[0]);
   end
 
@@ -100,7 +108,7 @@ module stopbit_pair
     pair_o.bytes      = bytes;
     pair_o.length     = length;
     pair_o.is_null[0] = first_is_null;
-    pair_o.is_null[1] = second.source == SOURCE_STREAM && second.is_optional && second_is_zero;
+    pair_o.is_null[1] = second.is_streamed && second.is_optional && second_is_zero;
     pair_o.is_ready   = is_ready;
     pair_o.uses_entry = uses_entry;
     pair_o.exponent   = {exponent, decimal_q};

@@ -10,6 +10,7 @@ module stopbit_supply
   input  stopbit_load_t          load_i,
   output logic [31:0]            back_data_o,  // read back, as in stopbit_tables
   output limits_t                limits_o,
+  output logic                   is_ready_o,   // the dictionary is, after a reset
 
   // Instructions, as in stopbit_instructions.
   input  logic                   advance_i,
@@ -17,6 +18,7 @@ module stopbit_supply
   input  logic                   steps_i,
   input  logic                   redirect_i,
   input  logic [ProgramBits-1:0] redirect_address_i,
+  input  even_t                  redirect_even_i,
   input  logic                   is_last_element_i,
   input  logic [ProgramBits-1:0] next_message_i,
   input  logic                   is_guessed_i,
@@ -58,6 +60,7 @@ module stopbit_supply
   output logic [ChannelBits-1:0] loaded_channel_o
 );
   logic [ProgramBits-1:0] address;
+  even_t even;
   insn_t [1:0] insn, coming;
   stopbit_instructions i_instructions (
     .clk_i,
@@ -67,12 +70,14 @@ module stopbit_supply
     .steps_i,
     .redirect_i,
     .redirect_address_i,
+    .redirect_even_i,
     .is_last_element_i,
     .next_message_i,
     .single_issue_i(limits_o.single_issue || limits_o.strict),
     .is_guessed_i,
     .guess_i,
     .address_o     (address),
+    .even_o        (even),
     .insn_i        (insn),
     .next_o,
     .load_o,
@@ -88,6 +93,7 @@ module stopbit_supply
     .back_data_o,
     .bank_i,
     .program_address_i (address),
+    .program_even_i    (even),
     .insn_o            (insn),
     .constant_address_i({coming[1].constant[ConstantBits-1:0], coming[0].constant[ConstantBits-1:0]}),
     .constant_o,
@@ -112,27 +118,24 @@ module stopbit_supply
   );
   always_ff @(posedge clk_i) channel_o <= loaded;
 
-  logic [1:0][ContextBits-1:0] read_entry;
+  // Which instructions come is known late: their entries are added up, and parted by banks, before.
   logic [1:0][ContextBits-1:0] next_entry, now_entry;
-  logic next_uses;
-  logic [1:0] now_uses;
-  logic first_uses;
-  // Which instructions come is known late: their entries are added up before.
+  read_entries_t entries_if_loaded, entries_if_stepped, entries_if_not;
   always_comb begin
     for (int unsigned i = 0; i < 2; i++) begin
       next_entry[i] = context_base_i + next_o.insn[i].slot;
       now_entry[i]  = context_base_i + now_o.insn[i].slot;
-      now_uses[i]   = uses_slot(now_o.insn[i].op) || now_o.insn[i].op == OP_TID;
     end
-    next_uses  = uses_slot(next_o.insn[0].op) || next_o.insn[0].op == OP_TID;
-    read_entry = load_o ? next_entry : {now_entry[1], advance_i && steps_i ? now_entry[1] : now_entry[0]};
-    first_uses = load_o ? next_uses : advance_i && steps_i ? now_uses[1] : now_uses[0];
+    entries_if_loaded  = read_entries_of(next_o.traits[0].uses_entry, next_entry);
+    entries_if_stepped = read_entries_of(now_o.traits[1].uses_entry, {2{now_entry[1]}});
+    entries_if_not     = read_entries_of(now_o.traits[0].uses_entry, now_entry);
   end
   stopbit_dictionary_state i_states (
     .clk_i,
+    .rst_ni,
+    .is_cleared_o      (is_ready_o),
     .generation_i,
-    .first_uses_entry_i(first_uses),
-    .read_entry_i      (read_entry),
+    .read_i            (load_o ? entries_if_loaded : advance_i && steps_i ? entries_if_stepped : entries_if_not),
     .state_o,
     .write_i,
     .write_generation_i(next_generation_i),

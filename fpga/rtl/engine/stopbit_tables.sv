@@ -13,6 +13,7 @@ module stopbit_tables
   input  logic          bank_i,  // of what is read
 
   input  logic [ProgramBits-1:0]  program_address_i,
+  input  logic [ProgramBits-2:0]  program_even_i,  // half of it, rounded up
   output insn_t [1:0]             insn_o,  // at the address, and the one after it
   input  logic [1:0][ConstantBits-1:0] constant_address_i,
   output constant_t [1:0]         constant_o,
@@ -63,18 +64,16 @@ module stopbit_tables
   assign loaded_channel_o = at[1+:ChannelBits];
 
   // Instructions at even and at odd addresses, so that any two neighbours are read at once.
-  logic [ProgramBits-2:0] even_address;
   logic is_odd_q, back_is_odd_q;
   logic [1:0][63:0] neighbours_back;
   insn_t [1:0] neighbours;
-  assign even_address = program_address_i[ProgramBits-1:1] + (ProgramBits-1)'(program_address_i[0]);
   for (genvar odd = 0; odd < 2; odd++) begin : g_program
     stopbit_loaded_ram #(.Width(64), .Depth(1 << ProgramBits)) i_ram (
       .back_data_o(neighbours_back[odd]),
       .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM] && at[0] && at[1] == (odd != 0)),
       .write_address_i({load_i.bank, at[2+:ProgramBits-1]}), .write_data_i({load_i.data, words_q[6]}),
       .read_clk_i(clk_i),
-      .read_address_i({bank_i, odd != 0 ? program_address_i[ProgramBits-1:1] : even_address}),
+      .read_address_i({bank_i, odd != 0 ? program_address_i[ProgramBits-1:1] : program_even_i}),
       .read_data_o(neighbours[odd])
     );
   end

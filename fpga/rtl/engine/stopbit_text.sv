@@ -304,14 +304,14 @@ module stopbit_text
       step_o.slots   = is_stored_i && step_o.is_long ? 8'(slots_with) : '0;
       step_o.checks_utf8 = is_strict_i && plan_i.kind == TYPE_UNI && 32'(step_o.count) <= max_bytes_i;
       if (overlong_d && is_strict_i) begin
-        step_o.code = ERROR_R9;
+        step_o.late_code = ERROR_R9;
       end else if (32'(step_o.count) > max_bytes_i) begin
-        step_o.code = ERROR_X3;
+        step_o.late_code = ERROR_X3;
       end else if (plan_i.remembers && !is_from_slot && step_o.count > 17'(slot_i.capacity)) begin
-        step_o.code = ERROR_X3;
+        step_o.late_code = ERROR_X3;
       end else if (step_o.is_long && 10'(slots_with) + (is_stored_i ? 10'(string_slots_i) : '0) >
                    10'(MaxStringSlots)) begin
-        step_o.code = ERROR_X8;
+        step_o.late_code = ERROR_X8;
       end
     end
   end

@@ -227,6 +227,72 @@ package stopbit_uop_pkg;
     logic        in_second;  // of a string: it lies in the second half of its slot
   } entry_state_t;
 
+  /// What an opcode alone says, in registers when its instruction is in the consume stage.
+  typedef struct packed {
+    logic       is_nop;
+    logic       is_pmap;
+    logic       is_tid;
+    logic       is_special;       // no field's data-op, or the field of a bit group
+    logic       is_text;          // ASCII
+    logic       is_vector;        // byte vector, Unicode
+    logic       is_optional;
+    logic       is_group;         // a bit group
+    logic       is_field;         // of one
+    logic       is_value;         // an integer, an exponent, a mantissa
+    logic       is_mantissa;
+    logic       takes_signed;     // its entity has a sign
+    logic       remembers;        // its value goes to the dictionary
+    logic       takes_own_bit;    // of the presence map
+    logic       takes_bit_if_exponent;  // is present
+    logic       uses_entry;       // of the dictionary
+    logic       always_streams;   // its value is in the stream, whatever the presence bit
+    logic       never_streams;
+    logic [3:0] dictionary_kind;  // the type that previous values have
+  } traits_t;
+
+  function automatic traits_t traits_of(logic [7:0] op);
+    traits_of.is_nop         = op == OP_NOP;
+    traits_of.is_pmap        = op == OP_PMAP;
+    traits_of.is_tid         = op == OP_TID;
+    traits_of.is_special     = op[7:5] == OPERATOR_SPECIAL;
+    traits_of.is_text        = !traits_of.is_special && op[4:1] == TYPE_ASCII;
+    traits_of.is_vector      = !traits_of.is_special && (op[4:1] == TYPE_UNI || op[4:1] == TYPE_BYTES);
+    traits_of.is_optional    = op[0] && (!traits_of.is_special || op[4:1] >= TYPE_U64);
+    traits_of.is_group       = !traits_of.is_special && op[4:1] == TYPE_BITS;
+    traits_of.is_field       = traits_of.is_special && op[4:1] >= TYPE_U64;
+    traits_of.is_value       = !traits_of.is_special && (op[4:1] < TYPE_ASCII || traits_of.is_group);
+    traits_of.is_mantissa    = traits_of.is_value && (op[4:1] == TYPE_IMAN || op[4:1] == TYPE_DMAN);
+    traits_of.takes_signed   = traits_of.is_value && (op[7:5] == OPERATOR_DEL ||
+                                                      !(op[4:1] == TYPE_U32 || op[4:1] == TYPE_U64 || traits_of.is_group));
+    traits_of.remembers      = op[7:5] == OPERATOR_COP || op[7:5] == OPERATOR_INC || op[7:5] == OPERATOR_DEL ||
+                               op[7:5] == OPERATOR_TAI;
+    traits_of.takes_own_bit  = takes_own_bit(op) || op == OP_TID;
+    traits_of.takes_bit_if_exponent = takes_bit_if_exponent(op);
+    traits_of.uses_entry     = uses_slot(op) || op == OP_TID;
+    traits_of.always_streams = op != OP_TID && (op[7:5] == OPERATOR_NON || op[7:5] == OPERATOR_DEL ||
+                                                op[7:5] == OPERATOR_SPECIAL);
+    traits_of.never_streams  = op[7:5] == OPERATOR_CON;
+    case (op[4:1])
+      TYPE_IEXP: traits_of.dictionary_kind = TYPE_S32;
+      TYPE_IMAN: traits_of.dictionary_kind = TYPE_S64;
+      TYPE_DMAN: traits_of.dictionary_kind = TYPE_DEXP;
+      default:   traits_of.dictionary_kind = op[4:1];
+    endcase
+  endfunction
+
+  /// The entries that the instructions of the consume stage read, by bank: the first one's, if it uses one that is there, else the
+  /// second one's. And which bank has that of each.
+  typedef struct packed {
+    logic [1:0][ContextBits-2:0] row;
+    logic [1:0]                  bank;
+  } read_entries_t;
+  function automatic read_entries_t read_entries_of(logic first_uses, logic [1:0][ContextBits-1:0] entry);
+    for (int unsigned b = 0; b < 2; b++) begin
+      read_entries_of.row[b] = first_uses && entry[0][0] == 1'(b) ? entry[0][ContextBits-1:1] : entry[1][ContextBits-1:1];
+    end
+    read_entries_of.bank = {entry[1][0], entry[0][0]};
+  endfunction
+
   /// What the data-op of an instruction means for the consume stage.
   typedef struct packed {
     logic [2:0] operation;
@@ -242,7 +308,9 @@ package stopbit_uop_pkg;
     logic       takes_signed;     // its entity has a sign
     logic       remembers;        // its value goes to the dictionary
     logic       takes_bit;        // of the presence map
+    logic       is_streamed;      // its source is the stream: known before the state of its entry is
     source_e    source;           // where the value comes from, but for a NULL in the stream
+    logic       has_source;       // there is no error:
     logic [7:0] source_code;      // why there is none
     logic       base_is_previous; // of a delta
     logic [7:0] base_code;        // why it has no base
@@ -259,6 +327,7 @@ package stopbit_uop_pkg;
     logic        is_nullable;
     logic        checks_utf8;  // with the last piece: the string has to be UTF-8, or R2 is the code
     logic [7:0]  code;
+    logic [7:0]  late_code;    // of the complete string: goes with its last piece, as an error of the later stages
     logic        keeps;        // the piece at the window's front is needed later
     logic [KeepBits-1:0] keep_address;
     logic        is_piece;
@@ -288,17 +357,24 @@ package stopbit_uop_pkg;
     STATE_SEQ,         // the loop begins
     STATE_TID_WAIT,    // a template identifier is on its way
     STATE_DISPATCH,    // its template has been found
-    STATE_OVERFULL,    // the complete record exceeds its limit of slots
     STATE_UNUSED_BITS, // a presence map has unused bits
     STATE_FINISH,      // the datagram is decoded, and what is on its way goes out
     STATE_FAILED       // an error is on its way: nothing more is done
   } consume_state_e;
+
+  /// Where the program memory has the even one of two neighbours: half of the address, rounded up. It goes beside the address,
+  /// so that nothing is added up after the choice between addresses.
+  typedef logic [ProgramBits-2:0] even_t;
+  function automatic even_t even_of(logic [ProgramBits-1:0] address);
+    return address[ProgramBits-1:1] + even_t'(address[0]);
+  endfunction
 
   /// Up to two instructions of a stage.
   typedef struct packed {
     logic                   valid;
     logic                   is_pair;
     insn_t [1:0]            insn;
+    traits_t [1:0]          traits;
     logic [ProgramBits-1:0] pc;        // of the first
     logic [ProgramBits-1:0] foreseen;  // of what comes after them
   } instructions_t;
@@ -309,7 +385,7 @@ package stopbit_uop_pkg;
     logic [1:0][79:0] bytes;       // from the entity of each on
     logic [1:0][3:0]  length;      // of the entity; 0: it does not end in these bytes
     logic [1:0]       is_null;     // in the stream
-    logic [1:0]       is_ready;    // an integer, without an error, and all of its entity has arrived
+    logic [1:0]       is_ready;    // all of its entity has arrived, and of the second: it has no error
     logic [1:0]       uses_entry;  // of the dictionary
     source_e [1:0]    exponent;    // before a mantissa
     logic             both;        // go at once
@@ -349,6 +425,7 @@ package stopbit_uop_pkg;
     logic           steps;        // the first of two is done
     logic           redirect;     // what was fetched is not what follows
     logic [ProgramBits-1:0] address;
+    even_t          even;
     logic [1:0]     bits_taken;   // of the presence map
     logic           restores_map;
     logic [4:0]     map_depth;
@@ -375,6 +452,7 @@ package stopbit_uop_pkg;
     logic [16:0]    entity;       // where the first instruction's entity begins, if they are
     logic           redirect;
     logic [ProgramBits-1:0] address;
+    even_t          even;
     logic           opens;        // a template
     logic           is_call;      // of a dynamic reference
     dispatch_t      root;

@@ -80,7 +80,7 @@ class Core::Model {
     bench_->valid_i = 0;
     bench_->ready_i = 0;
     bench_->load_i = 0;
-    bench_.reset();
+    bench_.reset_until_ready();
   }
 
   void load(const std::vector<firmware::Word>& words, unsigned bank) {
@@ -197,7 +197,7 @@ class Core::Model {
     }
     for (std::uint64_t left = random_.below(40); left > 0; --left) bench_.step();
     bench_->valid_i = 0;
-    bench_.reset();
+    bench_.reset_until_ready();
   }
 
  private:

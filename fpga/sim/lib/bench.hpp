@@ -84,6 +84,12 @@ class Bench {
     settle();
   }
 
+  /// Of a model that takes input only some time after a reset: waits until it does.
+  void reset_until_ready() {
+    reset();
+    while (!model_->ready_o) step();
+  }
+
   [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
 
  private:

@@ -97,7 +97,7 @@ class Attack {
     bench_->valid_i = 0;
     bench_->ready_i = 0;
     bench_->load_i = 0;
-    bench_.reset();
+    bench_.reset_until_ready();
     const auto words = firmware::device_words(verified, options());
     if (!words) throw std::runtime_error(words.message());
     load(bench_, words.value(), kVerifiedBank);
