@@ -64,12 +64,15 @@ class Publisher {
     content.arrival_ns = event.arrival_ns();
     content.sequence = event.sequence();
     content.channel = event.channel();
-    content.flags = static_cast<std::uint8_t>(kFlagBestChanged | (is_last ? kFlagLastOfEvent : 0U));
+    content.flags = kFlagBestChanged;
     content.instrument = stale.row;
     content.kind = Kind::Stale;
     content.level = static_cast<std::uint16_t>(cause_of(stale.fault));
     content.id = event.sequence();
-    const Event made = Event::of(content);
+    Event made = Event::of(content);
+    // As its readers do: since when it is stale is said by the event.
+    (void)books_.apply(made);
+    if (is_last) made.add_flags(kFlagLastOfEvent);
     write(made);
     if (table_ != nullptr) show_row(stale.row, made);
   }
