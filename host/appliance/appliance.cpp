@@ -648,6 +648,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
   if (wanted.empty()) return Failure{"unknown image '" + image + "'"};
   Result<std::string> besides = change_over(wanted, diagnostics);
   if (!besides) return besides;
+  for (const Wanted& one : wanted) output_entries_[one.output].rolled_back = nullptr;
   return loading_text(image, wanted.size(), besides.value());
 }
 
@@ -666,7 +667,11 @@ Result<std::vector<std::string>> Appliance::reload_changed(Diagnostics& diagnost
       auto program = load_image(images[i], diagnostics, opener_);
       if (!program)
         return Failure{"the image '" + images[i].name + "' was rejected; the previous image remains in use"};
-      if (image::write(*program) == image::write(*output_entries_[outputs.front()].program)) continue;
+      const RecordOutputEntry& entry = output_entries_[outputs.front()];
+      const auto content = image::write(*program);
+      if (content == image::write(*entry.program)) continue;
+      // What was rolled back comes again when it has changed, or is loaded by name.
+      if (entry.rolled_back != nullptr && content == image::write(*entry.rolled_back)) continue;
       const auto shared = std::make_shared<const Program>(std::move(*program));
       for (const std::size_t o : outputs) wanted.push_back({o, shared});
       names.push_back(images[i].name);
@@ -688,8 +693,11 @@ Result<std::string> Appliance::roll_back(const std::string& image, Diagnostics& 
   }
   if (!is_known) return Failure{"unknown image '" + image + "'"};
   if (wanted.empty()) return Failure{"the image '" + image + "' has not changed since the start"};
+  std::vector<std::shared_ptr<const Program>> left;
+  for (const Wanted& one : wanted) left.push_back(output_entries_[one.output].program);
   Result<std::string> besides = change_over(wanted, diagnostics);
   if (!besides) return besides;
+  for (std::size_t i = 0; i < wanted.size(); ++i) output_entries_[wanted[i].output].rolled_back = left[i];
   return loading_text(image, wanted.size(), besides.value() + ", as it was before");
 }
 

@@ -161,8 +161,9 @@ class Appliance {
     RecordLines record_as = {kNotRecorded, kNotRecorded};
   };
   struct RecordOutputEntry {
-    std::shared_ptr<const Program> program;        ///< The last that was made ready.
-    std::shared_ptr<const Program> previous = {};  ///< That before it; null: there was no other.
+    std::shared_ptr<const Program> program;           ///< The last that was made ready.
+    std::shared_ptr<const Program> previous = {};     ///< That before it; null: there was no other.
+    std::shared_ptr<const Program> rolled_back = {};  ///< That from which it was rolled back; null: it was not.
     std::size_t feed = 0;
     std::size_t image = 0;
     std::size_t agent = 0;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "host/appliance/opener/request.hpp"
 #include "host/os/readable.hpp"
 #include "microcode/base/hash.hpp"
 
@@ -29,7 +30,8 @@ std::vector<std::uint64_t> numbers_in(const opener::FileSet& set) {
   std::error_code error;  // a folder that cannot be read has none
   std::vector<std::uint64_t> numbers;
   for (const std::string& name : disk::names_in(set.folder, error)) {
-    if (const auto number = set.number(name)) numbers.push_back(*number);
+    const auto number = set.number(name);
+    if (number && *number < opener::kMaxNumber) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -175,7 +177,14 @@ void BookWriter::end(const record::Slot& slot) {
   slots_ = 0;
   output_->market_counter_set().saves.add();
   output_->market_counter_set().books_left_out.set(end.left_out);
-  while (files_.size() > kKept && disk::remove(path_of(files_.front())) == 0) files_.erase(files_.begin());
+  // One that cannot be removed does not keep the others.
+  for (std::size_t i = 0; files_.size() > kKept && i + kKept < files_.size();) {
+    if (disk::remove(path_of(files_[i])) == 0) {
+      files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
 }
 
 /// What was written of this save is of no use.

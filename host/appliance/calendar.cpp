@@ -1,7 +1,11 @@
 #include "host/appliance/calendar.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <utility>
@@ -133,6 +137,19 @@ const config::TableKeys& calendar_keys() {
   return keys;
 }
 
+namespace {
+
+/// The file is read again while the appliance runs, and a pipe in its place would never end.
+os::Descriptor open_regular(const std::string& path) {
+  os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file.ok() || (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))) return file;
+  errno = EINVAL;
+  return os::Descriptor(-1);
+}
+
+}  // namespace
+
 std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std::string& text,
                                               Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.errors();
@@ -144,7 +161,7 @@ std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std
   std::set<std::int64_t> holidays;
   if (const std::string name = root.text("holidays"); !name.empty()) {
     const std::string path = config::in_folder(std::filesystem::path(file).parent_path().string(), name);
-    const auto content = os::read_file(path, kMaxHolidayBytes);
+    const auto content = os::read_file(open_regular(path), path, kMaxHolidayBytes);
     auto days = content ? parse_holidays(content.value()) : Result<std::set<std::int64_t>>(Failure{content.message()});
     if (days) holidays = std::move(days).value();
     if (!days) root.error("holidays", path + ": " + days.message());

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = 64U << 20;        ///< Of a file that is taken whole.
 constexpr std::uint64_t kMaxPayloadBytes = 4ULL << 30;  ///< Of recordings together.
+constexpr mode_t kPrivateFileMode = 0600;               ///< It tells much of a machine, and may hold market data.
 
 struct BundleArguments {
   std::string name;
@@ -47,7 +49,9 @@ struct BundleArguments {
 /// Collects files for support, and says in its first lines what each of them is.
 class Bundle {
  public:
-  explicit Bundle(const std::string& path) : out_(Output::open(path)), now_(os::wall_clock_ns()) {
+  /// `inputs`: files that must not be overwritten.
+  Bundle(const std::string& path, const std::vector<std::string>& inputs)
+      : out_(Output::open(path, inputs, kPrivateFileMode)), now_(os::wall_clock_ns()) {
     tar_.emplace([this](std::string_view bytes) {
       out_.write(bytes);
       out_.flush_if_full();
@@ -64,13 +68,21 @@ class Bundle {
     if (text) return add(name, what, text.value());
     list(name, what + ": left out: " + text.message(), 0);
   }
+  /// A file of a folder in which others may write: not what a link points to, and no pipe.
+  void add_own_file(const std::string& name, const std::string& what, const std::string& path) {
+    const os::Descriptor file = open_regular(path);
+    if (!file.ok()) return list(name, what + ": left out: it is no file that can be read", 0);
+    auto text = os::read_file(file, path, kMaxTextBytes);
+    if (text) return add(name, what, text.value());
+    list(name, what + ": left out: " + text.message(), 0);
+  }
   /// A recording, which may be long.
   void add_capture(const std::string& name, const recorder::RecordedFile& file) {
-    const os::Descriptor open(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!open.ok()) return list(name, "left out: it is not there any more", 0);
+    const os::Descriptor open = open_regular(file.path);
+    if (!open.ok()) return list(name, "left out: it is no file that can be read", 0);
     tar_->begin("stopbit-bundle/" + name, file.bytes, file.written_ns);
     std::string piece(1U << 18, '\0');
-    for (;;) {
+    while (!stop_requested()) {
       const ssize_t count = ::read(open.get(), piece.data(), piece.size());
       if (count <= 0) break;
       tar_->write(std::string_view(piece).substr(0, static_cast<std::size_t>(count)));
@@ -88,6 +100,12 @@ class Bundle {
   }
 
  private:
+  static os::Descriptor open_regular(const std::string& path) {
+    os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (file.ok() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) return os::Descriptor(-1);
+    return file;
+  }
   void list(const std::string& name, const std::string& what, std::uint64_t bytes) {
     list_ += fmt::format("{:>14}  {}: {}\n", os::thousands(bytes), printable(name), printable(what));
   }
@@ -166,7 +184,7 @@ void add_days(Bundle& bundle, const std::string& folder, std::string_view prefix
   std::error_code error;
   const std::string first = appliance::day_file_name(prefix, since_ns);
   for (const std::string& name : disk::names_in(folder, error)) {
-    if (appliance::day_of_file(prefix, name) && name >= first) bundle.add_file(name, what, folder + "/" + name);
+    if (appliance::day_of_file(prefix, name) && name >= first) bundle.add_own_file(name, what, folder + "/" + name);
   }
   if (error) bundle.note("the state folder cannot be read: " + error.message());
 }
@@ -179,7 +197,7 @@ void add_recordings(Bundle& bundle, const appliance::Settings& settings, std::ui
   std::string list;
   for (const recorder::RecordedFile& file : files) {
     list += fmt::format("{}  {:>16}  {}\n", os::time_text(file.written_ns), os::thousands(file.bytes),
-                        recorder::to_text(file.name));
+                        printable(recorder::to_text(file.name)));
   }
   bundle.add("recordings.txt", "what is recorded, not its packets", list);
   std::uint64_t left = kMaxPayloadBytes;
@@ -210,7 +228,9 @@ int run_bundle(const BundleArguments& arguments) {
     status = appliance::read_status(open_counters(arguments.name), appliance::now_of_machine());
   }
   const appliance::Settings settings = settings_of(arguments.name, arguments.settings);
-  Bundle bundle(arguments.output);
+  std::vector<std::string> inputs = {settings.file, arguments.log};
+  for (const appliance::FeedSettings& feed : settings.feeds) inputs.push_back(feed.file);
+  Bundle bundle(arguments.output, inputs);
   bundle.add("machine.txt", "program, kernel, processors, memory", machine_text());
   bundle.add("host.txt", "what `stopbit check-host` finds", host_text());
   if (status) {

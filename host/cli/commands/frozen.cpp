@@ -71,7 +71,7 @@ int list(const FrozenArguments& arguments, const std::vector<recorder::RecordedF
                 "\n");
       continue;
     }
-    grid.add({printable(file.name.line), recorder::to_text(file.name), os::time_text(first_ns),
+    grid.add({printable(file.name.line), printable(recorder::to_text(file.name)), os::time_text(first_ns),
               os::time_text(file.written_ns), os::thousands(file.bytes)});
   }
   if (!arguments.json && !files.empty()) out.write(grid.text(4));

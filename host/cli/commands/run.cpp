@@ -137,16 +137,19 @@ class Desk {
   }
   /// Keeps a command in the files of the audit and, unless it only looks, in the log.
   void audit(const control::Asked& asked) {
+    constexpr std::size_t kMostCommand = 200;
     constexpr std::size_t kMostAnswer = 400;
     if (asked.line == "status") return;
+    if (!asked.is_trusted && asked.answer.starts_with("error") && !keeps_refused()) return;
+    const std::string command(asked.line.substr(0, kMostCommand));
     const std::string answer(asked.answer.substr(0, kMostAnswer));
     const std::uint64_t now = os::wall_clock_ns();
     audit_.append(fmt::format(R"({{"time":"{}","time_ns":{},"user":{},"process":{},"command":{},"answer":{}}})",
-                              os::time_text(now), now, asked.user, asked.process, json(asked.line), json(answer)),
+                              os::time_text(now), now, asked.user, asked.process, json(command), json(answer)),
                   now);
     log_.write({audit_.is_failing() ? appliance::Change::Level::Warning : appliance::Change::Level::Info,
                 "command",
-                {{"command", std::string(asked.line)},
+                {{"command", command},
                  {"user", std::to_string(asked.user)},
                  {"process", std::to_string(asked.process)},
                  {"answer", answer},
@@ -170,6 +173,23 @@ class Desk {
   [[nodiscard]] bool stops() const noexcept { return stops_; }
 
  private:
+  /// What users with some commands only are refused is kept so often in a minute, so that they cannot fill the day's
+  /// file. The log says how many were left out.
+  bool keeps_refused() {
+    constexpr std::size_t kMostInMinute = 60;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - audit_minute_ >= std::chrono::minutes(1)) {
+      if (audit_lines_ > kMostInMinute) {
+        log_.write({appliance::Change::Level::Warning,
+                    "refused commands not kept",
+                    {{"count", std::to_string(audit_lines_ - kMostInMinute)},
+                     {"why", "users who may give some commands only gave more than 60 in a minute"}}});
+      }
+      audit_minute_ = now;
+      audit_lines_ = 0;
+    }
+    return ++audit_lines_ <= kMostInMinute;
+  }
   static counters::Reader open_own(const appliance::Appliance& appliance) {
     auto reader = counters::Reader::over(appliance.segment().bytes());
     if (!reader) throw ToolError(kExitEnvironment, reader.message());
@@ -301,6 +321,8 @@ class Desk {
   ErrorDesk errors_;
   Reloader reloader_;
   appliance::DayLog audit_;
+  std::chrono::steady_clock::time_point audit_minute_;
+  std::size_t audit_lines_ = 0;  ///< In that minute, of refused commands.
   control::Server* server_ = nullptr;
   std::uint64_t next_clean_ns_ = 0;
   MarketPages market_pages_;

@@ -109,7 +109,7 @@ std::shared_ptr<const SourceBuffer> read_text(const std::string& path) {
   return std::make_shared<const SourceBuffer>(shown_name(path, "<stdin>"), read_file(path, limits::kMaxTextBytes));
 }
 
-Output Output::open(const std::string& path, const std::vector<std::string>& inputs) {
+Output Output::open(const std::string& path, const std::vector<std::string>& inputs, mode_t mode) {
   if (path == "-") return Output("<stdout>", STDOUT_FILENO);
 
   struct stat out_status = {};
@@ -122,7 +122,7 @@ Output Output::open(const std::string& path, const std::vector<std::string>& inp
       }
     }
   }
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (file < 0) fail_environment("cannot write " + path, errno);
   return Output(path, file);
 }

@@ -54,7 +54,9 @@ class Output {
  public:
   /// Opens `path` for writing. An existing regular file is emptied; anything that is not one (a pipe, a device) is
   /// written as it is. Refuses a file that is also one of `inputs`, whatever name it has there.
-  [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {});
+  /// `mode` is that of a new file, less the umask.
+  [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {},
+                                   mode_t mode = 0666);
 
   Output(Output&& other) noexcept;
   Output& operator=(Output&&) = delete;

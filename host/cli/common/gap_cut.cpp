@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "host/analyse/explain/explain.hpp"
@@ -46,18 +47,32 @@ std::string file_base(const appliance::GapEntry& gap) {
   return gap.epoch == 0 ? base : fmt::format("{}-epoch-{}", base, gap.epoch);
 }
 
+/// Whether packets come from captures: then the entry of a gap and its packets have times of their own.
+bool has_captures(const appliance::Settings& settings) {
+  return std::any_of(settings.ports.begin(), settings.ports.end(),
+                     [](const appliance::PortSettings& port) { return !port.source->is_live(); });
+}
+
+/// Of its own, though numbers and epochs recur.
+std::string gap_file_base(const appliance::GapEntry& gap, std::set<std::string>& taken) {
+  const std::string base = file_base(gap);
+  std::string free = base;
+  for (int i = 2; !taken.insert(free).second; ++i) free = fmt::format("{}-{}", base, i);
+  return free;
+}
+
 std::string range_of(std::uint64_t first, std::uint64_t last) {
   return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
 }  // namespace
 
-GapCut::GapCut(const appliance::GapEntry& gap, const CutOptions& options) : gap_(gap) {
+GapCut::GapCut(const appliance::GapEntry& gap, const CutOptions& options, const std::string& base_name) : gap_(gap) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   first_ = gap.first - std::min(gap.first, options.around);
   const std::uint64_t end = gap.count > kMost - gap.first ? kMost : gap.first + gap.count - (gap.count != 0 ? 1 : 0);
   last_ = options.around > kMost - end ? kMost : end + options.around;
-  const std::string base = options.folder + "/" + file_base(gap);
+  const std::string base = options.folder + "/" + base_name;
   capture_ = base + ".pcapng";
   text_file_ = base + ".txt";
   const std::uint64_t numbers = last_ - first_;
@@ -336,17 +351,19 @@ CutReport cut_gaps(const std::vector<appliance::GapEntry>& gaps, const appliance
   std::filesystem::create_directories(options.folder, error);
   if (error) throw ToolError(kExitEnvironment, printable(options.folder) + ": " + error.message());
   CutReport report;
+  const bool captures = has_captures(settings);
   const std::size_t skipped = gaps.size() - std::min(gaps.size(), kMostCuts);
+  std::set<std::string> taken;
   std::map<std::string, std::vector<std::unique_ptr<GapCut>>> by_channel;
   for (std::size_t i = skipped; i < gaps.size(); ++i) {
-    by_channel[gaps[i].channel].push_back(std::make_unique<GapCut>(gaps[i], options));
+    by_channel[gaps[i].channel].push_back(std::make_unique<GapCut>(gaps[i], options, gap_file_base(gaps[i], taken)));
   }
   for (auto& [name, cuts] : by_channel) {
     const GapChannel of = channel_of_gap(name, settings);
     if (of.channel != nullptr) cut_channel(of, files, all_of(cuts));
     std::vector<GapCut*> empty;
     for (const auto& cut : cuts) {
-      if (cut->packets(0) + cut->packets(1) == 0) empty.push_back(cut.get());
+      if (captures && cut->packets(0) + cut->packets(1) == 0) empty.push_back(cut.get());
     }
     for (GapCut* cut : empty) cut->ignore_times();
     if (of.channel != nullptr && !empty.empty()) cut_channel(of, files, empty);

@@ -25,7 +25,8 @@ struct CutOptions {
 /// One gap: takes the packets around it, and knows which line had which number.
 class GapCut {
  public:
-  GapCut(const appliance::GapEntry& gap, const CutOptions& options);
+  /// `base_name`: of its files, in the folder of the options.
+  GapCut(const appliance::GapEntry& gap, const CutOptions& options, const std::string& base_name);
   GapCut(const GapCut&) = delete;  // its writer points to it
   GapCut& operator=(const GapCut&) = delete;
   ~GapCut() = default;

@@ -106,8 +106,17 @@ Result<std::string> Reloader::apply(const appliance::Settings& settings, control
   const appliance::ControlSettings& then = appliance_.settings().control;
   appliance::ControlSettings doors = settings.control;
   doors.http = then.http;
+  if (then.http && !settings.control.http) {
+    // It listens until the restart, and does not lose its protection.
+    doors.token_file = then.token_file;
+    doors.allowed_hosts = then.allowed_hosts;
+    doors.certificate = then.certificate;
+    doors.key = then.key;
+    doors.client_ca = then.client_ca;
+  }
   Result<control::Options> options = endpoints_of(doors);
   if (!options) return Failure{"nothing changed: " + options.message()};
+  if (const Status good = server.check(options.value()); !good) return Failure{"nothing changed: " + good.message()};
   Diagnostics diagnostics;
   Result<std::vector<std::string>> images = appliance_.reload_changed(diagnostics);
   const std::string findings = diagnostics.format();

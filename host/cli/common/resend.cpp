@@ -60,7 +60,8 @@ class Resender {
     for (const std::string& text : arguments.renames) {
       const Result<GroupRename> rename = parse_group_rename(text);
       if (!rename) throw ToolError(kExitUsage, "--rename: " + rename.message());
-      if (!renames_.emplace(order_of(rename.value().from), rename.value().to).second) {
+      const auto& [from, to] = rename.value();
+      if (!renames_.emplace(order_of(from), Rename{.from = from, .to = to}).second) {
         throw ToolError(kExitUsage, "--rename: " + net::to_text(rename.value().from) + " has two new names");
       }
     }
@@ -92,7 +93,8 @@ class Resender {
     }
     if (!wait_for(packet.arrival_ns)) return false;
     const auto renamed = renames_.find(order_of(datagram.destination));
-    const net::Endpoint group = renamed != renames_.end() ? renamed->second : datagram.destination;
+    if (renamed != renames_.end()) renamed->second.is_used = true;
+    const net::Endpoint group = renamed != renames_.end() ? renamed->second.to : datagram.destination;
     sender_->add(group, datagram.payload);
     ++added_;
     count(datagram.destination, group, datagram.payload.size());
@@ -112,11 +114,22 @@ class Resender {
                    std::strerror(socket.last_error()));
       return kExitEnvironment;
     }
+    std::size_t unused = 0;
+    for (const auto& [order, rename] : renames_) {
+      if (rename.is_used) continue;
+      print_stderr("stopbit: --rename: no packet of the captures goes to {}\n", net::to_text(rename.from));
+      ++unused;
+    }
     if (added_ == 0) print_stderr("stopbit: no packet of the captures goes to one of the multicast groups\n");
-    return is_damaged_ || added_ == 0 ? kExitRejected : kExitDone;
+    return is_damaged_ || added_ == 0 || unused != 0 ? kExitRejected : kExitDone;
   }
 
  private:
+  struct Rename {
+    net::Endpoint from;
+    net::Endpoint to;
+    bool is_used = false;
+  };
   struct Sent {
     net::Endpoint from;
     net::Endpoint to;
@@ -164,7 +177,7 @@ class Resender {
 
   const ResendJob& job_;
   replay::Pacer pacer_;
-  std::map<std::uint64_t, net::Endpoint> renames_;  ///< By the old group.
+  std::map<std::uint64_t, Rename> renames_;  ///< By the old group.
   std::optional<egress::CopyingSender> sender_;
   std::map<std::uint64_t, Sent> sent_;  ///< By the captured group.
   std::uint64_t added_ = 0;

@@ -37,9 +37,9 @@ Result<SavedBooks> SavedBooks::over(std::span<const std::byte> bytes) {
   made.slots_ = {reinterpret_cast<const record::Slot*>(bytes.data()), bytes.size() / record::kSlotBytes};
   const std::span<const record::Slot> content = made.slots_.first(made.slots_.size() - 1);
   std::memcpy(static_cast<void*>(&made.end_), &made.slots_.back(), sizeof(made.end_));
+  if (made.end_.kind != SavedKind::End || made.end_.slots != made.slots_.size()) return Failure{"its end is missing"};
   SavedSum sum;
   for (const record::Slot& slot : content) sum.add(slot);
-  if (made.end_.kind != SavedKind::End || made.end_.slots != made.slots_.size()) return Failure{"its end is missing"};
   if (made.end_.check != sum.with(made.end_)) return Failure{"it is damaged"};
   std::size_t at = 1;
   for (std::uint32_t i = 0; i < made.end_.rows; ++i) {

@@ -171,7 +171,11 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::string answer = answer_to(line);
     if (shared_.audit) {
-      shared_.audit({.user = peer_.uid, .process = peer_.pid, .line = line, .answer = answer});
+      shared_.audit({.user = peer_.uid,
+                     .is_trusted = shared_.is_trusted(peer_.uid),
+                     .process = peer_.pid,
+                     .line = line,
+                     .answer = answer});
     }
     input_.erase(0, bytes);
     is_answered_ = true;
@@ -429,18 +433,21 @@ struct Server::Parts {
     return Done{};
   }
 
-  /// The protection of HTTP, made of what options say. On failure nothing has changed.
-  Status protect(const Options& options) {
+  /// Makes the protection of HTTP that the options ask for.
+  static Status make_protection(const Options& options, std::optional<ssl::context>& made) {
     const asio::ip::address_v4 address(options.http->address);
     if (!address.is_loopback() && options.token.empty() && !options.tls) {
       return Failure{"HTTP on " + address.to_string() +
                      " needs a token or TLS: without them only this machine may connect"};
     }
+    if (!options.tls) return Done{};
+    made.emplace(ssl::context::tls_server);
+    return load_tls(*options.tls, options.read, *made);
+  }
+  /// On failure nothing has changed.
+  Status protect(const Options& options) {
     std::optional<ssl::context> made;
-    if (options.tls) {
-      made.emplace(ssl::context::tls_server);
-      if (Status loaded = load_tls(*options.tls, options.read, *made); !loaded) return loaded;
-    }
+    if (Status done = make_protection(options, made); !done) return done;
     // Connections have their own reference to what they were accepted with.
     tls.reset();
     if (made) tls.emplace(std::move(*made));
@@ -518,6 +525,11 @@ Result<std::unique_ptr<Server>> Server::open(const Options& options, Answer answ
   if (opened && options.http) opened = parts->open_http(options);
   if (!opened) return opened.failure();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Status Server::check(const Options& options) {
+  std::optional<ssl::context> made;
+  return options.http ? Parts::make_protection(options, made) : Status(Done{});
 }
 
 Status Server::replace(const Options& options) {

@@ -36,7 +36,8 @@ struct Permission {
 
 /// A command that a client has given, for an audit.
 struct Asked {
-  std::uint32_t user = 0;  ///< As the kernel says,
+  std::uint32_t user = 0;   ///< As the kernel says,
+  bool is_trusted = false;  ///< It may give all commands.
   std::int32_t process = 0;
   std::string_view line;    ///< Any bytes.
   std::string_view answer;  ///< "error: ..." if it was refused.
@@ -90,6 +91,8 @@ class Server {
   /// Other users, permissions, token, hosts and TLS from here on; connections that exist go on. Endpoints and limits
   /// stay. After a failure nothing has changed.
   [[nodiscard]] Status replace(const Options& options);
+  /// Whether replace() would fail, which reads certificates and keys.
+  [[nodiscard]] static Status check(const Options& options);
   /// Handles pending work without waiting, for 20 ms at most; the rest is left to the next call.
   void poll();
   /// The port of HTTP, 0 if there is none; for callers that requested port 0.

@@ -96,7 +96,10 @@ wait_for '(($(grep -c "what=\"layout changed\"" log) >= 3))'
 [[ $(say "rollback none") == "error: unknown image 'none'" ]]
 
 # Everything is read again by way of the opener: an image whose file says something else, a token, and what needs a
-# restart is named. A signal does the same.
+# restart is named. A signal does the same. What was rolled back stays away until its file changes once more.
+answer=$(say reload)
+[[ $answer == "in force: users, permissions, hosts, token and certificates" ]] || { echo "$answer"; exit 1; }
+sed -i 's/name="X/name="Y/' made/cme.xml
 answer=$(say reload)
 [[ $answer == "in force: users, permissions, hosts, token and certificates, images cme" ]] || { echo "$answer"; exit 1; }
 mv other.xml made/cme.xml

@@ -64,4 +64,8 @@ while at < len(data) and len(wanted) < 20:
     if frame[30:34] == socket.inet_aton(address) and struct.unpack(">H", frame[36:38])[0] == int(port):
         wanted.append(frame[42:])
 assert [receiver.recv(65536) for _ in wanted] == wanted
+wrong = subprocess.run([sys.argv[1], "replay", "day.pcap", "--to", "udp", "--interface", "lo", "--group", old,
+                        "--rename", "239.20.1.9:9=239.9.9.9:40009", "--speed", "max", "--limit", "1"],
+                       stderr=subprocess.PIPE, text=True)
+assert wrong.returncode == 1 and "no packet of the captures goes to 239.20.1.9:9" in wrong.stderr, wrong
 PYTHON

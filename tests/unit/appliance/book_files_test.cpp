@@ -193,6 +193,26 @@ TEST(BookFiles, fall_back_to_the_one_before) {
   EXPECT_NE(first.find().message().find(files[1]), std::string::npos) << "it says what is wrong with the newest";
 }
 
+TEST(BookFiles, are_two_though_an_older_one_cannot_be_removed_and_names_lie) {
+  const testing::Scratch folder;
+  {
+    Saving first(folder);
+    first.ticks(1, 10);
+    first.pass();
+    const std::string oldest = first.files().front();
+    const std::string prefix = oldest.substr(0, oldest.rfind('-') + 1);
+    std::filesystem::remove(oldest);
+    std::filesystem::create_directory(oldest);  // which no removal of a file takes away
+    std::ofstream(prefix + "18446744073709551615.books");
+    for (int i = 0; i < 4; ++i) first.pass();
+    EXPECT_EQ(first.files().size(), 4U) << "these two and the newest two";
+  }
+  Saving second(folder);
+  second.ticks(1, 10);
+  second.pass();
+  EXPECT_EQ(second.told("books not saved"), 0U);
+}
+
 /// Each call to the disk fails once, in turn, and all of them from one on.
 TEST(BookFiles, survive_a_disk_that_fails) {
   for (const int error : {EIO, ENOSPC, EROFS, FailingDisk::kShortWrite}) {
