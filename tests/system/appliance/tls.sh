@@ -60,6 +60,16 @@ stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
 start_appliance
 python3 "$here/tls_test.py" token
+# The door stays open until a restart, and so does its lock. A certificate that is none changes nothing.
+cp appliance.toml with_http.toml
+sed -i '/^\[http\]/d; /^listen = "0.0.0.0:9464"/d; /^certificate = /d; /^key = /d; /^token_file = /d' appliance.toml
+kill -HUP "$appliance"
+wait_for 'grep "what=\"reload\" by=\"SIGHUP\"" log | grep -q "needs a restart:.*http"'
+python3 "$here/tls_test.py" token
+sed 's/^certificate = .*/certificate = "token"/' with_http.toml >appliance.toml
+kill -HUP "$appliance"
+wait_for 'grep "what=\"reload\" by=\"SIGHUP\"" log | grep -q "nothing changed: certificate"'
+python3 "$here/tls_test.py" token
 stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'client_ca = "ours.pem"'
 start_appliance
