@@ -111,7 +111,15 @@ class Crowd {
   pid_t child_ = -1;
 };
 
-/// The thread of a process that may be on this processor only. Its rings exist before it starts.
+/// Waits until the agent polls: then its sockets are open, and no other thread visits its processor.
+void await_agent(const counters::Reader& counters) {
+  for (const auto until = Steady::now() + Appliance::kPatience; counters.sum("agent_turns") == 0;
+       std::this_thread::sleep_for(1ms)) {
+    if (Steady::now() > until) throw std::runtime_error("the agent does not start");
+  }
+}
+
+/// The thread of a process that may be on this processor only.
 pid_t agent_of(pid_t process, int processor) {
   for (const auto until = Steady::now() + Appliance::kPatience; Steady::now() < until;
        std::this_thread::sleep_for(1ms)) {
@@ -225,6 +233,7 @@ void run(const Arguments& arguments, Report& report) {
   const auto counters = need(counters::Reader::open(appliance.name()));
   const counters::Metric* latency = counters.find("agent_latency");
   if (latency == nullptr) throw std::runtime_error("the appliance does not count latencies");
+  await_agent(counters);
   const pid_t agent = agent_of(appliance.process(), agents);
 
   Feed feed;

@@ -92,7 +92,7 @@ class BookWriter {
   std::uint64_t slots_ = 0;  ///< That have come; 0: none.
   std::uint64_t left_ = 0;   ///< Slots of the row until the next one begins.
   std::string problem_;      ///< Of this save.
-  bool is_failing_ = false;  ///< The last one failed, and that was told.
+  bool is_failing_ = false;  ///< The last save failed, and the log says so.
   bool has_ended_ = false;
   bool was_good_ = false;
 };

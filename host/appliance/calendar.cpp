@@ -148,6 +148,23 @@ os::Descriptor open_regular(const std::string& path) {
   return os::Descriptor(-1);
 }
 
+std::set<std::int64_t> read_holidays(config::Table& root, const std::filesystem::path& folder) {
+  const std::string name = root.text("holidays");
+  if (name.empty()) return {};
+  // A confined appliance may read only that folder again.
+  const std::filesystem::path given = std::filesystem::path(name).lexically_normal();
+  if (given.is_absolute() || *given.begin() == "..") {
+    root.error("holidays", "the file must be in the folder of the calendar, or below it");
+    return {};
+  }
+  const std::string path = config::in_folder(folder.string(), name);
+  const auto content = os::read_file(open_regular(path), path, kMaxHolidayBytes);
+  auto days = content ? parse_holidays(content.value()) : Result<std::set<std::int64_t>>(Failure{content.message()});
+  if (days) return std::move(days).value();
+  root.error("holidays", path + ": " + days.message());
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std::string& text,
@@ -158,14 +175,7 @@ std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std
   config::Table root = document.root(calendar_keys());
   Result<os::Zone> zone = os::Zone::load(root.text("zone"));
   if (!zone) root.error("zone", zone.message());
-  std::set<std::int64_t> holidays;
-  if (const std::string name = root.text("holidays"); !name.empty()) {
-    const std::string path = config::in_folder(std::filesystem::path(file).parent_path().string(), name);
-    const auto content = os::read_file(open_regular(path), path, kMaxHolidayBytes);
-    auto days = content ? parse_holidays(content.value()) : Result<std::set<std::int64_t>>(Failure{content.message()});
-    if (days) holidays = std::move(days).value();
-    if (!days) root.error("holidays", path + ": " + days.message());
-  }
+  std::set<std::int64_t> holidays = read_holidays(root, std::filesystem::path(file).parent_path());
   std::vector<Calendar::Session> sessions;
   for (config::Table& table : root.tables("session")) {
     Calendar::Session& session = sessions.emplace_back();

@@ -280,8 +280,8 @@ package stopbit_uop_pkg;
     endcase
   endfunction
 
-  /// The entries that the instructions of the consume stage read, by bank: the first one's, if it uses one that is there, else the
-  /// second one's. And which bank has that of each.
+  /// The dictionary entries that the two instructions of the consume stage read. A bank reads one of them: the first
+  /// instruction's if it uses an entry in that bank, else the second one's. And the bank that each is in.
   typedef struct packed {
     logic [1:0][ContextBits-2:0] row;
     logic [1:0]                  bank;

@@ -69,7 +69,7 @@ int info(const FeedCommandArguments& arguments) {
   return kExitDone;
 }
 
-/// Values by variable. `examples` takes the names of those that nobody has set.
+/// Values by variable. `examples` takes the names of those that were not set.
 std::map<std::string, std::string> values_of(const FeedCommandArguments& arguments, const FeedPackage& package,
                                              std::vector<std::string>& examples) {
   const std::vector<PackageVariable> variables = all_variables(package);
@@ -97,7 +97,7 @@ std::map<std::string, std::string> values_of(const FeedCommandArguments& argumen
   return values;
 }
 
-/// Line A of a channel that is there cannot be left out, and so on: the readers of the files say it.
+/// The variables may contradict each other, such as a channel without line A: reading the file shows it.
 void check_feed(const std::string& file) {
   Diagnostics diagnostics;
   const auto feed = feed::load(file, diagnostics);
@@ -165,8 +165,7 @@ Command feed_command() {
           "\n"
           "`feed ls` lists the packages, `feed info` prints the notes and variables of one, and `feed new` writes "
           "feed.toml, appliance.toml, calendar.toml, holidays.txt and README.md to a folder. A line is ADDRESS:PORT, "
-          "or ADDRESS:PORT@SOURCE with "
-          "the sender's address; a line B that is not there is none.",
+          "or ADDRESS:PORT@SOURCE with the sender's address; without a line B write none.",
       .options = {{.names = "",
                    .value = "ACTION",
                    .help = "ls, info or new.",

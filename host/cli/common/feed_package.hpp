@@ -40,7 +40,7 @@ struct FeedPackage {
 [[nodiscard]] std::optional<FeedPackage> parse_package(const std::string& file, const std::string& text,
                                                        Diagnostics& diagnostics);
 
-/// What stands for a variable in a file of the package; the failure says what is legal.
+/// The text that replaces a variable in a file of the package; the failure says which values are legal.
 [[nodiscard]] Result<std::string> value_text(const PackageVariable& variable, std::string_view value);
 /// Puts values, which value_text has made, in the place of @NAME@. Lines whose variable has the value "none" are left
 /// out. The failure names a variable without a value.

@@ -244,7 +244,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // Copies that differ come from both lines, and soon.
   const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   if (!has_both_lines()) return !is_other_line && !is_soon && is_back_far;
-  // Chunks of a number that the line left far behind it, long ago, with other bytes.
+  // Chunks of a number that the line passed long ago, and is far beyond, with other bytes.
   if (options_.chunks) return is_back_far && !is_soon && match_of(packet) == Match::Other;
   // The line has yet to bring the number, and has not come far beyond it: this is its copy, however late.
   if (is_other_line && !restarts && !is_back_far) return false;

@@ -95,7 +95,7 @@ class LevelBook {
 
   [[nodiscard]] unsigned listed(Side side) const noexcept { return of(side).count; }
   [[nodiscard]] bool is_open(Side side) const noexcept { return of(side).is_open; }
-  /// Whether a side has as many rows as there may be, all known.
+  /// Whether a side has its full depth, and all rows are known.
   [[nodiscard]] bool is_full(Side side) const noexcept {
     return of(side).count == limit() && known_to(side) == of(side).count;
   }

@@ -22,17 +22,9 @@ bool is_pictured(const BookSet& books, std::uint32_t row) noexcept {
   return has_any;
 }
 
-template <std::size_t N>
-std::uint8_t put(char (&to)[N], std::string_view text) noexcept {
-  std::memcpy(to, text.data(), std::min(text.size(), N));
-  return static_cast<std::uint8_t>(std::min(text.size(), N));
-}
-
-}  // namespace
-
-SavedRow Translator::saved(std::uint32_t row) const noexcept {
-  const InstrumentRow& from = instruments_.row(row);
-  SavedRow to;
+/// What a row of the table and a saved one both have.
+template <class From, class To>
+void copy_common(const From& from, To& to) noexcept {
   to.session = from.session;
   to.complex = from.complex;
   to.tick = from.tick;
@@ -45,6 +37,20 @@ SavedRow Translator::saved(std::uint32_t row) const noexcept {
   to.channel = from.channel;
   std::copy(std::begin(from.depth), std::end(from.depth), to.depth);
   std::copy(std::begin(from.book_kind), std::end(from.book_kind), to.book_kind);
+}
+
+template <std::size_t N>
+std::uint8_t put(char (&to)[N], std::string_view text) noexcept {
+  std::memcpy(to, text.data(), std::min(text.size(), N));
+  return static_cast<std::uint8_t>(std::min(text.size(), N));
+}
+
+}  // namespace
+
+SavedRow Translator::saved(std::uint32_t row) const noexcept {
+  const InstrumentRow& from = instruments_.row(row);
+  SavedRow to;
+  copy_common(from, to);
   to.key_bytes = put(to.key, key_of(from));
   to.name_bytes = put(to.name, instrument_name(from));
   to.product_bytes = put(to.product, product_of(from));
@@ -95,18 +101,7 @@ std::uint32_t Translator::restore_instrument(const SavedRow& saved) noexcept {
   const std::string_view key(saved.key, saved.key_bytes);
   if ((saved.flags & kRowRemoved) != 0 || instruments_.view().find(key) != 0) return 0;
   const std::uint32_t number = instruments_.add(key, [&](InstrumentRow& row) {
-    row.channel = saved.channel;
-    row.flags = saved.flags;
-    row.session = saved.session;
-    row.complex = saved.complex;
-    row.tick = saved.tick;
-    row.first_number = saved.first_number;
-    row.first_ns = saved.first_ns;
-    row.definition_ns = saved.definition_ns;
-    row.definition_sequence = saved.definition_sequence;
-    row.definition_channel = saved.definition_channel;
-    std::copy(std::begin(saved.depth), std::end(saved.depth), row.depth);
-    std::copy(std::begin(saved.book_kind), std::end(saved.book_kind), row.book_kind);
+    copy_common(saved, row);
     InstrumentTable::set_product(row, {saved.product, saved.product_bytes});
   });
   if (number == 0) return 0;
@@ -153,7 +148,7 @@ bool Translator::restore_book(std::uint32_t row, const SavedRow& saved, std::spa
 }
 
 /// The first number of an instrument or product whose book was restored. All messages are later than the picture: if
-/// the number is not, the exchange has begun anew while nobody listened.
+/// a first number is not, the exchange began anew while no process ran.
 void Translator::judge_restored(std::uint32_t of, std::uint64_t number) noexcept {
   --restored_left_;
   if (number > std::exchange(restored_[of], 0)) return;

@@ -83,6 +83,16 @@ Result<Compressed> compress_file(const std::string& path) {
   if (from.value()->compressed()) return Failure{"'" + path + "' is compressed already"};
   Compressed result{.path = path + std::string(kCompressedSuffix),
                     .bytes_before = static_cast<std::uint64_t>(status.st_size)};
+  // One that was killed between the renaming and the removal has left both.
+  struct stat other {};
+  if (::lstat(result.path.c_str(), &other) == 0) {
+    if (!S_ISREG(other.st_mode) || !are_equal(path, result.path)) {
+      return Failure{"'" + result.path + "' exists, and does not give the bytes of '" + path + "'"};
+    }
+    result.bytes_after = static_cast<std::uint64_t>(other.st_size);
+    if (const int error = disk::remove(path); error != 0) return Failure{text_of("remove", path, error)};
+    return result;
+  }
   const std::string part = result.path + ".part";
   const auto give_up = [&part](std::string why) {
     (void)disk::remove(part);
@@ -95,6 +105,11 @@ Result<Compressed> compress_file(const std::string& path) {
   }
   if (const auto problem = compress(*from.value(), to, part, result.bytes_after)) return give_up(*problem);
   const timespec times[] = {status.st_atim, status.st_mtim};
+  // Root compresses files of the appliance's user, who goes on reading them.
+  const bool is_foreign = status.st_uid != ::geteuid() || status.st_gid != ::getegid();
+  if (is_foreign && ::fchown(to.get(), status.st_uid, status.st_gid) != 0 && errno != EPERM) {
+    return give_up(text_of("hand over", part, errno));
+  }
   if (::futimens(to.get(), times) != 0 || ::fsync(to.get()) != 0) return give_up(text_of("write", part, errno));
   if (const int error = to.close(); error != 0) return give_up(text_of("write", part, error));
   if (!are_equal(path, part)) return give_up("'" + part + "' does not give the bytes of '" + path + "' again");

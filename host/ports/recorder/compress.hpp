@@ -13,9 +13,9 @@ struct Compressed {
   std::uint64_t bytes_after = 0;
 };
 
-/// Replaces a file by PATH.zst, which has its mode and times. The compressed file is written under another name, read
-/// back and compared, and on disk, before it gets its name; only then the file is removed. After a failure the file is
-/// as it was.
+/// Replaces a file by PATH.zst, which has its mode, owner and times. The compressed file is written under another name,
+/// read back and compared, and on disk, before it gets its name; only then the file is removed. A PATH.zst that exists
+/// is kept: it must give the same bytes. After a failure the file is as it was.
 [[nodiscard]] Result<Compressed> compress_file(const std::string& path);
 
 }  // namespace stopbit::recorder

@@ -81,13 +81,13 @@ status=0
 "$bin/stopbit" ctl "$name" load cme --dry-run >trial 2>trial.err || status=$?
 ((status == 1)) || { cat trial trial.err; exit 1; }
 mv kept.xml made/cme.xml
-! grep -q 'what="load"' log
+! grep 'what="load"' log || { echo "a trial has loaded the image"; exit 1; }
 
 # Frozen files are listed and compressed; commands read them as before.
 "$bin/stopbit" frozen ls "$name" --json >frozen.json
 "$bin/stopbit" frozen compress "$name"
 "$bin/stopbit" frozen ls "$name" | grep -q 'pcapng.zst'
-! ls packets/frozen-*.pcapng 2>/dev/null || { echo "some are not compressed"; }
+! ls packets/frozen-*.pcapng 2>/dev/null || { echo "some are not compressed"; exit 1; }
 "$bin/stopbit" gaps "$name" --cut again --around 3 >/dev/null
 cmp "${base%.txt}.pcapng" "again/$(basename "${base%.txt}.pcapng")"
 "$bin/stopbit" frozen expire "$name" --older 30d

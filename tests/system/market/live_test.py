@@ -327,7 +327,7 @@ def of_restarts(books):
     assert found["latest"] > found["suspect"], found
     causes = [gap["cause"] for gap in lines(stopbit("gaps", NAME, "--json"))]
     assert any("restart" in cause or "down" in cause for cause in causes), causes
-    # Damaged, foreign, unreadable: told, and begun anew.
+    # Damaged, foreign or unreadable: the log says so, and the books begin anew.
     names = sorted(file for file in os.listdir("state") if file.startswith("books-"))
     assert 1 <= len(names) <= 2, names
 

@@ -81,8 +81,8 @@ role = "trade"
     keeper_->step();
     keeper_->finish();
   }
-  /// How often the log has this.
-  std::size_t told(const std::string& what) const {
+  /// How many lines of the log have this.
+  std::size_t lines_with(const std::string& what) const {
     return static_cast<std::size_t>(std::count_if(
         log_.begin(), log_.end(), [&](const std::string& line) { return line.find(what) != std::string::npos; }));
   }
@@ -117,7 +117,7 @@ TEST(BookFiles, are_saved_and_taken_over) {
   std::uint64_t now = 0;
   {
     Saving first(folder);
-    EXPECT_EQ(first.told("none were saved"), 1U) << first.log();
+    EXPECT_EQ(first.lines_with("none were saved"), 1U) << first.log();
     first.ticks(1, 40);
     first.pass();
     EXPECT_EQ(first.counts().saves.value(), 1U);
@@ -130,12 +130,12 @@ TEST(BookFiles, are_saved_and_taken_over) {
     first.ticks(41, 50);
     first.end();
     EXPECT_EQ(first.find().value().books().rows(), 50U) << "the end is saved, too";
-    EXPECT_EQ(first.told("not saved"), 0U);
+    EXPECT_EQ(first.lines_with("not saved"), 0U);
     now = first.now();
   }
   Saving next(folder, now + 5 * kSecond);
-  EXPECT_EQ(next.told("books taken over"), 1U) << next.log();
-  EXPECT_EQ(next.told("instruments=50"), 1U) << next.log();
+  EXPECT_EQ(next.lines_with("books taken over"), 1U) << next.log();
+  EXPECT_EQ(next.lines_with("instruments=50"), 1U) << next.log();
   EXPECT_EQ(next.instruments(), 50U);
   next.ticks(51, 60);
   next.pass();
@@ -169,8 +169,8 @@ TEST(BookFiles, of_another_kind_are_not_taken) {
     }
   }
   Saving next(folder, now + kSecond, "another map");
-  EXPECT_EQ(next.told("books begin anew"), 1U) << next.log();
-  EXPECT_EQ(next.told("it is of another feed map"), 1U) << next.log();
+  EXPECT_EQ(next.lines_with("books begin anew"), 1U) << next.log();
+  EXPECT_EQ(next.lines_with("it is of another feed map"), 1U) << next.log();
   EXPECT_EQ(next.instruments(), 0U);
 }
 
@@ -210,7 +210,7 @@ TEST(BookFiles, are_two_though_an_older_one_cannot_be_removed_and_names_lie) {
   Saving second(folder);
   second.ticks(1, 10);
   second.pass();
-  EXPECT_EQ(second.told("books not saved"), 0U);
+  EXPECT_EQ(second.lines_with("books not saved"), 0U);
 }
 
 /// Each call to the disk fails once, in turn, and all of them from one on.
@@ -233,7 +233,7 @@ TEST(BookFiles, survive_a_disk_that_fails) {
         }
         const std::string what = "error " + std::to_string(error) + ", call " + std::to_string(call);
         ASSERT_NE(disk.failures, 0U) << what;
-        EXPECT_EQ(saving.told("books not saved"), saving.counts().save_failures.value() == 0 ? 0U : 1U) << what;
+        EXPECT_EQ(saving.lines_with("books not saved"), saving.counts().save_failures.value() == 0 ? 0U : 1U) << what;
         const auto found = saving.find();
         ASSERT_TRUE(found) << what << ": " << found.message();
         EXPECT_EQ(found.value().books().rows(), 30U) << what;
@@ -244,7 +244,7 @@ TEST(BookFiles, survive_a_disk_that_fails) {
         saving.pass();
         saving.pass();
         EXPECT_GT(saving.counts().saves.value(), saves) << what;
-        EXPECT_EQ(saving.told("books saved again"), saving.told("books not saved")) << what;
+        EXPECT_EQ(saving.lines_with("books saved again"), saving.lines_with("books not saved")) << what;
         EXPECT_EQ(saving.find().value().books().rows(), 40U) << what;
         EXPECT_LE(saving.files().size(), 3U) << what;
       }

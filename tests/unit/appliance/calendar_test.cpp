@@ -1,6 +1,7 @@
 #include "host/appliance/calendar.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdio>
@@ -69,6 +70,19 @@ TEST_F(CalendarTest, has_holidays_on_which_no_session_begins) {
   const auto berlin = calendar(std::string("holidays = \"holidays.txt\"\n") + kBerlin, folder.path());
   EXPECT_EQ(berlin->open_since(utc(2026, 1, 14, 12, 0)), std::nullopt);
   EXPECT_NE(berlin->open_since(utc(2026, 1, 15, 12, 0)), std::nullopt);
+}
+
+TEST_F(CalendarTest, has_holidays_from_a_file_of_its_folder_only) {
+  const testing::Scratch folder;
+  ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  for (const auto& [name, what] : std::map<std::string, std::string>{{"../days.txt", "in the folder of the calendar"},
+                                                                     {"/etc/hostname", "in the folder of the calendar"},
+                                                                     {"pipe", "Invalid argument"}}) {
+    Diagnostics diagnostics;
+    const std::string text = "holidays = \"" + name + "\"\n" + kBerlin;
+    EXPECT_FALSE(read_calendar(folder.path("c.toml"), text, diagnostics)) << name;
+    EXPECT_THAT(diagnostics.format(), HasSubstr(what));
+  }
 }
 
 TEST_F(CalendarTest, refuses_what_makes_no_sense) {

@@ -1,6 +1,8 @@
 #include "host/ports/recorder/file_name.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -70,6 +72,35 @@ TEST(Compress, replaces_a_file_by_one_that_gives_its_bytes) {
   read.pop_back();
   EXPECT_EQ(read, text);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1) << "no part is left";
+}
+
+TEST(Compress, ends_what_was_killed_before_the_removal_and_replaces_no_other_file) {
+  testing::Scratch folder;
+  folder.write("plain", "abc");
+  const auto first = compress_file(folder.path("plain"));
+  ASSERT_TRUE(first) << first.message();
+  folder.write("plain", "abc");
+  const auto again = compress_file(folder.path("plain"));
+  ASSERT_TRUE(again) << again.message();
+  EXPECT_EQ(again.value().bytes_after, first.value().bytes_after);
+  EXPECT_FALSE(fs::exists(folder.path("plain")));
+  folder.write("plain", "other");
+  EXPECT_NE(compress_file(folder.path("plain")).message().find("does not give the bytes"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder.path("plain")));
+  EXPECT_TRUE(fs::exists(first.value().path));
+}
+
+TEST(Compress, leaves_the_file_to_its_owner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root hands files over";
+  testing::Scratch folder;
+  folder.write("plain", "abc");
+  ASSERT_EQ(::chown(folder.path("plain").c_str(), 65'534, 65'534), 0);
+  const auto done = compress_file(folder.path("plain"));
+  ASSERT_TRUE(done) << done.message();
+  struct stat status {};
+  ASSERT_EQ(::stat(done.value().path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 65'534U);
+  EXPECT_EQ(status.st_gid, 65'534U);
 }
 
 TEST(Compress, leaves_the_file_if_it_fails) {
