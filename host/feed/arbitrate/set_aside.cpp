@@ -246,9 +246,10 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
 /// Among the packets of what begins anew may be late ones and second copies of the present run's that came with it.
 void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
   if (stranger.fit != Fit::Behind) return;
-  const auto is_of_run = [&](const Packet& packet) {
-    return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns && match_of(packet) == Match::Same;
+  const auto came_with_run = [&](const Packet& packet) {
+    return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns;
   };
+  const auto is_of_run = [&](const Packet& packet) { return came_with_run(packet) && match_of(packet) == Match::Same; };
   // All may be the same: then it is a run that repeats its data.
   std::uint32_t last = stranger.first;
   while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
@@ -263,7 +264,8 @@ void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
     Arrivals& lower = below_it[index(packet.line)];
     const bool is_copy =
         below != kNone && is_of_run(packet) && since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
-    if (is_copy || (known_of(packet) != nullptr && lower.are_after(packet.t_ns + options_.window_ns))) {
+    const bool may_be_leftover = came_with_run(packet) && known_of(packet) != nullptr;
+    if (is_copy || (may_be_leftover && lower.are_after(packet.t_ns + options_.window_ns))) {
       drop_leftover(stranger, slot, sink);
     } else {
       lower.add(packet.t_ns);

@@ -924,6 +924,21 @@ TEST(Reset, that_is_slow_keeps_the_numbers_before_its_first_one_that_was_delayed
   EXPECT_EQ(bench.tick(300 * kWindow), "reset(7) 7 8 9 10");
 }
 
+TEST(Reset, that_is_slow_keeps_a_number_that_overtook_most_of_those_below_it) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  options.switch_silence_ns = 200 * kWindow;
+  Bench bench(options);
+  offer_all(bench, A, 1, 100);
+  bench.tick(100 * kWindow);  // long after the run's last packet: nothing of it can still come late
+  bench.story.take();
+  for (const std::uint64_t number : {5U, 6U, 7U, 8U, 14U, 13U, 10U, 11U, 15U, 9U, 12U}) {
+    offer(bench, A, {number});
+    bench.tick(2 * kWindow);
+  }
+  EXPECT_EQ(bench.tick(300 * kWindow), "reset(5) 5 6 7 8 9 10 11 12 13 14 15");
+}
+
 TEST(Reset, does_not_go_on_with_what_came_late_of_the_run_before) {
   Options options = ordered_options();
   options.room_packets = 256;
