@@ -30,13 +30,22 @@ file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJEC
 file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/market/book/*.hpp
   ${PROJECT_SOURCE_DIR}/host/market/book/*.def ${PROJECT_SOURCE_DIR}/host/market/event/*.def)
 list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp)
-foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers)
+# Of the network interface: what its clients need. Units of a node stay here.
+set(nic_headers)
+foreach(room "" atu/ channel/ msg/ node/ notify/ queue/ sync/)
+  file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/nic/${room}*.hpp
+    ${PROJECT_SOURCE_DIR}/host/nic/${room}*.def)
+  list(APPEND nic_headers ${headers})
+endforeach()
+list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/(message_unit)\\.hpp$")
+foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers nic_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# Stopbit::views: headers alone. Stopbit::ring, Stopbit::record: C++, of the version that they were built with.
+# Stopbit::views: headers alone. Stopbit::ring, Stopbit::record, Stopbit::nic: C++, of the version that they were built
+# with.
 # Stopbit::stopbit: the C library. Stopbit::command: the program.
 add_library(stopbit_views INTERFACE)
 target_compile_features(stopbit_views INTERFACE cxx_std_20)
@@ -45,10 +54,11 @@ target_compile_features(stopbit_microcode PUBLIC cxx_std_20)
 target_include_directories(stopbit_microcode INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stopbit>)
 target_include_directories(stopbit_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(stopbit PROPERTIES EXPORT_NAME command)
-foreach(part views ring shm record microcode)
+foreach(part views ring shm record microcode nic)
   set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS stopbit_views stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_shared EXPORT StopbitTargets)
+install(TARGETS stopbit_views stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic
+  stopbit_shared EXPORT StopbitTargets)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Stopbit)
 install(EXPORT StopbitTargets NAMESPACE Stopbit:: DESTINATION ${package})
@@ -60,7 +70,8 @@ install(FILES ${PROJECT_BINARY_DIR}/StopbitConfig.cmake ${PROJECT_BINARY_DIR}/St
 
 # From their folder up to the prefix, wherever that is moved.
 file(RELATIVE_PATH STOPBIT_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-foreach(name stopbit stopbit-cpp)
+foreach(name stopbit stopbit-cpp stopbit-nic)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/host/nic/man/stopbit-nic.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)

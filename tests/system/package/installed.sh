@@ -43,8 +43,8 @@ stopbit tail fabric://127.0.0.1:9/none >/dev/null 2>/tmp/subscribe.log || status
   fail "tail: status $status, $(cat /tmp/subscribe.log)"
 
 say "manual pages"
-[[ -z $(find /usr/share/man/man1 /usr/share/man/man5 -name 'stopbit*.[15]') ]] || fail "manual pages are not compressed"
-for page in stopbit.1 stopbit-run.1 stopbit-replay.1 stopbit-explain.1 stopbit-{appliance,feed,map}.toml.5; do
+[[ -z $(find /usr/share/man/man[157] -name 'stopbit*.[157]') ]] || fail "manual pages are not compressed"
+for page in stopbit.1 stopbit-run.1 stopbit-replay.1 stopbit-explain.1 stopbit-{appliance,feed,map}.toml.5 stopbit-nic.7; do
   zcat /usr/share/man/man${page##*.}/$page.gz >/tmp/$page || fail "no manual page $page"
   grep -q '^\.TH' /tmp/$page || fail "$page is no manual page"
   if command -v groff >/dev/null; then
