@@ -425,7 +425,7 @@ int run_live_book(const BookArguments& arguments) {
   while (!stop_requested()) {
     const Screen::Size size = Screen::size();
     screen.show(ladder_text(market, row, size.columns, size.rows));
-    if (screen.key(kRefreshMs) == 'q') break;
+    if (Screen::quits(screen.key(kRefreshMs))) break;
   }
   screen.close();
   return kExitDone;

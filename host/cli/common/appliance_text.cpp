@@ -44,11 +44,6 @@ std::string writer_text(const StatusReport& status) {
   return "";
 }
 
-std::string head_line(const StatusReport& status) {
-  return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
-                     clock_text(status.running_ns));
-}
-
 /// `cells`, then the headings of the counters that the table shows.
 template <class Rows>
 Cells headings(Table table, const Rows& rows, Cells cells) {
@@ -269,6 +264,11 @@ std::string publishers_text(const StatusReport& status) {
 
 }  // namespace
 
+std::string head_line(const StatusReport& status) {
+  return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
+                     clock_text(status.running_ns));
+}
+
 std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
   const std::string books = books_grid(status);
@@ -294,121 +294,6 @@ std::string skew_text(const StatusReport& status) {
               fmt::format("{} packets, {}", window->packets, duration_text(window->time_ns))});
   }
   return grid.text(1);
-}
-
-namespace {
-
-/// The places where anything was dropped, in a line or two.
-void add_drops(const StatusReport& status, std::size_t columns, std::vector<std::string>& out) {
-  constexpr std::size_t kLines = 2;
-  std::vector<std::string> lines = {"drops:"};
-  bool has_any = false;
-  for (const appliance::Drop& drop : status.drops()) {
-    if (drop.count == 0) continue;
-    if (has_any) lines.back() += ',';
-    const std::string item = fmt::format(" {} {}", plain(drop.text()), short_number(static_cast<double>(drop.count)));
-    if (has_any && lines.back().size() + item.size() >= columns) {
-      if (lines.size() == kLines) {
-        lines.back().resize(std::min(lines.back().size(), columns - 4));
-        lines.back() += " ...";
-        break;
-      }
-      lines.emplace_back("      ");
-    }
-    lines.back() += item;
-    has_any = true;
-  }
-  if (!has_any) lines.back() += " none";
-  out.insert(out.end(), lines.begin(), lines.end());
-}
-
-}  // namespace
-
-std::string screen_text(const StatusReport& status, const StatusReport& before, std::size_t columns, std::size_t rows) {
-  const double seconds = status.monotonic_ns > before.monotonic_ns
-                             ? static_cast<double>(status.monotonic_ns - before.monotonic_ns) / 1e9
-                             : 0;
-  const auto rate = [&](std::uint64_t now, std::uint64_t then) {
-    return seconds > 0 && now >= then ? short_number(static_cast<double>(now - then) / seconds) : std::string("-");
-  };
-  std::vector<std::string> out;
-  out.push_back(head_line(status));
-  add_drops(status, columns, out);
-  std::string agents;
-  for (std::size_t i = 0; i < status.agents.size(); ++i) {
-    const appliance::AgentStatus& agent = status.agents[i];
-    agents += fmt::format("{}{}: latency 50% {}, 99% {}", i == 0 ? "" : "; ", plain(agent.name),
-                          agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.5)),
-                          agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.99)));
-  }
-  out.push_back(agents);
-  if (!status.markets.empty()) {
-    appliance::MarketStatus sum;
-    for (const appliance::MarketStatus& market : status.markets) {
-      sum.instruments += market.instruments;
-      sum.books += market.books;
-      sum.latest += market.latest;
-      sum.suspect += market.suspect;
-      sum.stale += market.stale;
-    }
-    out.push_back(fmt::format("{} instruments; {} books: {} latest, {} suspect, {} stale", thousands(sum.instruments),
-                              thousands(sum.books), thousands(sum.latest), thousands(sum.suspect),
-                              thousands(sum.stale)));
-  }
-  if (status.nic.exists && !status.nic.offers.empty()) {
-    std::uint64_t attachments = 0;
-    std::uint64_t gets = 0;
-    for (const appliance::OfferStatus& offer : status.nic.offers) {
-      attachments += offer.attachments;
-      gets += offer.gets;
-    }
-    out.push_back(fmt::format("broker: {} clients, {} attachments, {} gets, {} turned away", status.nic.clients,
-                              attachments, short_number(static_cast<double>(gets)), status.nic.turned_away));
-  }
-  if (!status.nic.publishers.empty()) {
-    std::size_t subscribers = 0;
-    std::uint64_t behind = 0;
-    std::uint64_t lost = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t detached = 0;
-    for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
-      subscribers += publisher.subscribers.size();
-      refused += publisher.refused;
-      detached += publisher.detached;
-      for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
-        behind += subscriber.behind;
-        lost += subscriber.lost;
-      }
-    }
-    out.push_back(fmt::format("published: {} subscribers, {} behind, {} lost, {} detached, {} refused", subscribers,
-                              short_number(static_cast<double>(behind)), short_number(static_cast<double>(lost)),
-                              detached, refused));
-  }
-  out.push_back({});
-  out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", "channel", "state", "A", "B",
-                            "pkt/s", "msg/s", "gaps", "lost", "skew"));
-  // Channels that need attention first, then the busy ones.
-  std::vector<std::size_t> order(status.channels.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return status.channels[a].is_ready() < status.channels[b].is_ready();
-  });
-  for (const std::size_t i : order) {
-    if (out.size() + 1 >= rows && out.size() + order.size() > rows + i) {
-      out.push_back(fmt::format("... {} channels in total; `stopbit ready` lists all", order.size()));
-      break;
-    }
-    const ChannelStatus& channel = status.channels[i];
-    const ChannelStatus* then = i < before.channels.size() ? &before.channels[i] : &channel;
-    out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}",
-                              plain(channel.name).substr(0, 18), to_text(channel.state), age_text(channel.lines[0]),
-                              age_text(channel.lines[1]), rate(channel.received(), then->received()),
-                              rate(channel.messages, then->messages), short_number(static_cast<double>(channel.gaps)),
-                              short_number(static_cast<double>(channel.numbers_lost)), skew_of(channel)));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < std::min(rows, out.size()); ++i) text += out[i].substr(0, columns) + '\n';
-  return text;
 }
 
 }  // namespace stopbit::tools

@@ -23,12 +23,19 @@ class Screen {
     std::size_t columns = 80;
     std::size_t rows = 24;
   };
+  /// Keys without a character.
+  enum Key : int { kEscape = 27, kUp = 256, kDown, kPageUp, kPageDown, kHome, kEnd, kUnknown, kEndOfInput };
   /// At the moment; the last row stays free.
   [[nodiscard]] static Size size();
   /// Replaces what is shown.
   void show(std::string_view text);
-  /// Waits up to `wait_ms` for a key; 0 if none came, 'q' also at the end of the input.
-  [[nodiscard]] char key(int wait_ms) const;
+  /// Whether the terminal shows colours and is to show them (NO_COLOR), and whether it shows Unicode.
+  [[nodiscard]] static bool has_colours();
+  [[nodiscard]] static bool has_unicode();
+  /// Waits up to `wait_ms` for a key: its character or a Key; 0 if none came or the terminal has another size.
+  [[nodiscard]] int key(int wait_ms);
+  /// Whether it is one that ends a command.
+  [[nodiscard]] static constexpr bool quits(int key) noexcept { return key == 'q' || key == 'Q' || key == kEndOfInput; }
   /// Back to the terminal's own screen. Throws if something could not be written.
   void close();
 
@@ -36,6 +43,7 @@ class Screen {
   termios before_{};
   bool has_keys_ = false;
   bool is_open_ = false;
+  std::string typed_;  ///< And not taken yet.
   Output out_;
 };
 

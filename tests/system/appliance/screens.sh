@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# `stopbit top` and the ladder of `stopbit book` in a terminal of 80 columns and 24 rows, which becomes larger: what they
+# show, what their keys do, and that the terminal is as before when they end. What top shows is kept as text.
+#
+#     screens.sh BIN_FOLDER OUTPUT_FOLDER        status 77: no tmux here
+set -euo pipefail
+bin=$(readlink -f "$1")
+mkdir -p "$2"
+output=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "tmux" "$@"
+make_workplace screens
+# The sample, so slowly that it does not end, with its books.
+sample=$(readlink -f "$here/../../data/sample")
+example=$here/../../../host/appliance/example
+sed "s|../../../tests/data/sample|$sample|; s|ring = \"example\"|ring = \"$PWD/ring\"|" "$example/feed.toml" >feed.toml
+sed "s|../../../tests/data/sample|$sample|; s|name = \"example\"|name = \"$name\"|; s|/tmp/stopbit-example|state|; s|^speed = 1 |speed = 0.02 |" \
+  "$example/appliance.toml" >appliance.toml
+start_appliance
+wait_for '"$bin/stopbit" stat "$name" --json | python3 -c "import json, sys; sys.exit(json.load(sys.stdin)[\"channels\"][0][\"messages\"] < 100)"'
+
+# A tmux of its own, that no file of the user's changes.
+mux() { tmux -S "$folder/tmux" -f /dev/null "$@"; }
+shown() { mux capture-pane -p -t screen; }
+# shellcheck disable=SC2034  # wait_for evaluates it
+shows() { local wanted=$1; wait_for 'shown | grep -q -- "$wanted"'; }
+press() { mux send-keys -t screen "$@"; }
+export LC_ALL=C.UTF-8 TERM=xterm-256color
+mux new-session -d -s screen -x 80 -y 24 "sh -c 'PS1=prompt: exec sh -i'"
+mux set-option -g default-terminal tmux-256color
+trap 'mux kill-server 2>/dev/null || true; end' EXIT
+shows "prompt:"
+
+press "$bin/stopbit top $name" Enter
+shows "^messages/s *[0-9]"
+shows "^channel .* msg/s"
+shows "^incremental .*live"
+shows "instruments; .* books: "
+shows "q quits"
+shown >"$output/top.txt"
+[[ $(wc -l <"$output/top.txt") == 24 ]] || { echo "not 24 rows"; cat "$output/top.txt"; exit 1; }
+awk 'length > 80 { print "wider than 80 columns: " $0; bad = 1 } END { exit bad }' "$output/top.txt"
+# The sparkline, in block elements.
+wait_for "shown | grep -q '^messages/s.*[▁▂▃▄▅▆▇█]'"
+press ">" ">" ">"
+shows " MSG/S "
+press / x x x Enter
+shows "no channel's name contains this"
+press / BSpace BSpace BSpace i n c Enter
+shows "^incremental "
+shows "only 'inc'"
+press Escape
+wait_for '! shown | grep -q "only "'
+press "?"
+shows "^Keys"
+press x
+shows "^messages/s"
+press Space
+shows "(stands still)"
+press Space
+mux resize-window -t screen -x 132 -y 40
+wait_for '[[ $(shown | wc -l) == 40 ]]'
+shows "^incremental "
+press q
+shows "prompt:"
+! shown | grep -q "msg/s" || { echo "the screen was not given back"; shown; exit 1; }
+
+press "clear; $bin/stopbit book ./ring-events --instrument CEDAR" Enter
+shows "CEDAR"
+wait_for "shown | grep -q 'bid'"
+mux resize-window -t screen -x 60 -y 20
+shows "CEDAR"
+shown | awk 'length > 60 { print "wider than 60 columns: " $0; bad = 1 } END { exit bad }'
+shown >"$output/book.txt"
+press q
+wait_for '! shown | grep -q " orders "'
+# A terminal that is closed ends it.
+press "$bin/stopbit top $name" Enter
+shows "q quits"
+mux kill-session -t screen
+wait_for '! pgrep -f "^$bin/stopbit top $name" >/dev/null'
+stop_appliance
+echo "screens: $output/top.txt, $output/book.txt"
