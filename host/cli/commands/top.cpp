@@ -70,7 +70,7 @@ Command top_command() {
           "Shows the channels of an appliance and their rates, refreshed once per second. Channels that need attention "
           "come first; < and > sort by another column, r reverses, / shows only channels whose name contains a text, "
           "the "
-          "arrow keys scroll, space stands still, h shows all keys, q quits. The lines above the channels show "
+          "arrow keys scroll, space pauses, h shows all keys, q quits. The lines above the channels show "
           "messages "
           "per second in the last readings, drops by place, latency, and how many books are right. The screen fits 80 "
           "columns and 24 rows, and uses a larger terminal. It has colours if TERM names 256 of them and NO_COLOR is "

@@ -40,7 +40,7 @@ constexpr std::string_view kHelp =
     "  r             reverse the order\n"
     "  /             show only channels whose name contains a text; Enter keeps it, Esc clears it\n"
     "  up down j k   move by a channel; page up, page down, home, end\n"
-    "  space         stand still, and go on\n"
+    "  space         pause, and go on\n"
     "  h ?           this help\n"
     "\n"
     "A ! marks a line that is silent. The first order has channels that need attention on top.\n"
@@ -268,7 +268,7 @@ std::string TopView::coloured(std::string_view text, std::string_view colour) co
 }
 
 void TopView::add_head(std::size_t columns, std::vector<std::string>& out) const {
-  out.push_back(head_line(now_) + (is_paused_ ? " (stands still)" : ""));
+  out.push_back(head_line(now_) + (is_paused_ ? " (paused)" : ""));
   out.push_back(rate_line(columns));
   add_drops(now_, columns, out);
   out.push_back(agents_line(now_));

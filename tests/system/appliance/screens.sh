@@ -58,7 +58,7 @@ shows "^Keys"
 press x
 shows "^messages/s"
 press Space
-shows "(stands still)"
+shows "(paused)"
 press Space
 mux resize-window -t screen -x 132 -y 40
 wait_for '[[ $(shown | wc -l) == 40 ]]'

@@ -180,7 +180,7 @@ TEST(Pause, shows_the_same_reading_until_it_ends) {
   view.take(reading(2, {{"seven", 200}}));
   type(view, " ");
   const std::string shown = view.text(80, 24);
-  EXPECT_THAT(shown, HasSubstr("(stands still)"));
+  EXPECT_THAT(shown, HasSubstr("(paused)"));
   view.take(reading(3, {{"seven", 900}}));
   EXPECT_EQ(view.text(80, 24), shown);
   type(view, " ");
