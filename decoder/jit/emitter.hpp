@@ -31,6 +31,7 @@ struct Code {
   std::vector<const void*> message;                 ///< Where the code of each instruction begins.
   std::vector<const void*> reference;               ///< The same in a dynamic reference; empty if there are none.
   std::vector<const void*> dispatch;  ///< By template identifier, where a message goes on. Read by the code.
+  bool has_long_maps = false;         ///< The bits that hooks get are wire::PresenceMap::window.
   std::size_t bytes = 0;
   std::size_t rare_bytes = 0;
   Parts parts;

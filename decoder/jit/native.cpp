@@ -82,7 +82,11 @@ class Native final : public Engine {
       m.map = &m.maps[in.depth.maps + (has_pushed ? 1U : 0U)];
       m.loop_depth = in.depth.loops;
     }
-    m.map->set_bits(bits);
+    if (code_.has_long_maps) {
+      m.map->set_window(bits);
+    } else {
+      m.map->set_bits(bits);
+    }
     return in;
   }
   [[nodiscard]] bool in_message() noexcept { return core_.machine().code == core_.message_code().data(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,9 +40,17 @@ class PresenceMap {
     left_ = 64;
     next_ = end_;
   }
+  /// The same from code that takes more than 63 bits: the word's bits that are left, the next one on top, and a one.
+  void set_window(std::uint64_t window) noexcept {
+    left_ = kWordBits - static_cast<unsigned>(std::countr_zero(window));
+    bits_ = window & (window - 1);
+  }
   static constexpr std::size_t bits_offset() noexcept { return offsetof(PresenceMap, bits_); }
   /// How many bits the word has; more does no harm, as zeros follow.
   static constexpr std::size_t left_offset() noexcept { return offsetof(PresenceMap, left_); }
+  /// The bytes that follow the word.
+  static constexpr std::size_t next_offset() noexcept { return offsetof(PresenceMap, next_); }
+  static constexpr std::size_t end_offset() noexcept { return offsetof(PresenceMap, end_); }
 
   [[nodiscard]] bool take() noexcept {
     if (left_ == 0) refill();
@@ -81,7 +90,8 @@ class PresenceMap {
   }
 
  private:
-  static constexpr unsigned kBytesPerWord = 9;  ///< 63 bits.
+  static constexpr unsigned kBytesPerWord = 9;
+  static constexpr unsigned kWordBits = 7 * kBytesPerWord;
 
   void refill() noexcept {
     bits_ = 0;

@@ -70,8 +70,7 @@ void Emitter::control(Place in) {
 
 void Emitter::skip(Place in) {
   if (in->known == KnownBit::No) {
-    if (has_wide_map_[in.address]) return steer_elsewhere(in);
-    go_if_clear(labels_[in->target]);
+    go_if_clear(in->depth.maps + (in->op == DataOp::Pmap ? 1U : 0U), labels_[in->target]);
   }
   if (in->op == DataOp::Nop && in->word != isa::kNoWord) {
     mov(eax, 1);
@@ -146,7 +145,7 @@ void Emitter::end_element(Place in) {
   const Step& first = steps_[in->target];
   const bool has_map = first.op == DataOp::Pmap && in.address < general_size(program_);
   if (!is_message_) return end_inner_element(in, has_map);
-  if (has_map) mov(map_, map_bits(first.depth.maps));
+  if (has_map) restore_map(machine_, map_offset(first.depth.maps));
   dec(elements_left(first.depth.loops - 1U));
   jnz(labels_[in->target]);
 }
@@ -157,7 +156,7 @@ void Emitter::end_inner_element(Place in, bool has_map) {
   if (has_map) {
     mov(rdx, ptr[machine_ + rcx + kLoops + kLoopMap - 16]);
     mov(STOPBIT_FIELD(map), rdx);
-    mov(map_, ptr[rdx + kMapBits]);
+    restore_map(rdx, 0);
   }
   dec(dword[machine_ + rcx + kLoops - 16]);
   jnz(labels_[in->target]);

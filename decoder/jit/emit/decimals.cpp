@@ -11,7 +11,7 @@ auto Emitter::decimal(Place exponent) -> Place {
   const Place mantissa = place(exponent.address + 1);
   Label& done = new_label();
   const bool is_odd = exponent->control > ControlOp::Block || mantissa->control == ControlOp::Block;
-  if (is_odd || has_wide_map_[exponent.address]) {
+  if (is_odd) {
     take_elsewhere(exponent);
     if (exponent->control > ControlOp::Block) {
       L(done);

@@ -19,7 +19,10 @@ Emitter::Emitter(const Program& program, const EngineOptions& options, const Hoo
       program_(program),
       options_(options),
       hooks_(hooks),
-      nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))) {
+      nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))),
+      has_long_maps_(std::any_of(program.code.begin(), program.code.end(), [](const isa::Instruction& in) {
+        return in.op == DataOp::Pmap && in.slot > kMapWordBits;
+      })) {
   setDefaultJmpNEAR(true);
 }
 
@@ -39,6 +42,7 @@ auto Emitter::emit(const Steps& steps) -> Code {
   std::replace(code.dispatch.begin(), code.dispatch.end(), static_cast<const void*>(nullptr),
                static_cast<const void*>(dispatch_elsewhere_.getAddress()));
   if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
+  code.has_long_maps = has_long_maps_;
   code.bytes = getSize();
   code.rare_bytes = rare_bytes_;
   parts_.end(getCurr());
@@ -53,7 +57,6 @@ auto Emitter::place(std::size_t address) const -> Place {
 auto Emitter::emit_steps(std::span<const Step> steps, std::size_t first) -> std::vector<const void*> {
   steps_ = steps;
   labels_ = std::vector<Label>(steps.size() + 1);
-  find_wide_maps();
   is_message_ = first == 0;
   if (is_message_) find_openings();
   expected_ = std::vector<bool>(steps.size());
@@ -163,19 +166,14 @@ void Emitter::data_op(Place in) {
   Label& done = new_label();
   const Type type = isa::type_of(in->op);
   const bool is_plain_integer = type <= Type::S64 && isa::operator_of(in->op) <= Operator::Del;
-  const bool has_bit_elsewhere = takes_bit(in) && has_wide_map_[in.address];
-  if (is_plain_integer && !has_bit_elsewhere) {
+  if (is_plain_integer) {
     integer(in, done, done);
-  } else if (type == Type::Ascii && !has_bit_elsewhere) {
+  } else if (type == Type::Ascii) {
     ascii(in, done);
   } else {
     take_elsewhere(in);
   }
   L(done);
-}
-
-bool Emitter::takes_bit(Place in) {
-  return isa::info(in->op)->bit != isa::BitUse::None && in->known == KnownBit::No;
 }
 
 bool Emitter::take_bit(Place in, std::function<void()> path) {
@@ -185,7 +183,7 @@ bool Emitter::take_bit(Place in, std::function<void()> path) {
     return false;
   }
   Label& clear = new_label();
-  go_if_clear(clear);
+  go_if_clear(in->depth.maps, clear);
   rare([this, &clear, path = std::move(path)] {
     L(clear);
     path();
@@ -193,10 +191,27 @@ bool Emitter::take_bit(Place in, std::function<void()> path) {
   return true;
 }
 
-void Emitter::go_if_clear(Label& clear) {
+void Emitter::go_if_clear(unsigned depth, Label& clear) {
   const Within part(*this, Part::Bit);
-  add(map_, map_);
+  shift_map(depth);
   jnc(clear);
+}
+
+void Emitter::shift_map(unsigned depth) {
+  if (!has_long_maps_) return add(map_, map_);
+  Label& again = new_label();
+  Label& end = new_label();
+  L(again);
+  add(map_, map_);
+  jz(end);
+  rare([this, depth, &again, &end] {
+    L(end);
+    push(rsi);
+    find_map(depth);
+    call(next_bits_);
+    pop(rsi);
+    jmp(again);
+  });
 }
 
 Code emit(const Program& program, const EngineOptions& options, const Steps& steps, const Hooks& hooks,

@@ -25,8 +25,9 @@
 namespace stopbit::jit {
 
 inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: after the message's map and its template identifier.
-inline constexpr unsigned kMaxExposedBits = 63;   ///< Of a presence map that native code takes bits from.
+inline constexpr unsigned kMapWordBits = 63;      ///< Of a presence map in a register.
 inline constexpr std::size_t kMaxInlineText = 8;
+inline constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 inline constexpr unsigned kWindowBytes = 56;
 inline constexpr int kNoStop = 64;  ///< The place of a stop bit that the window does not have.
 using engine::ByLength;
@@ -70,6 +71,9 @@ class Emitter : private Xbyak::CodeGenerator {
   static constexpr int kEnd = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, end));
   static inline const int kMapBits = static_cast<int>(wire::PresenceMap::bits_offset());
   static inline const int kMapLeft = static_cast<int>(wire::PresenceMap::left_offset());
+  static inline const int kMapNext = static_cast<int>(wire::PresenceMap::next_offset());
+  static inline const int kMapEnd = static_cast<int>(wire::PresenceMap::end_offset());
+  static constexpr int kMapBytes = static_cast<int>(sizeof(wire::PresenceMap));
 
   /// What is written while it lives belongs to a part of the code. In rare paths everything does to them.
   class Within {
@@ -106,6 +110,9 @@ class Emitter : private Xbyak::CodeGenerator {
   /// The same for the position in `window_`.
   void open_window();
 
+  /// A function: the next bits of the map in rsi. Loses rsi only.
+  void emit_next_bits();
+
   // ---- emit.cpp. All instructions.
 
   struct Place {
@@ -130,9 +137,6 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Nothing in the slot but the tag word in rcx.
   void clear_slot(const Reg& base, int at);
 
-  /// Code of templates whose presence maps may be longer than what native code holds takes its bits elsewhere.
-  void find_wide_maps();
-
   // ---- emit.cpp. One instruction.
 
   /// Gives the address of the last instruction it wrote: a decimal is two.
@@ -152,7 +156,6 @@ class Emitter : private Xbyak::CodeGenerator {
   void put_back(Bit bit);
   Label& new_label();
   void data_op(Place in);
-  static bool takes_bit(Place in);
 
   /// Takes the instruction's bit: what follows runs if it is set, `path` if it is clear. False: it is known to be
   /// clear, and `path` is all there is.
@@ -161,7 +164,8 @@ class Emitter : private Xbyak::CodeGenerator {
   // ---- entities.cpp.
 
   /// Takes the next stop bit of the window: rcx is where `last_` will be after the entity at the position, or kNoStop.
-  /// Callers compare the length with what they can take: without a stop bit it is more than eight bytes.
+  /// Callers compare the length with what they can take: without a stop bit it is more than eight bytes. Those that
+  /// take more look at the carry flag, which then is set.
   void find_stop();
 
   /// In the rare path of a longer entity, with the position before it and rcx as find_stop left it: if the window has
@@ -269,8 +273,10 @@ class Emitter : private Xbyak::CodeGenerator {
   [[nodiscard]] bool is_predicated(const Field& field) const;
   void with_default(const Field& field);
 
-  /// Takes the next bit of the map.
-  void go_if_clear(Label& clear);
+  /// Takes the next bit of the map on top, which is at a depth of the stack.
+  void go_if_clear(unsigned depth, Label& clear);
+  /// The same: it is the carry flag. Other registers are kept.
+  void shift_map(unsigned depth);
 
   /// Takes the bit of a field that is absent if it is clear. False: it is known to be clear, so nothing follows.
   bool unless_clear(const Field& field);
@@ -355,6 +361,30 @@ class Emitter : private Xbyak::CodeGenerator {
   void extend_previous(const TextDelta& delta);
   void rare_delta(const TextDelta& delta);
 
+  struct TextTail {
+    Place in;
+    Label* otherwise;  ///< engine::Texts takes the instruction, whose bit is set.
+    Label* done;
+  };
+  /// Tails of up to 32 bytes of strings of up to a slot of the string area: others are for engine::Texts.
+  void tail_text(Place in, Label& done);
+
+  /// The previous string becomes the one with the stream's tail: at rsi, with its length in edx. The position is after
+  /// it.
+  void read_tail(const TextTail& tail);
+  /// The base of a tail without a previous value; its length in eax. It is undefined, or is left to `otherwise`.
+  void tail_of_undefined(const TextTail& tail);
+  /// The previous string: at rsi, with its length in edx.
+  void tail_not_sent(Place in, Label& done);
+
+  /// The bytes at rsi + rax, and the length in edx, of an entry of the dictionary: the first 32 in xmm0 and xmm1 as
+  /// they are in the stream.
+  void extend_entry(std::uint16_t slot);
+  /// Of the slot's strings that native code makes.
+  [[nodiscard]] int longest_text(std::uint16_t slot) const;
+  /// The string at rsi, with its length in edx, is the field's value.
+  void store_text(Place in, Label& done);
+
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
   /// interpreter.
   [[nodiscard]] std::optional<std::uint64_t> short_constant(Place in) const;
@@ -372,12 +402,17 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void push_map(Place in);
 
+  /// The first bits of a map of nine bytes or more that ends at rcx, in rax.
+  void load_long_map();
+
   /// The bits in rax become those of the map on top.
   void push_bits(Place in);
 
-  /// In messages, of the map at a depth of the stack: its bits, if it is not on top, and how many there are.
-  [[nodiscard]] Xbyak::Address map_bits(unsigned depth) const;
-  [[nodiscard]] Xbyak::Address map_left(unsigned depth) const;
+  /// The map on top, at a depth of the stack, in rsi.
+  void find_map(unsigned depth);
+  /// The one that is there is on top again. Loses rsi.
+  void restore_map(const Reg& base, int offset);
+  [[nodiscard]] static int map_offset(unsigned depth);
 
   /// The programs of a segment in the order of the code: those of the most frequent maps first.
   [[nodiscard]] std::vector<ProfileEntry> programs_of(std::uint16_t segment) const;
@@ -421,16 +456,18 @@ class Emitter : private Xbyak::CodeGenerator {
   const EngineOptions& options_;
   const Hooks& hooks_;
   const int nesting_;
+  /// Some map has more bits than a register. In all code of the program the register then holds some of a map's bits,
+  /// the next one on top, a one, and zeros. The one that leaves nothing is no bit: those that follow it are in memory.
+  const bool has_long_maps_;
 
   std::span<const void*> dispatch_;
   std::vector<std::pair<std::uint32_t, Label*>> dispatched_;
   Label dispatch_elsewhere_;
 
-  Label failed_, complete_, exit_, open_block_, take_, take_text_, steer_, next_window_;
+  Label failed_, complete_, exit_, open_block_, take_, take_text_, steer_, next_window_, next_bits_;
   std::span<const Step> steps_;
   bool is_message_ = false;  ///< Not a dynamic reference.
   std::vector<Label> labels_;
-  std::vector<bool> has_wide_map_;
   std::vector<Opening> openings_;  ///< By block.
   std::vector<bool> expected_;     ///< By instruction: its block's opening has tagged and counted it.
   std::vector<std::unique_ptr<Label>> owned_;

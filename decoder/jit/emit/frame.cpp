@@ -35,6 +35,7 @@ void Emitter::emit_frame() {
   emit_call(take_text_, reinterpret_cast<const void*>(hooks_.take_text), al, Part::Texts);
   emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer), rax, Part::Interpreter);
   emit_next_window();
+  if (has_long_maps_) emit_next_bits();
   L(start);
 }
 
@@ -64,7 +65,7 @@ void Emitter::emit_call(Label& label, const void* function, const Xbyak::Reg& re
   mov(window_, ptr[machine_ + kPosition]);
   open_window();
   mov(rcx, STOPBIT_FIELD(map));
-  mov(map_, ptr[rcx + kMapBits]);
+  restore_map(rcx, 0);
   mov(block_, STOPBIT_RECORD(bases[0]));
   test(result, result);
   jz(failed_);
@@ -94,6 +95,42 @@ void Emitter::open_window() {
   mov(last_, -1);
   shl(stops_, 64 - static_cast<int>(kWindowBytes));
   shr(stops_, 64 - static_cast<int>(kWindowBytes));
+}
+
+void Emitter::emit_next_bits() {
+  const Within part(*this, Part::Map);
+  Label few, zero, done;
+  align(16);
+  L(next_bits_);
+  for (const Reg& reg : {rax, rcx, rdx}) push(reg);
+  mov(rdx, ptr[rsi + kMapNext]);
+  mov(rcx, ptr[rsi + kMapEnd]);
+  sub(rcx, rdx);
+  jz(zero);
+  movbe(rax, ptr[rdx]);
+  cmp(rcx, 8);
+  jbe(few);
+  pext(rax, rax, data_bits());
+  shl(rax, 8);
+  movzx(ecx, byte[rdx + 8]);
+  and_(ecx, 0x7F);
+  lea(map_, ptr[rax + rcx * 2 + 1]);
+  add(rdx, 9);
+  jmp(done);
+  L(few);
+  add(rdx, rcx);
+  neg(rcx);
+  and_(rax, by_length(rcx, offsetof(engine::ByLength, front)));
+  pext(rax, rax, data_bits());
+  shl(rax, 8);
+  lea(map_, ptr[rax + 1]);
+  jmp(done);
+  L(zero);
+  mov(map_.cvt32(), 1);
+  L(done);
+  mov(ptr[rsi + kMapNext], rdx);
+  for (const Reg& reg : {rdx, rcx, rax}) pop(reg);
+  ret();
 }
 
 }  // namespace stopbit::jit

@@ -94,7 +94,7 @@ void Emitter::predicated(const Field& field) {
     mov(rdx, field.in->constant->value);
   }
   blsr(rsi, stops_);
-  add(map_, map_);
+  shift_map(field.in->depth.maps);
   cmovnc(rax, rdx);
   cmovc(last_, rcx);
   cmovc(stops_, rsi);
@@ -113,7 +113,7 @@ void Emitter::branching(const Field& field) {
   // Both ways are common.
   Label& have = new_label();
   Label& clear = new_label();
-  if (known == KnownBit::No) go_if_clear(clear);
+  if (known == KnownBit::No) go_if_clear(field.in->depth.maps, clear);
   if (known != KnownBit::Clear) sent(field);
   if (known == KnownBit::No) {
     jmp(have);
@@ -132,11 +132,11 @@ void Emitter::with_default(const Field& field) {
     if (!unless_clear(field)) return;
   } else if (has_initial(field.in) && keeps_limit(field.in, initial)) {
     mov(rax, initial);
-    if (!is_clear) go_if_clear(have);
+    if (!is_clear) go_if_clear(field.in->depth.maps, have);
   } else {
     Label& otherwise = elsewhere(field, Bit::Clear);
     if (is_clear) return jmp(otherwise);
-    go_if_clear(otherwise);
+    go_if_clear(field.in->depth.maps, otherwise);
   }
   if (!is_clear) sent(field);
   L(have);
@@ -147,7 +147,7 @@ bool Emitter::unless_clear(const Field& field) {
   if (field.in->known == KnownBit::Set) return true;
   xor_(eax, eax);
   if (field.in->known == KnownBit::No) {
-    go_if_clear(*field.absent);
+    go_if_clear(field.in->depth.maps, *field.absent);
     return true;
   }
   if (field.absent != field.done) jmp(*field.absent);

@@ -72,7 +72,7 @@ void Emitter::find_openings() {
 bool Emitter::is_all_but_sure(Place in) const {
   const Type type = isa::type_of(in->op);
   const Operator op = isa::operator_of(in->op);
-  if (isa::is_special(in->op) || in->word == isa::kNoWord || has_wide_map_[in.address]) return false;
+  if (isa::is_special(in->op) || in->word == isa::kNoWord) return false;
   if (op > Operator::Del || (op == Operator::Def && !has_initial(in))) return false;
   const bool is_mandatory = !isa::is_optional(in->op);
   if (type <= Type::S64) return is_mandatory || op == Operator::Del || op == Operator::Def;

@@ -6,12 +6,6 @@
 
 namespace stopbit::jit {
 
-namespace {
-
-constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
-
-}  // namespace
-
 void Emitter::ascii(Place in, Label& done) {
   const Within part(*this, Part::String);
   const Operator op = isa::operator_of(in->op);
@@ -23,7 +17,7 @@ void Emitter::ascii(Place in, Label& done) {
     count_field(in);
   } else if (op == Operator::Con && short_constant(in)) {
     if (in->known == KnownBit::Clear) return;
-    if (in->known == KnownBit::No) go_if_clear(done);
+    if (in->known == KnownBit::No) go_if_clear(in->depth.maps, done);
     mov(rax, *short_constant(in));
     store(in);
     count_field(in);
@@ -34,7 +28,7 @@ void Emitter::ascii(Place in, Label& done) {
   } else if (op == Operator::Del) {
     delta_text(in, done);
   } else if (op == Operator::Tai) {
-    take_text(in);
+    tail_text(in, done);
   } else {
     take_elsewhere(in);
   }
@@ -64,7 +58,7 @@ void Emitter::text_with_default(Place in, Label& done) {
   const bool is_clear = in->known == KnownBit::Clear;
   if (is_clear && !has_initial(in)) return;
   if (has_initial(in) && in->known != KnownBit::Set) mov(rax, *short_constant(in));
-  if (in->known == KnownBit::No) go_if_clear(has_initial(in) ? have : done);
+  if (in->known == KnownBit::No) go_if_clear(in->depth.maps, has_initial(in) ? have : done);
   if (!is_clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
     Label& longest = longer_text(in, done, Bit::Set);
@@ -126,7 +120,7 @@ void Emitter::copied_text(Place in, Label& done) {
   Label& have = new_label();
   Label& null = is_optional ? new_label() : done;
   Label& clear = new_label();
-  if (in->known == KnownBit::No) go_if_clear(clear);
+  if (in->known == KnownBit::No) go_if_clear(in->depth.maps, clear);
   if (in->known != KnownBit::Clear) {
     Label& otherwise = elsewhere(in, done, Bit::Set);
     read_text(in, null, longer_text(in, done, Bit::Set), otherwise);

@@ -65,7 +65,7 @@ void Emitter::emit_entry(std::size_t address) {
     }
     if (opening.fields != 0) add(fields_.cvt32(), opening.fields);
     const auto segment = static_cast<std::uint16_t>(ProfileEntry::kBody | entry.template_index);
-    if (!has_wide_map_[0]) {
+    if (program_.code[0].slot <= kMapWordBits) {
       for (const ProfileEntry& program : programs_of(segment)) enter_profile(program);
     }
     // Several names for one template would need a way over each other's entry.
@@ -90,59 +90,56 @@ void Emitter::clear_slot(const Reg& base, int at) {
   mov(ptr[base + at + static_cast<int>(record::kTagWord * 8)], rcx);
 }
 
-void Emitter::find_wide_maps() {
-  has_wide_map_.assign(steps_.size(), false);
-  std::vector<std::size_t> begins{0, general_size(program_)};
-  for (const DispatchEntry& entry : program_.dispatch) begins.push_back(entry.entry);
-  std::sort(begins.begin(), begins.end());
-  const bool is_message_wide = program_.code[0].slot > kMaxExposedBits;
-  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
-    bool is_wide = is_message_wide;
-    for (std::size_t k = begins[i]; k < begins[i + 1]; ++k) {
-      is_wide = is_wide || (program_.code[k].op == DataOp::Pmap && program_.code[k].slot > kMaxExposedBits);
-    }
-    std::fill(has_wide_map_.begin() + static_cast<std::ptrdiff_t>(begins[i]),
-              has_wide_map_.begin() + static_cast<std::ptrdiff_t>(begins[i + 1]), is_wide);
-  }
-}
-
 void Emitter::push_map(Place in) {
   const Within part(*this, Part::Map);
-  if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
+  if (options_.strict) return take_elsewhere(in);
   Label& done = new_label();
   Label& otherwise = elsewhere(in, done, Bit::None);
   Label& again = new_label();
   Label& longer = new_label();
+  Label& have = new_label();
+  const auto find = [this, in, &otherwise] {
+    if (!is_message_ || has_long_maps_) find_map(in->depth.maps);
+    if (is_message_) return;
+    lea(rax, ptr[machine_ + map_offset(limits::kMaxPresenceMapDepth)]);
+    cmp(rsi, rax);
+    jae(otherwise);
+  };
   L(again);
   find_stop();
   mov(rdx, last_);
   sub(rdx, rcx);
   cmp(edx, -8);
   jl(longer);
-  rare([this, &again, &longer, &otherwise] {
+  rare([this, find, &again, &longer, &otherwise, &have] {
     L(longer);
     look_further(again, otherwise);
-    jmp(otherwise);
+    find();
+    load_long_map();
+    jmp(have);
   });
-  if (!is_message_) {
-    mov(rsi, STOPBIT_FIELD(map));
-    lea(rax, map_bits(limits::kMaxPresenceMapDepth));
-    cmp(rsi, rax);
-    jae(otherwise);
-  }
+  find();
   movbe(rax, ptr[window_ + last_ + 1]);
   mov(last_, rcx);
   // The bits to the top, and nothing below them.
   and_(rax, by_length(rdx, offsetof(ByLength, front)));
   pext(rax, rax, data_bits());
   shl(rax, 8);
-  const std::vector<ProfileEntry> programs = programs_of(program_.code[in.address].constant);
+  std::vector<ProfileEntry> programs;
+  if (in->slot <= kMapWordBits) programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
     if (needs_map(entry)) continue;
     mov(rcx, entry.presence_bits);
     cmp(rax, rcx);
     je(labels_[entry.entry]);
   }
+  if (has_long_maps_) {
+    inc(rax);
+    // No bytes follow.
+    mov(ptr[rsi + kMapBytes + kMapNext], window_);
+    mov(ptr[rsi + kMapBytes + kMapEnd], window_);
+  }
+  L(have);
   push_bits(in);
   for (const ProfileEntry& entry : programs) {
     if (needs_map(entry)) enter_profile(entry);
@@ -150,25 +147,61 @@ void Emitter::push_map(Place in) {
   L(done);
 }
 
+void Emitter::load_long_map() {
+  movbe(rax, ptr[window_ + last_ + 1]);
+  pext(rax, rax, data_bits());
+  shl(rax, 8);
+  movzx(edx, byte[window_ + last_ + 9]);
+  and_(edx, 0x7F);
+  lea(rax, ptr[rax + rdx * 2 + (has_long_maps_ ? 1 : 0)]);
+  if (has_long_maps_) {
+    lea(rdx, ptr[window_ + last_ + 10]);
+    mov(ptr[rsi + kMapBytes + kMapNext], rdx);
+    lea(rdx, ptr[window_ + rcx + 1]);
+    mov(ptr[rsi + kMapBytes + kMapEnd], rdx);
+  }
+  mov(last_, rcx);
+}
+
 void Emitter::push_bits(Place in) {
-  if (is_message_) {
-    mov(map_bits(in->depth.maps), map_);
-    mov(map_left(in->depth.maps + 1), kMaxExposedBits + 1);
+  if (has_long_maps_) {
+    tzcnt(rcx, map_);
+    xor_(ecx, static_cast<int>(kMapWordBits));  // counted from the top
+    blsr(rdx, map_);
+    mov(ptr[rsi + kMapBits], rdx);
+    mov(ptr[rsi + kMapLeft], ecx);
+  } else if (is_message_) {
+    mov(ptr[machine_ + map_offset(in->depth.maps) + kMapBits], map_);
+    mov(dword[machine_ + map_offset(in->depth.maps + 1U) + kMapLeft], kMapWordBits + 1);  // zeros follow
   } else {
     mov(ptr[rsi + kMapBits], map_);
-    add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
+    mov(dword[rsi + kMapBytes + kMapLeft], kMapWordBits + 1);
+  }
+  if (!is_message_) {
+    add(rsi, kMapBytes);
     mov(STOPBIT_FIELD(map), rsi);
-    mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
   }
   mov(map_, rax);
 }
 
-auto Emitter::map_bits(unsigned depth) const -> Xbyak::Address {
-  return qword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapBits];
+void Emitter::find_map(unsigned depth) {
+  if (is_message_) {
+    lea(rsi, ptr[machine_ + map_offset(depth)]);
+  } else {
+    mov(rsi, STOPBIT_FIELD(map));
+  }
 }
 
-auto Emitter::map_left(unsigned depth) const -> Xbyak::Address {
-  return dword[machine_ + static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap)) + kMapLeft];
+void Emitter::restore_map(const Reg& base, int offset) {
+  mov(map_, ptr[base + offset + kMapBits]);
+  if (!has_long_maps_) return;
+  mov(esi, ptr[base + offset + kMapLeft]);
+  xor_(esi, static_cast<int>(kMapWordBits));
+  bts(map_, rsi);
+}
+
+int Emitter::map_offset(unsigned depth) {
+  return static_cast<int>(offsetof(Machine, maps) + depth * sizeof(wire::PresenceMap));
 }
 
 auto Emitter::programs_of(std::uint16_t segment) const -> std::vector<ProfileEntry> {
@@ -190,7 +223,7 @@ bool Emitter::needs_map(const ProfileEntry& entry) const {
 void Emitter::enter_profile(const ProfileEntry& entry) {
   const Within part(*this, Part::Map);
   Label next;
-  mov(rcx, entry.presence_bits);
+  mov(rcx, entry.presence_bits | (has_long_maps_ ? 1U : 0U));
   cmp(map_, rcx);
   jne(next);
   shl(map_, entry.taken);
@@ -200,11 +233,11 @@ void Emitter::enter_profile(const ProfileEntry& entry) {
 
 void Emitter::pop_map(Place in) {
   const Within part(*this, Part::Map);
-  if (is_message_) return mov(map_, map_bits(in->depth.maps - 1));
+  if (is_message_) return restore_map(machine_, map_offset(in->depth.maps - 1U));
   mov(rcx, STOPBIT_FIELD(map));
-  sub(rcx, static_cast<int>(sizeof(wire::PresenceMap)));
+  sub(rcx, kMapBytes);
   mov(STOPBIT_FIELD(map), rcx);
-  mov(map_, ptr[rcx + kMapBits]);
+  restore_map(rcx, 0);
 }
 
 void Emitter::template_id(Place in) {
@@ -212,12 +245,7 @@ void Emitter::template_id(Place in) {
   Label& done = new_label();
   Label& clear = new_label();
   Label& taken = new_label();
-  if (has_wide_map_[in.address]) {
-    take_elsewhere(in);
-    mov(eax, STOPBIT_FIELD_DWORD(template_id));
-    return;
-  }
-  go_if_clear(clear);
+  go_if_clear(in->depth.maps, clear);
   Label& otherwise = elsewhere(in, taken, Bit::Set);
   read_integer(Type::U32, false, done, otherwise);
   assign(in->slot, state::EntryType::U32);
