@@ -24,7 +24,6 @@ namespace stopbit::appliance {
 namespace {
 
 constexpr std::uint64_t kSilenceNs = 10'000'000'000;
-constexpr auto kNap = std::chrono::milliseconds(5);  // the first command of a peer waits that long
 
 /// Returns the device and inode that the name refers to.
 std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
@@ -233,10 +232,11 @@ void Distribution::run() {
   }
 }
 
-/// Sleeps until an agent has records or the time has passed: peers have no bell.
+/// Sleeps until an agent has records or the time has passed: peers have no bell, so the first command of one that was
+/// silent may wait that long.
 void Distribution::rest() {
   bell_.lie_down();
-  if (step(os::monotonic_clock_ns()) == 0 && !stop_.load(std::memory_order_relaxed)) bell_.sleep(kNap);
+  if (step(os::monotonic_clock_ns()) == 0 && !stop_.load(std::memory_order_relaxed)) bell_.sleep(kLongestRest);
   bell_.get_up();
 }
 

@@ -31,7 +31,7 @@ constexpr rlim_t kDataBytes = rlim_t{1} << 30;
 constexpr std::size_t kSpins = 2'000;
 constexpr auto kNap = std::chrono::microseconds(50);
 constexpr std::size_t kNaps = 10'000;  ///< About a second.
-constexpr auto kLongNap = std::chrono::milliseconds(2);
+constexpr auto kLongNap = std::chrono::milliseconds(5);
 
 int failed(const char* what) {
   (void)std::fprintf(stderr, "stopbit-fabric: %s\n", what);
