@@ -2,6 +2,9 @@
 /// end of a virtual cable, with its port a socket or DPDK's net_af_packet. Open loop: packets are due at fixed times,
 /// and the clock of each begins then. One thread sends and reads, so two processors are enough.
 
+#include <sys/types.h>
+#include <time.h>
+
 #include <array>
 #include <chrono>
 #include <optional>
@@ -42,7 +45,9 @@ constexpr std::array kRates = {1'000, 10'000, 50'000};  ///< Packets a second.
 constexpr std::size_t kPackets = 2'048;                 ///< Of the sample, over and over.
 constexpr std::size_t kUnderWay = 1U << 16;             ///< Numbers of which the due time is kept; a power of two.
 constexpr net::Endpoint kGroup = {0xEF140101, 20'001};
-constexpr auto kPatience = 30s;  ///< For a record that is late; the machine may be busy.
+constexpr std::size_t kRests = 50;  ///< Of one burst of packets that come after a rest.
+constexpr auto kRest = 100ms;       ///< A thread with idle = "backoff" has gone to sleep by then.
+constexpr auto kPatience = 30s;     ///< For a record that is late; the machine may be busy.
 
 template <class T>
 T need(Result<T> result) {
@@ -150,6 +155,18 @@ class Wire {
       }
     }
     await(&latencies, nullptr);
+    return latencies;
+  }
+
+  /// Ticks from due to read, of packets that each find the appliance asleep.
+  Histogram after_rests() {
+    Histogram latencies;
+    for (std::size_t i = 0; i < kRests; ++i) {
+      std::this_thread::sleep_for(kRest);
+      const Undisturbed undisturbed;
+      send(ticks());
+      await(&latencies, nullptr);
+    }
     return latencies;
   }
 
@@ -291,6 +308,41 @@ void measure(const std::string& port, Machine& machine, Report& report) {
   add(report, port, latencies, machine.clock);
 }
 
+/// Processor time of a process so far, all its threads.
+double processor_seconds(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) {
+    throw std::runtime_error("the processor time of the appliance cannot be read");
+  }
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// An appliance that waits: what it costs, and how late it is when a packet comes.
+void measure_rest(Machine& machine, Report& report) {
+  std::string why;
+  const auto veth = Veth::make(why);
+  if (veth == nullptr) return report.note("wire: " + why);
+  Appliance appliance(*veth, {.group = "239.20.1.1", .processor = machine.agent, .idle = "backoff"});
+  ring::Reader reader = appliance.reader();
+  Wire wire(machine.clock, reader);
+  wire.wake(appliance);
+  std::vector<double> shares;
+  std::vector<Histogram> latencies;
+  for (std::size_t n = 0; n < machine.bursts && wire.fault().empty(); ++n) {
+    std::this_thread::sleep_for(kRest);
+    const auto begin = Steady::now();
+    const double used = processor_seconds(appliance.process());
+    std::this_thread::sleep_for(1s);
+    const std::chrono::duration<double> passed = Steady::now() - begin;
+    shares.push_back(100 * (processor_seconds(appliance.process()) - used) / passed.count());
+    latencies.push_back(wire.after_rests());
+  }
+  if (const std::string fault = wire.fault(); !fault.empty()) return report.problem("wire/rest: " + fault);
+  report.add("wire/rest/processor", "% of a core", std::move(shares));
+  report.add("wire/rest/first-packet", "ns", latencies, machine.clock.ns_per_tick());
+}
+
 void run(const Arguments& arguments, Report& report) {
   const TickClock clock;
   const auto processors = two_processors();
@@ -304,6 +356,7 @@ void run(const Arguments& arguments, Report& report) {
   for (const std::string& port : ports) {
     if (arguments.wants(port)) measure(port, machine, report);
   }
+  if (arguments.wants("rest")) measure_rest(machine, report);
   if (machine.alone_as_reader.front().empty()) return;
   add(report, "clock-alone-reader", machine.alone_as_reader, clock);
   add(report, "clock-alone-agent", machine.alone_as_agent, clock);

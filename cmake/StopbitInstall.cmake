@@ -42,7 +42,8 @@ foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_header
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit_view.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Stopbit::views: headers alone. Stopbit::ring, Stopbit::record, Stopbit::nic: C++, of the version that they were built
 # with.

@@ -1,5 +1,7 @@
 #include "host/appliance/agent.hpp"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -37,6 +39,35 @@ Agent::Agent(Parts parts, Clocks clocks)
   wall_ns_ = clocks_.wall();
   shared_.is_live =
       std::all_of(parts_.ports.begin(), parts_.ports.end(), [](const auto& port) { return port.is_live; });
+  open_waker();
+}
+
+/// An epoll instance is itself something to wait for: one over those of all ports.
+void Agent::open_waker() {
+  const auto can_wake = [](const AgentPort& port) { return port.is_live && port.port->wakes_by().has_value(); };
+  if (parts_.ports.empty() || !std::all_of(parts_.ports.begin(), parts_.ports.end(), can_wake)) return;
+  if (parts_.ports.size() == 1) {
+    waker_ = parts_.ports[0].port->wakes_by();
+    return;
+  }
+  os::Descriptor all(::epoll_create1(EPOLL_CLOEXEC));
+  for (const AgentPort& port : parts_.ports) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(all.get(), EPOLL_CTL_ADD, *port.port->wakes_by(), &event) != 0) return;  // then it polls
+  }
+  wakers_ = std::move(all);
+  waker_ = wakers_.get();
+}
+
+std::optional<int> Agent::wakes_by() const noexcept {
+  const bool is_due = set_.has_deadline(feed::Timeline::Present) || is_saving_;
+  return is_due || distrust_ != 0 ? std::nullopt : waker_;
+}
+
+void Agent::rested(std::uint64_t until_ns, bool called) noexcept {
+  last_turn_ns_ = std::min(until_ns, clocks_.monotonic());
+  distrust_ = called ? kDistrustTurns : 0;
 }
 
 void Agent::add(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
@@ -131,10 +162,17 @@ std::size_t Agent::do_work() noexcept {
   parts_.counter_set->turns.add();
   if (count != 0) parts_.counter_set->busy_turns.add();
   if (now >= next_publish_ns_) publish(now);
-  if (count == 0) {
-    for (RecordOutput* output : parts_.outputs) output->save(SaveQueue::kIdleSlots, wall_ns_);
+  if (count != 0) {
+    distrust_ = 0;
+    return count;
   }
-  return count;
+  if (distrust_ != 0) --distrust_;
+  is_saving_ = false;
+  for (RecordOutput* output : parts_.outputs) {
+    output->save(SaveQueue::kIdleSlots, wall_ns_);
+    is_saving_ = is_saving_ || output->is_saving();
+  }
+  return 0;
 }
 
 std::uint64_t Agent::complete_until(feed::Timeline timeline) const noexcept {

@@ -3,12 +3,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/live_channel.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/feed/channel/channel_set.hpp"
+#include "host/os/shm/segment.hpp"
 #include "host/os/spsc_queue.hpp"
 #include "host/ports/port.hpp"
 
@@ -60,6 +62,13 @@ class Agent {
 
   /// Takes a batch from each port. @returns how many datagrams there were.
   std::size_t do_work() noexcept;
+  /// For a thread that would rather block after a turn without work: an epoll instance that is ready when a port has
+  /// something. Nothing: a port cannot say so, something is due at a time, or the last call was in vain; then look
+  /// again soon.
+  [[nodiscard]] std::optional<int> wakes_by() const noexcept;
+  /// After the thread has blocked until this time at the latest (monotonic), which was no stall. `called`: not because
+  /// the time was over.
+  void rested(std::uint64_t until_ns, bool called) noexcept;
   /// All ports have ended; live ones never do.
   [[nodiscard]] bool ended() const noexcept;
   /// Before the end, by the thread that polls: reads what live ports hold at this moment, so that no number is given up
@@ -81,6 +90,7 @@ class Agent {
 
  private:
   std::size_t poll(AgentPort& port) noexcept;
+  void open_waker();
   void record(std::size_t count) noexcept;
   void note_drops(AgentPort& port, std::uint64_t now) noexcept;
   void start_loads() noexcept;
@@ -104,6 +114,8 @@ class Agent {
   static constexpr std::uint64_t kDrainNs = 500'000'000;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;
+  /// Turns for which ports that called in vain are not waited for: one that goes on calling must not keep a core busy.
+  static constexpr std::uint32_t kDistrustTurns = 256;
 
   Parts parts_;
   Clocks clocks_;
@@ -119,6 +131,10 @@ class Agent {
   std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
   std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.
   std::atomic<bool> clock_is_trusted_ = true;
+  std::optional<int> waker_;        ///< Ready when a port has something; nothing: not all of them can say so.
+  os::Descriptor wakers_;           ///< Of more than one port: `waker_`.
+  std::uint32_t distrust_ = 0;      ///< Turns left in which no port is waited for.
+  bool is_saving_ = false;          ///< An output has more of its books to copy.
   bool is_read_in_order_ = false;   ///< One port, whose datagrams come in the order of their arrival.
   std::uint64_t last_turn_ns_ = 0;  ///< Monotonic, as all that follow.
   std::uint64_t next_publish_ns_ = 0;

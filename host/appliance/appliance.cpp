@@ -408,6 +408,7 @@ Status Appliance::make_agents(const OpenPort& open_port) {
                              .counter_set = &port_counter_sets_[p],
                              .is_live = settings_.ports[p].source->is_live()});
     }
+    note_polled_ports(settings_.agents[a], parts.ports);
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (output_entries_[o].agent != a) continue;
       output_entries_[o].place = parts.outputs.size();
@@ -479,6 +480,15 @@ void Appliance::take_over_books(std::size_t output, const std::vector<market::Tr
   of.market_counter_set().taken_over.set(start.books);
 }
 
+/// A port without interrupts keeps its thread from blocking, which costs some of a core day and night.
+void Appliance::note_polled_ports(const AgentSettings& agent, const std::vector<AgentPort>& ports) {
+  for (const AgentPort& port : ports) {
+    if (agent.idle != Idle::Backoff || !port.is_live || port.port->wakes_by()) continue;
+    note("agent '" + agent.name + "' looks every " + std::to_string(agent.sleep_ns / 1'000) +
+         " us while it is idle: its port '" + std::string(port.port->name()) + "' cannot wake it");
+  }
+}
+
 /// Groups that any host can send to: the next number of a stranger is believed there.
 void Appliance::note_open_groups() {
   for (const FeedSettings& feed : settings_.feeds) {
@@ -530,15 +540,27 @@ void Appliance::run(std::size_t agent, ThreadFilters* filters) {
   while (!stop_.load(std::memory_order_relaxed)) {
     if (worker.do_work() != 0) {
       quiet_turns = 0;
+      if (distribution_) distribution_->wake();
       continue;
     }
     if (worker.ended()) break;
-    idle(settings_.agents[agent], quiet_turns);
+    rest(agent, quiet_turns);
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
   worker.drain();
   ended_[agent].store(true, std::memory_order_release);
   running_.fetch_sub(1, std::memory_order_release);
+}
+
+void Appliance::rest(std::size_t agent, std::uint32_t quiet_turns) {
+  const AgentSettings& settings = settings_.agents[agent];
+  Agent& worker = *agents_[agent];
+  // A card works on its own, and calls nobody.
+  const bool can_block = may_rest(settings, quiet_turns) && card_ == nullptr;
+  const std::optional<int> waker = can_block ? worker.wakes_by() : std::nullopt;
+  if (!waker) return idle(settings, quiet_turns);
+  const std::uint64_t until = clocks_.monotonic() + std::chrono::nanoseconds(kLongestRest).count();
+  worker.rested(until, wait_for(*waker, kLongestRest));
 }
 
 Status Appliance::start(ThreadFilters* filters) {

@@ -200,10 +200,13 @@ class Appliance {
   [[nodiscard]] bool push(std::size_t output, std::unique_ptr<Load> load);
   [[nodiscard]] Status make_agents(const OpenPort& open_port);
   void note_open_groups();
+  void note_polled_ports(const AgentSettings& agent, const std::vector<AgentPort>& ports);
   void open_runs();
   /// Of an output: instruments and books that another process has saved. `left`: its channels that go on.
   void take_over_books(std::size_t output, const std::vector<market::Translator::Left>& left);
   void run(std::size_t agent, ThreadFilters* filters);
+  /// What the thread of an agent does after a turn without work.
+  void rest(std::size_t agent, std::uint32_t quiet_turns);
   void lock_memory();
   void note(std::string text);
 

@@ -148,7 +148,9 @@ os::Descriptor open_regular(const std::string& path) {
   return os::Descriptor(-1);
 }
 
-std::set<std::int64_t> read_holidays(config::Table& root, const std::filesystem::path& folder) {
+/// Adds the text to `said`.
+std::set<std::int64_t> read_holidays(config::Table& root, const std::filesystem::path& folder,
+                                     std::map<std::string, std::string>& said) {
   const std::string name = root.text("holidays");
   if (name.empty()) return {};
   // A confined appliance may read only that folder again.
@@ -160,22 +162,26 @@ std::set<std::int64_t> read_holidays(config::Table& root, const std::filesystem:
   const std::string path = config::in_folder(folder.string(), name);
   const auto content = os::read_file(open_regular(path), path, kMaxHolidayBytes);
   auto days = content ? parse_holidays(content.value()) : Result<std::set<std::int64_t>>(Failure{content.message()});
-  if (days) return std::move(days).value();
+  if (days) {
+    said[path] = content.value();
+    return std::move(days).value();
+  }
   root.error("holidays", path + ": " + days.message());
   return {};
 }
 
 }  // namespace
 
-std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std::string& text,
-                                              Diagnostics& diagnostics) {
+CalendarFile read_calendar(const std::string& file, const std::string& text, Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.errors();
   const config::Document document = config::Document::parse(file, text, diagnostics);
-  if (!document.ok()) return nullptr;
+  CalendarFile read;
+  if (!document.ok()) return read;
+  for (auto& [key, value] : document.values()) read.said[file + ": " + key] = value;
   config::Table root = document.root(calendar_keys());
   Result<os::Zone> zone = os::Zone::load(root.text("zone"));
   if (!zone) root.error("zone", zone.message());
-  std::set<std::int64_t> holidays = read_holidays(root, std::filesystem::path(file).parent_path());
+  std::set<std::int64_t> holidays = read_holidays(root, std::filesystem::path(file).parent_path(), read.said);
   std::vector<Calendar::Session> sessions;
   for (config::Table& table : root.tables("session")) {
     Calendar::Session& session = sessions.emplace_back();
@@ -185,8 +191,9 @@ std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std
     table.finish();
   }
   root.finish();
-  if (diagnostics.errors() != errors) return nullptr;
-  return std::make_shared<const Calendar>(std::move(zone).value(), std::move(sessions), std::move(holidays));
+  if (diagnostics.errors() != errors) return read;
+  read.calendar = std::make_shared<const Calendar>(std::move(zone).value(), std::move(sessions), std::move(holidays));
+  return read;
 }
 
 }  // namespace stopbit::appliance

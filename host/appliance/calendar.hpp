@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -41,10 +42,15 @@ class Calendar {
 
 /// The rows of calendar.toml.
 [[nodiscard]] const config::TableKeys& calendar_keys();
+/// A calendar.toml that was read.
+struct CalendarFile {
+  std::shared_ptr<const Calendar> calendar;  ///< Null after an error.
+  /// What it says, by file and key: "calendar.toml: zone"; the text of the holidays by their file.
+  std::map<std::string, std::string> said;
+};
 /// Reads the text of a calendar.toml, whose name is `file`, and the file of holidays that it names, which has a day a
-/// line: "2026-01-01", and what follows it on the line. Nothing after an error.
-[[nodiscard]] std::shared_ptr<const Calendar> read_calendar(const std::string& file, const std::string& text,
-                                                            Diagnostics& diagnostics);
+/// line: "2026-01-01", and what follows it on the line.
+[[nodiscard]] CalendarFile read_calendar(const std::string& file, const std::string& text, Diagnostics& diagnostics);
 /// The days of a text of holidays, since 1970; the failure names the line.
 [[nodiscard]] Result<std::set<std::int64_t>> parse_holidays(std::string_view text);
 /// "09:50", "24:00", in seconds; nothing for any other text.

@@ -171,6 +171,7 @@ void Distribution::start(const std::function<void()>& begin) {
 
 void Distribution::stop() {
   stop_.store(true, std::memory_order_relaxed);
+  bell_.ring();
   if (thread_.joinable()) thread_.join();
   if (!ways_[0]->node || is_closed_) return;
   is_closed_ = true;
@@ -222,9 +223,30 @@ void Distribution::run() {
       quiet_turns = 0;
       continue;
     }
-    idle(settings_.thread, quiet_turns);
+    if (may_rest(settings_.thread, quiet_turns) && is_at_rest()) {
+      rest();
+    } else {
+      idle(settings_.thread, quiet_turns);
+    }
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
+}
+
+/// Sleeps until an agent has records or the time has passed: peers have no bell, so the first command of one that was
+/// silent may wait that long.
+void Distribution::rest() {
+  bell_.lie_down();
+  if (step(os::monotonic_clock_ns()) == 0 && !stop_.load(std::memory_order_relaxed)) bell_.sleep(kLongestRest);
+  bell_.get_up();
+}
+
+/// No peer is expected to answer: what is under way must not wait for a long sleep to end.
+bool Distribution::is_at_rest() const {
+  return std::all_of(ways_.begin(), ways_.end(), [](const std::unique_ptr<Way>& way) {
+    if (!way->node->is_idle()) return false;
+    const std::vector<remote::SubscriptionStatus> all = way->publisher->status();
+    return std::none_of(all.begin(), all.end(), [](const auto& one) { return one.is_lossless || one.behind != 0; });
+  });
 }
 
 std::size_t Distribution::step(std::uint64_t now_ns) {

@@ -21,6 +21,7 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/transport.hpp"
+#include "host/os/doorbell.hpp"
 #include "host/remote/publisher.hpp"
 
 namespace stopbit::appliance {
@@ -50,6 +51,11 @@ class Distribution {
   void stop();
   /// Takes commands, answers clients. `now_ns` never goes back. @returns how much it did.
   std::size_t step(std::uint64_t now_ns);
+
+  /// There may be new records: a thread that sleeps looks at once. From any thread.
+  void wake() noexcept {
+    if (settings_.thread.idle == Idle::Backoff) bell_.ring();
+  }
 
   /// The next line for people. From one other thread.
   [[nodiscard]] bool next_line(std::string& line);
@@ -114,6 +120,8 @@ class Distribution {
   [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
+  void rest();
+  [[nodiscard]] bool is_at_rest() const;
   void say(Voice& voice, std::string line);
   void sweep();
   void look_at_rings();
@@ -151,6 +159,8 @@ class Distribution {
   std::optional<Publications> publications_;
   std::atomic<bool> has_orders_ = false;  ///< One of these two.
 
+  std::uint32_t asleep_ = 0;
+  os::Doorbell bell_{asleep_};  ///< Agents ring when they have records.
   std::thread thread_;
   std::atomic<bool> stop_ = false;
   bool is_closed_ = false;

@@ -132,8 +132,10 @@ class RecordOutput {
   [[nodiscard]] market::SavedHead saved_head(std::uint64_t now_ns) const noexcept;
   /// By the thread that decodes, between two datagrams: copies some of what is wanted, `budget` slots or one row.
   void save(std::uint32_t budget, std::uint64_t now_ns) noexcept {
-    if (saving_ && (saver_.is_running() || saving_->is_wanted())) save_some(budget, now_ns);
+    if (is_saving()) save_some(budget, now_ns);
   }
+  /// Whether a save is wanted or under way.
+  [[nodiscard]] bool is_saving() const noexcept { return saving_ && (saver_.is_running() || saving_->is_wanted()); }
   /// After that thread has ended: everything.
   template <class Out>
   void save_all(Out& out, std::uint64_t now_ns) const {

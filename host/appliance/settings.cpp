@@ -332,12 +332,18 @@ class SettingsReader {
     channel.map = std::move(path).value();
   }
 
+  /// So that a reload can name a map that has changed. One that cannot be read is an error of its image.
+  void note_map(const std::string& path) {
+    if (path.empty() || settings_.said.contains(path)) return;
+    if (Result<std::string> text = read_(path)) settings_.said[path] = std::move(text).value();
+  }
+
   void read_feed_calendar(config::Table& table, FeedSettings& feed) {
     Result<std::string> text = read_(feed.calendar_file);
     if (!text) return table.error("calendar", text.message());
-    feed.calendar = read_calendar(feed.calendar_file, text.value(), diagnostics_);
-    const auto document = config::Document::parse(feed.calendar_file, text.value(), diagnostics_);
-    for (auto& [key, value] : document.values()) settings_.said[feed.calendar_file + ": " + key] = value;
+    CalendarFile read = read_calendar(feed.calendar_file, text.value(), diagnostics_);
+    feed.calendar = std::move(read.calendar);
+    settings_.said.merge(read.said);
   }
 
   void read_feeds() {
@@ -373,6 +379,7 @@ class SettingsReader {
           table.error("file", "another feed has a channel with the name '" + channel.name + "'");
         }
         find_map(table, channel);
+        note_map(channel.map);
         for (const std::string& ring : {channel.ring, channel.events}) {
           if (ring.empty()) continue;
           const auto [found, is_new] = agent_of_ring.try_emplace(ring, settings_.feeds.size() - 1);

@@ -40,7 +40,7 @@ enum class Idle : std::uint8_t {
   Spin,     ///< Looks again at once: the lowest latency, a core of its own.
   Yield,    ///< Lets others run first.
   Sleep,    ///< Sleeps for AgentSettings::sleep_ns.
-  Backoff,  ///< Spins for a while, then yields for a while, then sleeps until something comes.
+  Backoff,  ///< Spins for a while, then yields for a while, then blocks until something comes.
 };
 
 struct AgentSettings {

@@ -32,7 +32,8 @@ std::vector<Key> thread_keys() {
   const AgentSettings usual;
   return {integer_key("core", {0, kMaxCore}, "The processor to pin the thread to.").unless("not pinned").such_as("2"),
           choice_key("idle", {"spin", "yield", "sleep", "backoff"},
-                     "What the thread does while there is nothing to do; backoff spins, then yields, then sleeps.")
+                     "What the thread does while there is nothing to do; backoff spins, then yields, then blocks until "
+                     "something comes.")
               .otherwise(static_cast<std::uint64_t>(usual.idle)),
           duration_key("sleep", {1'000, kNsPerSecond}, "How long it sleeps at a time.").otherwise(usual.sleep_ns)};
 }

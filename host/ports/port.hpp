@@ -85,6 +85,9 @@ class Port {
   /// where t_ns may be the time of the poll: what follows in the batch has arrived before that.
   [[nodiscard]] virtual bool in_order() const noexcept { return false; }
 
+  /// An epoll instance that is ready when poll has something to hand out, for a thread that would rather block than
+  /// poll; nothing: the port knows only when it is polled.
+  [[nodiscard]] virtual std::optional<int> wakes_by() const noexcept { return std::nullopt; }
   /// Nothing will come any more: a capture has been played to its end. Live ports never end.
   [[nodiscard]] virtual bool ended() const noexcept { return false; }
 

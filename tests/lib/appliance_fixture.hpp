@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <deque>
@@ -13,6 +14,7 @@
 
 #include "host/appliance/appliance.hpp"
 #include "host/monitor/counters/reader.hpp"
+#include "host/os/shm/segment.hpp"
 #include "host/ring/reader.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -56,6 +58,9 @@ class FakePort final : public ingest::Port {
     return count;
   }
   [[nodiscard]] std::uint64_t complete_until() const noexcept override { return read_to_ns_; }
+  [[nodiscard]] std::optional<int> wakes_by() const noexcept override { return ready_.get(); }
+  /// Calls whoever waits for this port; it goes on calling.
+  void call() const { EXPECT_EQ(::eventfd_write(ready_.get(), 1), 0); }
   [[nodiscard]] bool ended() const noexcept override { return ends && items.empty(); }
   [[nodiscard]] const ingest::PortCounters& counters() const noexcept override { return counters_; }
   [[nodiscard]] ingest::PortCounters& counters() noexcept { return counters_; }
@@ -67,6 +72,7 @@ class FakePort final : public ingest::Port {
 
  private:
   const std::uint64_t& now_;
+  os::Descriptor ready_{::eventfd(0, EFD_CLOEXEC)};
   std::uint64_t read_to_ns_ = 0;
   std::deque<Item> given_;
   ingest::PortCounters counters_;

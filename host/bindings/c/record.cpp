@@ -201,6 +201,11 @@ stopbit_status stopbit_record_walk(stopbit_record* record, stopbit_item_callback
   return status;
 }
 
+stopbit_status stopbit_record_check(stopbit_record* record) {
+  return stopbit_record_walk(
+      record, [](void*, const stopbit_item*) { return 0; }, nullptr);
+}
+
 stopbit_status stopbit_record_json(stopbit_record* record, char* buffer, size_t size, size_t* length) {
   if (length != nullptr) *length = 0;
   if (buffer != nullptr && size > 0) buffer[0] = '\0';

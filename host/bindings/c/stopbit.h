@@ -212,6 +212,9 @@ STOPBIT_API const stopbit_event* stopbit_record_event(stopbit_record* record);
  * fields. An event has no fields. Returns STOPBIT_ERROR_INPUT if the record is damaged (an untrusted ring or slots);
  * part of it may have been visited by then. Allocates nothing. */
 STOPBIT_API stopbit_status stopbit_record_walk(stopbit_record* record, stopbit_item_callback callback, void* user);
+/* Whether the record is undamaged: what stopbit_record_walk would find, without a visit. Views of `stopbit gen c`
+ * (stopbit_view.h) trust a record: check it first. STOPBIT_ERROR_INPUT if it is damaged. Allocates nothing. */
+STOPBIT_API stopbit_status stopbit_record_check(stopbit_record* record);
 /* The record as `stopbit replay --format jsonl` prints it, without the line end. Stores at most `size` bytes
  * including a terminating zero. `length` (may be NULL) receives the full length without the zero.
  * STOPBIT_ERROR_ARGUMENT if `size` is not larger than that length; then only an empty text is stored. */

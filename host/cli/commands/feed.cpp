@@ -97,12 +97,17 @@ std::map<std::string, std::string> values_of(const FeedCommandArguments& argumen
   return values;
 }
 
-/// The variables may contradict each other, such as a channel without line A: reading the file shows it.
-void check_feed(const std::string& file) {
+/// Values may be out of range, and contradict each other, such as a channel without line A: reading the files as an
+/// appliance does shows it. Settings that cannot run are taken away again, but for those that took another's place.
+void check_settings(const FeedCommandArguments& arguments, const std::vector<std::string>& written) {
   Diagnostics diagnostics;
-  const auto feed = feed::load(file, diagnostics);
+  const auto settings = appliance::load(arguments.folder + "/appliance.toml", diagnostics);
   write_stderr(diagnostics.format());
-  if (!feed) throw ToolError(kExitRejected, "");
+  if (settings) return;
+  if (arguments.force) throw ToolError(kExitRejected, "the files were written, and cannot run: see above");
+  std::error_code ignored;
+  for (const std::string& file : written) std::filesystem::remove(file, ignored);
+  throw ToolError(kExitRejected, "nothing was made: with these values the settings cannot run");
 }
 
 int make(const FeedCommandArguments& arguments) {
@@ -126,14 +131,16 @@ int make(const FeedCommandArguments& arguments) {
       throw ToolError(kExitEnvironment, "'" + printable(to) + "' exists already; --force replaces it");
     }
   }
+  std::vector<std::string> written;
   for (const auto& [from, name] : files) {
     const std::string text = read_file(from, config::kMaxFileBytes);
     const Result<std::string> filled =
         name.ends_with(".toml") ? fill_in(text, values) : Result<std::string>(std::string(text));
     if (!filled) throw ToolError(kExitRejected, from + ": " + filled.message());
-    write_file(arguments.folder + "/" + name, filled.value());
+    written.push_back(arguments.folder + "/" + name);
+    write_file(written.back(), filled.value());
   }
-  check_feed(arguments.folder + "/feed.toml");
+  check_settings(arguments, written);
   if (!examples.empty()) {
     std::string list;
     for (const std::string& name : examples) list += (list.empty() ? "" : ", ") + name;
@@ -145,7 +152,10 @@ int make(const FeedCommandArguments& arguments) {
 }
 
 int run_feed(const FeedCommandArguments& arguments) {
-  if (arguments.action == "ls") return list();
+  if (arguments.action == "ls") {
+    if (arguments.package.empty()) return list();
+    throw ToolError(kExitUsage, "feed ls lists all packages; write `feed info " + arguments.package + "` for one");
+  }
   if (arguments.package.empty()) throw ToolError(kExitUsage, "feed " + arguments.action + ": name a package");
   return arguments.action == "info" ? info(arguments) : make(arguments);
 }

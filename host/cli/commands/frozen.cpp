@@ -42,9 +42,12 @@ std::uint64_t first_packet_ns(const std::string& path) {
   return packet.arrival_ns;
 }
 
-std::vector<recorder::RecordedFile> frozen_files(const FrozenArguments& arguments) {
-  const std::string folder =
-      arguments.folder.empty() ? recording_folder(settings_of(arguments.name, arguments.settings)) : arguments.folder;
+std::string folder_of(const FrozenArguments& arguments) {
+  return arguments.folder.empty() ? recording_folder(settings_of(arguments.name, arguments.settings))
+                                  : arguments.folder;
+}
+
+std::vector<recorder::RecordedFile> frozen_files(const FrozenArguments& arguments, const std::string& folder) {
   std::vector<recorder::RecordedFile> files = recordings_in(folder);
   std::erase_if(files, [](const recorder::RecordedFile& file) { return !file.name.is_frozen; });
   if (arguments.older.empty()) return files;
@@ -130,15 +133,33 @@ int expire(const FrozenArguments& arguments, const std::vector<recorder::Recorde
   return has_failed ? kExitEnvironment : kExitDone;
 }
 
+/// What `frozen compress` was writing when it was killed.
+int remove_abandoned(const FrozenArguments& arguments, const std::string& folder) {
+  bool has_failed = false;
+  for (const std::string& path : recorder::abandoned_files(folder)) {
+    if (arguments.dry_run) {
+      print_stderr("would remove {}, which another process did not finish\n", printable(path));
+      continue;
+    }
+    const int error = disk::remove(path);
+    has_failed = has_failed || error != 0;
+    print_stderr("{} {}, which another process did not finish{}\n", error == 0 ? "removed" : "cannot remove",
+                 printable(path), error == 0 ? "" : ": " + std::generic_category().message(error));
+  }
+  return has_failed ? kExitEnvironment : kExitDone;
+}
+
 int act_on_frozen(const FrozenArguments& arguments) {
   accept_user(arguments.user);
   const bool is_list = arguments.action == "ls";
   if (arguments.json && !is_list) throw ToolError(kExitUsage, "--json is for ls");
   if (arguments.dry_run && is_list) throw ToolError(kExitUsage, "--dry-run is for compress and expire");
-  const std::vector<recorder::RecordedFile> files = frozen_files(arguments);
+  const std::string folder = folder_of(arguments);
+  const std::vector<recorder::RecordedFile> files = frozen_files(arguments, folder);
   if (is_list) return list(arguments, files);
   catch_stop_signals();
-  return arguments.action == "compress" ? compress(arguments, files) : expire(arguments, files);
+  const int done = arguments.action == "compress" ? compress(arguments, files) : expire(arguments, files);
+  return std::max(done, remove_abandoned(arguments, folder));
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ Result<std::string> value_text(const PackageVariable& variable, std::string_view
   const bool is_plain = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return is_letter_or_digit(c) || std::string_view("./_-:").find(c) != std::string_view::npos;
   });
+  if (value == kNone) return Failure{"only a line can be 'none'"};
   if (!is_plain) return Failure{"'" + std::string(value) + "' must be letters, digits, '.', '/', ':', '_' and '-'"};
   return std::string(value);
 }

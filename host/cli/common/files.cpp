@@ -127,6 +127,14 @@ Output Output::open(const std::string& path, const std::vector<std::string>& inp
   return Output(path, file);
 }
 
+Output Output::replace(const std::string& path) {
+  // Whatever has the name goes, a link and not what it leads to; what comes between is an error, not followed.
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_environment("cannot replace " + path, errno);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kNewFileMode);
+  if (file < 0) fail_environment("cannot write " + path, errno);
+  return Output(path, file);
+}
+
 Output::Output(Output&& other) noexcept
     : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)), buffer_(std::move(other.buffer_)) {}
 
@@ -180,6 +188,12 @@ void Output::write_all(std::string_view text) {
 void Output::fail(int error) {
   if (error == EPIPE) throw ToolError(kExitDone, "");
   fail_environment("cannot write " + name_, error);
+}
+
+void replace_file(const std::string& path, std::string_view content) {
+  Output out = Output::replace(path);
+  out.write(content);
+  out.close();
 }
 
 void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs) {

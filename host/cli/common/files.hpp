@@ -58,6 +58,10 @@ class Output {
   [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {},
                                    mode_t mode = 0666);
 
+  /// A regular file of that name, for names that the command has chosen: in a folder of others, a link would lead it
+  /// to a file that it must not overwrite. An existing file is replaced, not emptied.
+  [[nodiscard]] static Output replace(const std::string& path);
+
   Output(Output&& other) noexcept;
   Output& operator=(Output&&) = delete;
   /// Drops what was not written. Call close().
@@ -86,6 +90,8 @@ class Output {
   std::string buffer_;
 };
 
+/// Replaces, writes, closes.
+void replace_file(const std::string& path, std::string_view content);
 /// Opens, writes, closes.
 void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs = {});
 

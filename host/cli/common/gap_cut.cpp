@@ -91,7 +91,7 @@ GapCut::Row* GapCut::row_of(std::uint64_t sequence) noexcept {
 }
 
 void GapCut::open() {
-  out_.emplace(Output::open(capture_));
+  out_.emplace(Output::replace(capture_));
   constexpr std::string_view kNames[] = {"A", "B"};
   writer_ = std::make_unique<recorder::PcapngWriter>(
       [this](std::span<const std::byte> bytes) {
@@ -373,7 +373,7 @@ CutReport cut_gaps(const std::vector<appliance::GapEntry>& gaps, const appliance
       report.empty += is_empty ? 1 : 0;
       std::string text = cut->account();
       if (of.channel == nullptr) text += "The settings no longer have this channel.\n";
-      write_file(cut->text_file(), is_empty ? text : text + explanations(*cut, of));
+      replace_file(cut->text_file(), is_empty ? text : text + explanations(*cut, of));
       report.text += fmt::format("{}: {} packets of line A, {} of line B\n", printable(cut->text_file()),
                                  cut->packets(0), cut->packets(1));
       if (stop_requested()) return report;

@@ -73,6 +73,7 @@ class Resender {
     options.interface = arguments.interface;
     options.ttl = static_cast<std::uint8_t>(arguments.ttl.value_or(1));
     options.loop = true;
+    options.on_refusal = [this](std::size_t place) { waiting_[place].is_refused = true; };
     Result<egress::CopyingSender> opened = egress::CopyingSender::open(options);
     if (!opened) throw ToolError(kExitEnvironment, opened.message());
     sender_.emplace(std::move(opened).value());
@@ -95,9 +96,10 @@ class Resender {
     const auto renamed = renames_.find(order_of(datagram.destination));
     if (renamed != renames_.end()) renamed->second.is_used = true;
     const net::Endpoint group = renamed != renames_.end() ? renamed->second.to : datagram.destination;
+    waiting_.push_back({.from = datagram.destination, .to = group, .bytes = datagram.payload.size()});
     sender_->add(group, datagram.payload);
+    if (sender_->socket().waiting() == 0) count_sent();
     ++added_;
-    count(datagram.destination, group, datagram.payload.size());
     return job_.limit == 0 || added_ < job_.limit;
   }
   void fault(const std::string& message) {
@@ -106,7 +108,7 @@ class Resender {
   }
 
   int finish() {
-    sender_->flush();
+    flush();
     const egress::UdpSender& socket = sender_->socket();
     if (!job_.quiet) write_stderr(report());
     if (socket.refused() != 0) {
@@ -135,6 +137,14 @@ class Resender {
     net::Endpoint to;
     std::uint64_t datagrams = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t refused = 0;
+  };
+  /// A datagram of the batch.
+  struct Waiting {
+    net::Endpoint from;
+    net::Endpoint to;
+    std::size_t bytes = 0;
+    bool is_refused = false;
   };
 
   /// What is due together leaves with one system call.
@@ -142,26 +152,40 @@ class Resender {
     if (job_.speed <= 0) return !stop_requested();
     static const std::atomic<bool> kNever = false;
     if (pacer_.due(arrival_ns, 0, kNever)) return !stop_requested();
-    sender_->flush();
+    flush();
     while (!pacer_.due(arrival_ns, kNapNs, kNever)) {
       if (stop_requested()) return false;
     }
     return true;
   }
-  void count(net::Endpoint from, net::Endpoint to, std::size_t bytes) {
-    const auto found = sent_.find(order_of(from));
+  void flush() {
+    sender_->flush();
+    count_sent();
+  }
+  /// After the batch has gone.
+  void count_sent() {
+    for (const Waiting& one : waiting_) count(one);
+    waiting_.clear();
+  }
+  void count(const Waiting& one) {
+    const auto found = sent_.find(order_of(one.from));
     if (found == sent_.end() && sent_.size() >= kMostGroups) return;
-    Sent& sent = found != sent_.end() ? found->second : sent_[order_of(from)];
-    sent.from = from;
-    sent.to = to;
+    Sent& sent = found != sent_.end() ? found->second : sent_[order_of(one.from)];
+    sent.from = one.from;
+    sent.to = one.to;
+    if (one.is_refused) {
+      ++sent.refused;
+      return;
+    }
     ++sent.datagrams;
-    sent.bytes += bytes;
+    sent.bytes += one.bytes;
   }
   [[nodiscard]] std::string report() const {
     std::string text;
     for (const auto& [order, sent] : sent_) {
       text += fmt::format("{:>12}  datagrams, {} bytes, to {}", sent.datagrams, os::thousands(sent.bytes),
                           net::to_text(sent.to));
+      if (sent.refused != 0) text += fmt::format("; {} were refused", sent.refused);
       if (sent.from != sent.to) text += ", captured as " + net::to_text(sent.from);
       text += '\n';
     }
@@ -179,6 +203,7 @@ class Resender {
   replay::Pacer pacer_;
   std::map<std::uint64_t, Rename> renames_;  ///< By the old group.
   std::optional<egress::CopyingSender> sender_;
+  std::vector<Waiting> waiting_;        ///< The batch.
   std::map<std::uint64_t, Sent> sent_;  ///< By the captured group.
   std::uint64_t added_ = 0;
   std::uint64_t skipped_ = 0;

@@ -310,7 +310,9 @@ class Defaults {
     const std::string usual = default_text(key);
     add_comment(key.meaning + " Value: " + type_of(key) + "." + (usual.empty() ? "" : ' ' + usual));
     const bool holds = !default_of(key).empty() || key.is_required || key.is_shown;
-    out_ += ((holds || all_) && !is_elsewhere ? mark : "#") + name + " = " + example_of(key) + '\n';
+    // An example must not hold as if it were the default.
+    const std::string value = key.is_required || default_of(key).empty() ? example_of(key) : default_of(key);
+    out_ += ((holds || all_) && !is_elsewhere ? mark : "#") + name + " = " + value + '\n';
   }
 
   void add_comment(const std::string& text) {

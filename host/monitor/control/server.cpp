@@ -127,7 +127,8 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
       return;
     }
     shared_.refuse();
-    write("error: user " + std::to_string(peer_.uid) + " is not allowed to do this", true);
+    // What it would have said is not read.
+    tell({}, "error: user " + std::to_string(peer_.uid) + " is not allowed to do this", true);
   }
 
  private:
@@ -156,8 +157,9 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
                            [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
                              self->timer_.cancel();
                              if (error == asio::error::not_found) {
-                               self->write(
-                                   "error: a command has at most " + std::to_string(kMaxCommandBytes) + " bytes", true);
+                               self->tell(self->input_,
+                                          "error: a command has at most " + std::to_string(kMaxCommandBytes) + " bytes",
+                                          true);
                              } else if (error == asio::error::eof && !self->input_.empty()) {
                                self->take(self->input_.size(), true);  // a last line without an end
                              } else if (!error) {
@@ -170,6 +172,12 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     if (line.ends_with('\n')) line.remove_suffix(1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     std::string answer = answer_to(line);
+    is_answered_ = true;
+    tell(line, std::move(answer), is_last);
+    input_.erase(0, bytes);
+  }
+  /// Answers, and lets the audit know.
+  void tell(std::string_view line, std::string answer, bool is_last) {
     if (shared_.audit) {
       shared_.audit({.user = peer_.uid,
                      .is_trusted = shared_.is_trusted(peer_.uid),
@@ -177,8 +185,6 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
                      .line = line,
                      .answer = answer});
     }
-    input_.erase(0, bytes);
-    is_answered_ = true;
     write(std::move(answer), is_last);
   }
   std::string answer_to(std::string_view line) {

@@ -39,7 +39,7 @@ struct Asked {
   std::uint32_t user = 0;   ///< As the kernel says,
   bool is_trusted = false;  ///< It may give all commands.
   std::int32_t process = 0;
-  std::string_view line;    ///< Any bytes.
+  std::string_view line;    ///< Any bytes; the beginning of one that is too long; empty if its user may give none.
   std::string_view answer;  ///< "error: ..." if it was refused.
 };
 
@@ -59,7 +59,7 @@ struct Options {
   std::vector<std::string> allowed_hosts;
   std::optional<Tls> tls;  ///< HTTP over TLS 1.2 or 1.3; nothing: without.
   ReadFile read;           ///< Reads the files of TLS; empty: as they are.
-  /// Gets every command of a client that may use the socket, with its answer.
+  /// Gets every command of a client, with its answer, and every client that may give none.
   std::function<void(const Asked&)> audit;
   Limits limits;
 };

@@ -1,6 +1,7 @@
 #include "host/ports/recorder/compress.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -8,11 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "host/os/disk/disk.hpp"
+#include "host/os/shm/segment.hpp"
 #include "host/ports/byte_stream.hpp"
 #include "host/ports/recorder/file_name.hpp"
 
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1U << 18;
 constexpr int kLevel = 3;
+constexpr std::string_view kPartSuffix = ".part";
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -72,7 +76,27 @@ bool are_equal(const std::string& left_path, const std::string& right_path) {
   }
 }
 
+/// Whether a process that lives has it open to write.
+bool is_being_written(const std::string& part) {
+  const os::Descriptor file(::open(part.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  return file.ok() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 }  // namespace
+
+std::vector<std::string> abandoned_files(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.ends_with(kPartSuffix)) continue;
+    const auto whole = parse_file_name(std::string_view(name).substr(0, name.size() - kPartSuffix.size()));
+    if (whole && whole->is_compressed && !is_being_written(entry->path().string())) {
+      found.push_back(entry->path().string());
+    }
+  }
+  return found;
+}
 
 Result<Compressed> compress_file(const std::string& path) {
   struct stat status {};
@@ -93,16 +117,19 @@ Result<Compressed> compress_file(const std::string& path) {
     if (const int error = disk::remove(path); error != 0) return Failure{text_of("remove", path, error)};
     return result;
   }
-  const std::string part = result.path + ".part";
+  const std::string part = result.path + std::string(kPartSuffix);
   const auto give_up = [&part](std::string why) {
     (void)disk::remove(part);
     return Failure{std::move(why)};
   };
+  if (is_being_written(part)) return Failure{"'" + path + "' is being compressed by another process"};
   (void)disk::remove(part);  // of an attempt that was killed
   disk::File to;
   if (const int error = to.open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, status.st_mode & 0777); error != 0) {
     return Failure{text_of("write", part, error)};
   }
+  // Says to others that it is not abandoned, as long as this process lives.
+  if (::flock(to.get(), LOCK_EX | LOCK_NB) != 0) return give_up(text_of("lock", part, errno));
   if (const auto problem = compress(*from.value(), to, part, result.bytes_after)) return give_up(*problem);
   const timespec times[] = {status.st_atim, status.st_mtim};
   // Root compresses files of the appliance's user, who goes on reading them.

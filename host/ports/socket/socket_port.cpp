@@ -138,6 +138,9 @@ class SocketPort final : public Port {
     return sockets_.empty() ? look_ns_ : until;
   }
 
+  std::optional<int> wakes_by() const noexcept override {
+    return epoll_.get() >= 0 ? std::optional(epoll_.get()) : std::nullopt;
+  }
   const PortCounters& counters() const noexcept override { return counters_; }
   std::string_view name() const noexcept override { return name_; }
   std::span<const std::string> notes() const noexcept override { return notes_; }

@@ -10,35 +10,19 @@
 #include <vector>
 
 #include "templates/emit/cpp/identifiers.hpp"
+#include "templates/emit/cpp/view_model.hpp"
 
 namespace stopbit::emit {
 namespace {
-
-/// Nodes of one body (of a template, an element or a group) in one block, up to and with the one after which another
-/// block begins. Nodes that are not stored are in no part.
-struct Part {
-  std::uint16_t block = kNoBlock;  ///< None if nothing of it has a word.
-  std::vector<std::size_t> nodes;
-  bool goes_on = false;    ///< Another part follows,
-  std::size_t leaver = 0;  ///< because this node left the block; it is not one of `nodes` if it is not stored.
-};
 
 /// Names that every struct declares besides those of the feed.
 const std::set<std::string> kStructNames = {"kBase",         "kBlock",         "kEndNode", "kFirstNode", "kTemplateId",
                                             "kTemplateName", "kTemplateIndex", "place",    "header",     "from"};
 const std::set<std::string> kNamespaceNames = {"Feed", "detail", "label", "std", "stopbit", "text"};
 
-/// Base of the block that begins a record; of all others but those of dynamic references it is 0.
-constexpr std::size_t kRecordBase = 4;
-constexpr std::size_t kSlotValues = 7;
-
-class CppView {
+class CppView : private ViewModel {
  public:
-  CppView(const Program& program, const CppOptions& options)
-      : program_(program),
-        name_space_(options.name_space),
-        has_references_(std::any_of(program.nodes.begin(), program.nodes.end(),
-                                    [](const SchemaNode& node) { return node.kind == NodeKind::Reference; })) {}
+  CppView(const Program& program, const CppOptions& options) : ViewModel(program), name_space_(options.name_space) {}
 
   std::string run() {
     reserved_.insert(name_space_.substr(0, name_space_.find(':')));
@@ -68,72 +52,8 @@ class CppView {
   }
   void blank() { out_ += '\n'; }
 
-  [[nodiscard]] std::string_view text(TextRef ref) const { return program_.name(ref); }
-  [[nodiscard]] const SchemaNode& node(std::size_t index) const { return program_.nodes[index]; }
-  [[nodiscard]] const Block& block(std::size_t index) const { return program_.blocks[index]; }
   [[nodiscard]] std::string global(std::string_view name) const { return fmt::format("::{}::{}", name_space_, name); }
 
-  /// A sequence of plain values: its one field has no name.
-  [[nodiscard]] bool is_vector(std::size_t index) const {
-    const SchemaNode& sequence = node(index);
-    return sequence.kind == NodeKind::Sequence && sequence.end == index + 2 &&
-           node(index + 1).kind == NodeKind::Field && node(index + 1).name.length == 0 && !node(index + 1).constant &&
-           !node(index + 1).optional && !node(index + 1).unstored;
-  }
-
-  /// Whether the nodes contain a sequence or reference: it ends the block.
-  [[nodiscard]] bool leaves_block(std::size_t first, std::size_t end) const {
-    return std::any_of(program_.nodes.begin() + static_cast<std::ptrdiff_t>(first),
-                       program_.nodes.begin() + static_cast<std::ptrdiff_t>(end), [](const SchemaNode& inner) {
-                         return inner.kind == NodeKind::Sequence || inner.kind == NodeKind::Reference;
-                       });
-  }
-
-  [[nodiscard]] bool is_flat(std::size_t index) const { return !leaves_block(index + 1, node(index).end); }
-
-  /// The block of the first word among the nodes; none if a reference comes before it.
-  [[nodiscard]] std::optional<std::uint16_t> first_block(std::size_t first, std::size_t end) const {
-    for (std::size_t i = first; i < end; i = node(i).end) {
-      const SchemaNode& item = node(i);
-      if (item.unstored) continue;
-      switch (item.kind) {
-        case NodeKind::Field:
-          if (!item.constant) return item.block;
-          break;
-        case NodeKind::Sequence: return item.block;
-        case NodeKind::Reference: return kNoBlock;
-        case NodeKind::Group:
-          if (item.optional) return item.block;
-          if (const auto inner = first_block(i + 1, item.end)) return inner;
-          break;
-      }
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::vector<Part> split(std::size_t first, std::size_t end, std::uint16_t open_block) const {
-    std::vector<Part> parts(1);
-    parts.back().block = open_block;
-    std::optional<std::size_t> leaver;
-    for (std::size_t i = first; i < end; i = node(i).end) {
-      if (!node(i).unstored) {
-        const std::uint16_t block = leaver ? first_block(i, end).value_or(kNoBlock) : kNoBlock;
-        // A mandatory group that begins with something that is not stored has its fields in one block.
-        const bool is_same = block != kNoBlock && block == parts.back().block;
-        if (leaver && !is_same) {
-          parts.back().goes_on = true;
-          parts.back().leaver = *leaver;
-          parts.push_back({block, {}});
-        }
-        leaver.reset();
-        parts.back().nodes.push_back(i);
-      }
-      if (!leaver && leaves_block(i, node(i).end)) leaver = i;
-    }
-    return parts;
-  }
-
-  [[nodiscard]] bool is_root(std::uint16_t index) const { return block(index).kind == BlockKind::Root; }
   [[nodiscard]] std::string base_of(std::uint16_t index) const {
     if (index == kNoBlock || !is_root(index)) return "0";
     return has_references_ ? "kBase" : std::to_string(kRecordBase);
@@ -236,29 +156,13 @@ class CppView {
     blank();
   }
 
-  /// Lists of elements that mean the same share an enumeration. One declared in place has no name of its own: that of
-  /// the first field that uses it counts.
+  /// Lists of elements that mean the same share an enumeration.
   void enumerations() {
-    std::map<std::string, std::string> known;  // content to name
     enumerations_.resize(program_.type_infos.size());
-    for (const SchemaNode& item : program_.nodes) {
-      if (item.kind != NodeKind::Field || (item.type != FieldType::Enum && item.type != FieldType::Set)) continue;
-      if (!enumerations_[item.type_info].empty()) continue;
-      const TypeInfo& info = program_.type_infos[item.type_info];
-      const std::string_view name = text(info.name.length != 0 ? info.name : item.name);
-      std::string content = fmt::format("{}:{}", name.size(), name);
-      for (std::uint32_t i = 0; i < info.element_count; ++i) {
-        const Element& element = program_.elements[info.first_element + i];
-        for (const std::string_view part : {text(element.name), text(element.label)}) {
-          content += fmt::format(",{}:{}", part.size(), part);
-        }
-      }
-      const auto [place, is_new] = known.try_emplace(std::move(content));
-      if (is_new) {
-        place->second = names_.unique(name);
-        enumeration(place->second, info);
-      }
-      enumerations_[item.type_info] = place->second;
+    for (const ElementList& list : element_lists()) {
+      const std::string name = names_.unique(list.name);
+      enumeration(name, *list.info);
+      for (const std::size_t type_info : list.type_infos) enumerations_[type_info] = name;
     }
   }
 
@@ -424,11 +328,6 @@ class CppView {
     }
   }
 
-  /// Slots of each element, if that is constant.
-  [[nodiscard]] std::size_t stride(const SchemaNode& item) const {
-    return (block(item.element_block).words + kSlotValues - 1) / kSlotValues;
-  }
-
   void sequence(std::size_t index, Scope& scope) {
     const SchemaNode& item = node(index);
     const std::string name = scope.unique(text(item.name));
@@ -464,7 +363,7 @@ class CppView {
 
   /// The view of what follows the last node of a part.
   void after(const Part& part, std::uint16_t next_block, std::string_view type, std::string_view name) {
-    const std::size_t index = part.leaver;
+    const std::size_t index = *part.leaver;
     const SchemaNode& item = node(index);
     line("/// The view of the part that follows.");
     std::string where;
@@ -517,7 +416,7 @@ class CppView {
   }
 
   [[nodiscard]] std::string leaver_name(const Part& part) const {
-    const SchemaNode& item = node(part.leaver);
+    const SchemaNode& item = node(*part.leaver);
     return item.kind == NodeKind::Reference ? "templateRef" : std::string(text(item.name));
   }
 
@@ -587,9 +486,7 @@ class CppView {
     blank();
   }
 
-  const Program& program_;
   std::string name_space_;
-  bool has_references_;
   std::set<std::string> reserved_ = kNamespaceNames;
   Scope names_{reserved_};
   std::vector<std::string> templates_;     ///< By template: its view's name.

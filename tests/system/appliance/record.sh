@@ -88,9 +88,17 @@ mv kept.xml made/cme.xml
 "$bin/stopbit" frozen compress "$name"
 "$bin/stopbit" frozen ls "$name" | grep -q 'pcapng.zst'
 ! ls packets/frozen-*.pcapng 2>/dev/null || { echo "some are not compressed"; exit 1; }
+# A link of that name leads nowhere.
+mkdir again
+echo "not to be overwritten" >kept
+ln -s ../kept "again/$(basename "$base")"
+ln -s ../kept "again/$(basename "${base%.txt}.pcapng")"
 "$bin/stopbit" gaps "$name" --cut again --around 3 >/dev/null
+grep -qx "not to be overwritten" kept
 cmp "${base%.txt}.pcapng" "again/$(basename "${base%.txt}.pcapng")"
+touch packets/frozen-incremental-a-999999.pcapng.zst.part  # of a process that was killed
 "$bin/stopbit" frozen expire "$name" --older 30d
+! ls packets/*.part 2>/dev/null || { echo "the remains of a killed process stay"; exit 1; }
 "$bin/stopbit" frozen ls "$name" --json | grep -q zst
 
 "$bin/stopbit" ctl "$name" freeze >answer

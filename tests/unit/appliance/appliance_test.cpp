@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "host/appliance/idle.hpp"
 #include "host/lab/impair/impairer.hpp"
 #include "host/ports/socket/source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
@@ -47,6 +48,72 @@ TEST(Agent, gives_nothing_up_at_the_end_of_which_a_copy_lies_in_a_port) {
     EXPECT_EQ(seen[n - 1].value, n);
   }
   one.expect_balanced();
+}
+
+TEST(Agent, lets_its_thread_block_until_a_port_calls) {
+  OneChannel one;
+  (void)one.agent().do_work();
+  const auto waker = one.agent().wakes_by();
+  ASSERT_TRUE(waker);
+  EXPECT_FALSE(appliance::wait_for(*waker, std::chrono::milliseconds(0)));
+  one.port("right").call();
+  EXPECT_TRUE(appliance::wait_for(*waker, std::chrono::milliseconds(0)));
+}
+
+/// Its end is at a time, and no packet may come that would wake the thread.
+TEST(Agent, does_not_block_while_a_window_is_open) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  one.give(0, tick(1, 1));
+  one.give(0, tick(3, 3));
+  one.work();
+  EXPECT_FALSE(one.agent().wakes_by());
+  one.now += 2'000'000;
+  one.work();
+  EXPECT_EQ(one.seen().size(), 3U);  // 1, the gap, 3
+  EXPECT_TRUE(one.agent().wakes_by());
+}
+
+TEST(Agent, does_not_block_if_one_of_its_ports_cannot_call) {
+  struct Capture final : ingest::PortSource {
+    ingest::OpenedPort open(ingest::PortContext&, std::vector<std::string>&) const override {
+      return Failure{"the test opens its ports"};
+    }
+    [[nodiscard]] bool is_live() const noexcept override { return false; }
+  };
+  OneChannel one("", "", [](appliance::Settings& settings) { settings.ports[1].source = std::make_shared<Capture>(); });
+  (void)one.agent().do_work();
+  EXPECT_FALSE(one.agent().wakes_by());
+}
+
+/// An error that a socket never gets rid of would keep a core busy.
+TEST(Agent, polls_for_a_while_when_a_port_has_called_in_vain) {
+  OneChannel one;
+  const auto turns_until_it_blocks = [&] {
+    std::size_t turns = 0;
+    for (; !one.agent().wakes_by() && turns < 1'000; ++turns) (void)one.agent().do_work();
+    return turns;
+  };
+  one.agent().rested(one.now, true);
+  EXPECT_EQ(turns_until_it_blocks(), 256U);
+  EXPECT_EQ(turns_until_it_blocks(), 0U);
+  one.agent().rested(one.now, true);
+  one.give(0, tick(1, 1));
+  EXPECT_EQ(one.agent().do_work(), 1U);  // it was not in vain
+  one.now += 1'000'000'000;              // and nothing of it waits
+  EXPECT_EQ(turns_until_it_blocks(), 0U);
+}
+
+TEST(Agent, takes_no_rest_for_a_stall) {
+  OneChannel one;
+  (void)one.agent().do_work();
+  one.now += 20'000'000;
+  one.agent().rested(one.now, false);
+  (void)one.agent().do_work();
+  EXPECT_EQ(one.counts().value("agent_stalls"), 0U);
+  one.now += 30'000'000;
+  one.agent().rested(one.now - 10'000'000, false);  // it was to be woken ten milliseconds ago
+  (void)one.agent().do_work();
+  EXPECT_EQ(one.counts().value("agent_stalls"), 1U);
 }
 
 TEST(Appliance, joins_the_groups_of_the_lines) {

@@ -25,7 +25,7 @@ std::uint64_t utc(int year, unsigned month, unsigned day, int hours, int minutes
 
 std::shared_ptr<const Calendar> calendar(const std::string& text, const std::string& folder = {}) {
   Diagnostics diagnostics;
-  auto read = read_calendar(folder + "/calendar.toml", text, diagnostics);
+  auto read = read_calendar(folder + "/calendar.toml", text, diagnostics).calendar;
   EXPECT_TRUE(read) << diagnostics.format();
   return read;
 }
@@ -80,7 +80,7 @@ TEST_F(CalendarTest, has_holidays_from_a_file_of_its_folder_only) {
                                                                      {"pipe", "Invalid argument"}}) {
     Diagnostics diagnostics;
     const std::string text = "holidays = \"" + name + "\"\n" + kBerlin;
-    EXPECT_FALSE(read_calendar(folder.path("c.toml"), text, diagnostics)) << name;
+    EXPECT_FALSE(read_calendar(folder.path("c.toml"), text, diagnostics).calendar) << name;
     EXPECT_THAT(diagnostics.format(), HasSubstr(what));
   }
 }
@@ -97,7 +97,7 @@ TEST_F(CalendarTest, refuses_what_makes_no_sense) {
            {"holidays = \"none.txt\"\n[[session]]\ndays = [\"mon\"]\nfrom = \"09:00\"\nto = \"10:00\"\n",
             "No such file"}}) {
     Diagnostics diagnostics;
-    EXPECT_FALSE(read_calendar("/nonexistent/c.toml", text, diagnostics)) << text;
+    EXPECT_FALSE(read_calendar("/nonexistent/c.toml", text, diagnostics).calendar) << text;
     EXPECT_THAT(diagnostics.format(), HasSubstr(what));
   }
   for (const char* wrong : {"2026-02-29", "2026-1-1", "20260101", "2026-01-01x", "x"}) {

@@ -74,6 +74,36 @@ TEST(ApplianceSettings, say_which_card_decodes) {
               HasSubstr("xclbin"));
 }
 
+/// So that a reload can name the files.
+TEST(ApplianceSettings, know_what_maps_and_holidays_say) {
+  const testing::Scratch folder;
+  const std::string map = folder.write("m.toml", "one");
+  const std::string holidays = folder.write("holidays.txt", "2026-01-01\n");
+  folder.write("calendar.toml",
+               "holidays = \"holidays.txt\"\n[[session]]\ndays = [\"mon\"]\nfrom = \"09:00\"\nto = \"17:00\"\n");
+  folder.write("feed.toml",
+               "name = \"test\"\n[[image]]\nname = \"x\"\ntemplates = [\"x.xml\"]\n[[channel]]\nnumber = 1\n"
+               "framing = \"cme\"\nring = \"r\"\na = { group = \"224.0.0.1\", port = 1000 }\nmap = \"" +
+                   map + "\"\n");
+  const auto said = [&] {
+    Diagnostics diagnostics;
+    const auto settings =
+        parse("appliance.toml", kGood + std::string("calendar = \"calendar.toml\"\n"), folder.path(), diagnostics);
+    EXPECT_TRUE(settings) << diagnostics.format();
+    return settings ? settings->said : std::map<std::string, std::string>();
+  };
+  const auto then = said();
+  folder.write("m.toml", "another");
+  folder.write("holidays.txt", "2026-01-02\n");
+  const auto now = said();
+  ASSERT_TRUE(then.contains(map) && then.contains(holidays));
+  EXPECT_EQ(then.at(map), "one");
+  EXPECT_EQ(now.at(map), "another");
+  EXPECT_EQ(now.at(holidays), "2026-01-02\n");
+  EXPECT_TRUE(then.contains(folder.path("calendar.toml") + ": holidays"));
+  EXPECT_EQ(then.size(), now.size());
+}
+
 TEST(ApplianceSettings, tell_everything_that_is_wrong_with_its_place) {
   const Parsed parsed(
       "name = \"a/b\"\n[[agent]]\nname = \"md\"\nidel = \"spin\"\n[[port]]\nname = \"p\"\nkind = \"sokcet\"\n"

@@ -55,6 +55,20 @@ TEST(Output, never_overwrites_an_input_whatever_name_it_has) {
   EXPECT_EQ(scratch.read("x"), "input");
 }
 
+TEST(Output, follows_no_link_to_a_name_that_the_command_has_chosen) {
+  const Scratch scratch;
+  const std::string other = scratch.write("other", "theirs");
+  ASSERT_EQ(::symlink(other.c_str(), scratch.path("soft").c_str()), 0);
+  ASSERT_EQ(::link(other.c_str(), scratch.path("hard").c_str()), 0);
+  scratch.write("plain", "something long");
+  for (const char* name : {"soft", "hard", "plain", "new"}) {
+    replace_file(scratch.path(name), "mine");
+    EXPECT_EQ(scratch.read(name), "mine") << name;
+  }
+  EXPECT_EQ(scratch.read("other"), "theirs");
+  EXPECT_EQ(status_of([&] { replace_file(scratch.path(""), "x"); }), kExitEnvironment);
+}
+
 TEST(Output, writes_to_devices_and_pipes_as_they_are) {
   write_file("/dev/null", "x", {"/dev/null"});
   EXPECT_EQ(status_of([] { write_file("/dev/full", "x"); }), kExitEnvironment);

@@ -55,6 +55,20 @@ TEST(SettingPages, the_printed_defaults_are_those_of_the_reader) {
   EXPECT_EQ(feed::to_toml(*printed), feed::to_toml(*bare));
 }
 
+/// An example in the place of a default would hold for whoever uses the file as it is.
+TEST(SettingPages, an_example_is_no_default) {
+  const std::string calendar = settings_defaults(file_of("calendar"));
+  EXPECT_THAT(calendar, HasSubstr("\nzone = \"UTC\"\n"));
+  EXPECT_THAT(calendar, HasSubstr("\n#holidays = \"holidays.txt\"\n"));
+  for (const SettingsFile& file : settings_files()) {
+    const std::string text = settings_defaults(file);
+    for (const config::Key& key : file.keys.keys) {
+      if (!key.text || key.is_required || !key.without.empty()) continue;
+      EXPECT_THAT(text, HasSubstr('\n' + key.name + " = " + config::toml_text(*key.text) + '\n')) << file.name;
+    }
+  }
+}
+
 TEST(SettingPages, the_reader_reads_every_key_that_has_a_row) {
   for (const SettingsFile& file : settings_files()) {
     EXPECT_THAT(errors_of(file.name, settings_defaults(file, true)), Not(HasSubstr("unknown key"))) << file.name;

@@ -30,6 +30,13 @@ struct Trades {
   }
 
   void operator()(const stopbit::record::EventView& event) {
+    if (event.kind() == stopbit::record::EventKind::Gap) {
+      std::fprintf(stderr, "%llu packets are missing, from number %llu on\n",
+                   static_cast<unsigned long long>(event.missing()),
+                   static_cast<unsigned long long>(event.first_missing()));
+      return;
+    }
+    if (event.kind() != stopbit::record::EventKind::DecodeError) return;  // a reset, and the like
     std::fprintf(stderr, "packet %llu could not be decoded: %s\n",
                  static_cast<unsigned long long>(event.packet_number()),
                  std::string(stopbit::code_text(event.code())).c_str());

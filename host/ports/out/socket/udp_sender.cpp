@@ -41,6 +41,7 @@ struct UdpSender::Batch {
   std::vector<iovec> vectors;
   std::vector<mmsghdr> messages;
   std::size_t filled = 0;
+  std::function<void(std::size_t)> on_refusal;
 };
 
 Result<UdpSender> UdpSender::open(const UdpSenderOptions& options) {
@@ -50,6 +51,7 @@ Result<UdpSender> UdpSender::open(const UdpSenderOptions& options) {
   };
   if (options.batch < 1 || options.batch > 1024) return Failure{"a batch has 1 to 1024 datagrams"};
   auto batch = std::make_unique<Batch>(options.batch);
+  batch->on_refusal = options.on_refusal;
   const int descriptor = batch->descriptor = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return failure("socket");
   const auto set = [descriptor](int level, int option, const auto& value) {
@@ -80,6 +82,10 @@ void UdpSender::add(net::Endpoint destination, std::span<const std::byte> payloa
   if (batch_->filled == batch_->messages.size()) flush();
 }
 
+std::size_t UdpSender::waiting() const noexcept {
+  return batch_->filled;
+}
+
 void UdpSender::flush() noexcept {
   std::size_t done = 0;
   while (done < batch_->filled) {
@@ -94,6 +100,7 @@ void UdpSender::flush() noexcept {
     } else if (errno != EINTR) {
       last_error_ = errno;
       ++refused_;
+      if (batch_->on_refusal) batch_->on_refusal(done);
       ++done;
     }
   }

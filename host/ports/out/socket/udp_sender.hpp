@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,8 @@ struct UdpSenderOptions {
   std::uint8_t ttl = 1;        ///< Routers that multicast may pass, plus one. 1 = it stays on its network.
   bool loop = false;           ///< Programs on this machine that listen to the group get it, too.
   std::size_t batch = 64;      ///< Datagrams per send call, 1 to 1024.
+  /// Gets the place in its batch of each datagram that the kernel refuses.
+  std::function<void(std::size_t place)> on_refusal = {};
 };
 
 /// Sends UDP datagrams, many with one system call. One thread. Allocates when it is opened.
@@ -35,6 +38,8 @@ class UdpSender {
   /// Sends what is left. Waits while the kernel has no room for it.
   void flush() noexcept;
 
+  /// Datagrams that wait for the batch to be full.
+  [[nodiscard]] std::size_t waiting() const noexcept;
   [[nodiscard]] std::uint64_t datagrams() const noexcept { return datagrams_; }  ///< That the kernel has taken.
   /// That it refused (no route, too long, interface down); they are lost.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_; }

@@ -40,7 +40,8 @@ def check_symbols(library, source):
         name, _, version = line.split()[-1].partition("@@")
         if not name.startswith("STOPBIT_"):  # a version itself
             shown[name] = version
-    later = {"stopbit_ring_accept": "STOPBIT_1.1", "stopbit_replay_open_feed": "STOPBIT_1.3"}
+    later = {"stopbit_ring_accept": "STOPBIT_1.1", "stopbit_replay_open_feed": "STOPBIT_1.3",
+             "stopbit_record_check": "STOPBIT_1.4"}
     later.update((name, "STOPBIT_1.2") for name in declared if MARKET.match(name))
     if shown != {**dict.fromkeys(declared, "STOPBIT_1.0"), **later}:
         sys.exit(f"only shown: {sorted(shown.keys() - declared)}, only declared: {sorted(declared - shown.keys())}, {shown}")

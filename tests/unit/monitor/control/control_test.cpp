@@ -349,6 +349,22 @@ TEST_F(ControlServer, lets_a_user_give_some_commands_and_audits_all) {
   const int later = connect_local();
   ASSERT_EQ(::seteuid(0), 0);
   EXPECT_EQ(hear(later, true), "error: user 65534 is not allowed to do this\n<closed>");
+  ASSERT_EQ(audit.size(), 5U);
+  EXPECT_EQ(audit[4], "65534 : error: user 65534 is not allowed to do this");
+}
+
+TEST_F(ControlServer, audits_a_command_that_is_too_long) {
+  std::vector<std::string> lines;
+  options_.audit = [&](const Asked& asked) {
+    lines.emplace_back(asked.line);
+    EXPECT_EQ(asked.answer, "error: a command has at most 1024 bytes");
+  };
+  open();
+  const int file = connect_local();
+  say(file, "load " + std::string(2'000, 'x') + "\n");
+  EXPECT_EQ(hear(file, true), "error: a command has at most 1024 bytes\n<closed>");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0], "load " + std::string(1'024 - 5, 'x'));
 }
 
 TEST_F(ControlServer, serves_pages) {

@@ -1,6 +1,9 @@
 #include "host/ports/recorder/file_name.hpp"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,6 +91,27 @@ TEST(Compress, ends_what_was_killed_before_the_removal_and_replaces_no_other_fil
   EXPECT_NE(compress_file(folder.path("plain")).message().find("does not give the bytes"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder.path("plain")));
   EXPECT_TRUE(fs::exists(first.value().path));
+}
+
+/// After kill -9; the file that it was to replace may have expired since.
+TEST(Compress, finds_what_was_not_finished_unless_it_is_being_written) {
+  const testing::Scratch folder;
+  const std::string left = folder.write("frozen-seven-a-000001.pcapng.zst.part", "xx");
+  const std::string busy = folder.write("frozen-seven-a-000002.pcapng.zst.part", "xx");
+  folder.write("frozen-seven-a-000003.pcapng.part", "of no compression");
+  folder.write("seven-a-000004.pcapng.zst.part", "of no recorder");
+  folder.write("notes.part", "an operator's");
+  const int writer = ::open(busy.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(writer, LOCK_EX), 0);
+  EXPECT_EQ(abandoned_files(folder.path()), std::vector<std::string>{left});
+  folder.write("frozen-seven-a-000002.pcapng", "packets");
+  EXPECT_THAT(compress_file(folder.path("frozen-seven-a-000002.pcapng")).message(),
+              ::testing::HasSubstr("is being compressed by another process"));
+  EXPECT_EQ(folder.read("frozen-seven-a-000002.pcapng.zst.part"), "xx");
+  ::close(writer);
+  EXPECT_EQ(abandoned_files(folder.path()).size(), 2U);
+  EXPECT_TRUE(compress_file(folder.path("frozen-seven-a-000002.pcapng")));
+  EXPECT_EQ(abandoned_files(folder.path()), std::vector<std::string>{left});
 }
 
 TEST(Compress, leaves_the_file_to_its_owner) {

@@ -126,7 +126,7 @@ void IsolatedDevice::begin() {
   for (std::size_t slot = 0; slot < memory_.slots().receive; ++slot) {
     // There is room for all of them, and for the addresses.
     if (is_there_[slot])
-      is_there_[slot] = to_server_.push({.kind = FabricTask::Kind::Post, .slot = static_cast<std::uint32_t>(slot)});
+      is_there_[slot] = give({.kind = FabricTask::Kind::Post, .slot = static_cast<std::uint32_t>(slot)});
   }
   process_->start();
 }
@@ -266,20 +266,26 @@ void IsolatedDevice::tell(std::size_t index) {
     shared.bytes = line.address.size();
     std::copy(line.address.begin(), line.address.end(), shared.address.begin());
     memory_.handle(index).store(handle_of(index), std::memory_order_release);
-    if (!to_server_.push({.kind = FabricTask::Kind::Add, .handle = handle_of(index)})) return;
+    if (!give({.kind = FabricTask::Kind::Add, .handle = handle_of(index)})) return;
     line.state = AddressLine::State::Known;
     --untold_;
   } else if (line.state == AddressLine::State::Removing) {
     // A server that is over has forgotten it.
-    if (is_serving && !to_server_.push({.kind = FabricTask::Kind::Remove, .handle = handle_of(index)})) return;
+    if (is_serving && !give({.kind = FabricTask::Kind::Remove, .handle = handle_of(index)})) return;
     free(line);
     --untold_;
   }
 }
 
+bool IsolatedDevice::give(const FabricTask& task) {
+  if (!to_server_.push(task)) return false;
+  memory_.bell().ring();
+  return true;
+}
+
 bool IsolatedDevice::post(std::uint32_t slot) {
   if (state_ == ServerState::Opening || state_ == ServerState::Serving) {
-    if (!to_server_.push({.kind = FabricTask::Kind::Post, .slot = slot})) return false;
+    if (!give({.kind = FabricTask::Kind::Post, .slot = slot})) return false;
   }
   is_there_[slot] = true;  // or given to the next server
   return true;
@@ -290,7 +296,7 @@ bool IsolatedDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t len
   if (state_ != ServerState::Serving || line == nullptr || line->state != AddressLine::State::Known) return false;
   const FabricTask task{
       .kind = FabricTask::Kind::Submit, .slot = slot, .handle = to, .length = static_cast<std::uint32_t>(length)};
-  if (!to_server_.push(task)) return false;
+  if (!give(task)) return false;
   is_there_[slot] = true;
   return true;
 }

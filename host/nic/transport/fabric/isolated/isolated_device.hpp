@@ -67,6 +67,8 @@ class IsolatedDevice final : public FabricDevice {
   [[nodiscard]] bool is_hung();
   [[nodiscard]] Status learn_names();
   void tell(std::size_t index);
+  /// Queues a task for the server, and wakes it. False: there is no room.
+  [[nodiscard]] bool give(const FabricTask& task);
   void free(AddressLine& line) noexcept;
   [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;
   [[nodiscard]] AddressLine* line_of(FabricHandle handle) noexcept;

@@ -7,9 +7,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -29,7 +29,9 @@ using namespace stopbit;
 
 constexpr rlim_t kDataBytes = rlim_t{1} << 30;
 constexpr std::size_t kSpins = 2'000;
-constexpr timespec kNap{0, 50'000};
+constexpr auto kNap = std::chrono::microseconds(50);
+constexpr std::size_t kNaps = 10'000;  ///< About a second.
+constexpr auto kLongNap = std::chrono::milliseconds(5);
 
 int failed(const char* what) {
   (void)std::fprintf(stderr, "stopbit-fabric: %s\n", what);
@@ -66,7 +68,7 @@ int serve() {
     if (server.step() != 0) {
       quiet = 0;
     } else if (quiet > kSpins) {
-      ::nanosleep(&kNap, nullptr);
+      server.doze(quiet > kSpins + kNaps && !server.is_waiting() ? kLongNap : kNap);
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "host/nic/transport/fabric/device.hpp"
 #include "host/nic/transport/fabric/isolated/task_queue.hpp"
+#include "host/os/doorbell.hpp"
 #include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
@@ -43,7 +44,8 @@ class IsolatedMemory {
     std::uint8_t knows_sources = 0;
     std::uint8_t has_text_addresses = 0;
     std::uint8_t reserved[2] = {};
-    std::uint64_t beat = 0;  ///< Counts its turns.
+    std::uint64_t beat = 0;    ///< Counts its turns.
+    std::uint32_t asleep = 0;  ///< The server sleeps until it is rung for.
     std::array<std::byte, kFabricAddressBytes> own{};
     std::array<std::byte, kFabricAddressBytes> host{};
     std::array<char, kTextBytes> text{};
@@ -74,6 +76,8 @@ class IsolatedMemory {
   [[nodiscard]] std::atomic_ref<std::uint64_t> beat() const noexcept {
     return std::atomic_ref<std::uint64_t>(answer().beat);
   }
+  /// For the process, when it has new tasks.
+  [[nodiscard]] os::Doorbell bell() const noexcept { return os::Doorbell(answer().asleep); }
   /// A new end of the queue to the server, and of the one from it.
   [[nodiscard]] TaskQueue to_server() const noexcept { return {memory_ + to_server_at(), to_server_capacity()}; }
   [[nodiscard]] TaskQueue from_server() const noexcept { return {memory_ + from_server_at(), from_server_capacity()}; }

@@ -92,6 +92,13 @@ std::size_t FabricServer::step() {
   return work;
 }
 
+void FabricServer::doze(std::chrono::nanoseconds longest) {
+  os::Doorbell bell = memory_.bell();
+  bell.lie_down();
+  if (step() == 0) bell.sleep(longest);
+  bell.get_up();
+}
+
 FabricServer::Line* FabricServer::line_of(FabricHandle handle) noexcept {
   const auto index = static_cast<std::size_t>(handle & 0xFFFF'FFFFU);
   return index < lines_.size() ? &lines_[index] : nullptr;
