@@ -240,7 +240,7 @@ void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
       channel.map = plan.map;
       channel.events = image + "-events";
       channel.depth = plan.depth;
-      if (i != venue::kIncrements) channel.recovers = plan.streams[venue::kIncrements].name;
+      if (i == venue::kSnapshots) channel.recovers = plan.streams[venue::kIncrements].name;
     }
     for (std::size_t line = 0; line < settings.lines.size(); ++line) {
       // After a fail-over another source continues, so none is named then.

@@ -19,7 +19,6 @@ constexpr std::string_view kGroup = "G1";
 constexpr std::array kB3Streams = {StreamPlan{simulate::Role::Incremental, "INC", "b3"},
                                    StreamPlan{simulate::Role::Carousel, "SNAP", "b3"},
                                    StreamPlan{simulate::Role::Carousel, "SEC", "b3"}};
-constexpr std::size_t kLoop = 1;
 constexpr std::size_t kSecurities = 2;
 
 enum class Update : std::uint8_t { New = 0, Change = 1, Delete = 2, DeleteThru = 3, DeleteFrom = 4 };
@@ -95,12 +94,12 @@ class B3Voice final : public Voice {
   }
 
   void say_snapshots(std::span<Instrument> instruments, bool begins, bool ends) override {
-    if (begins) post_.restart(kLoop);
+    if (begins) post_.restart(kSnapshots);
     const Instrument& instrument = instruments.front();
     if (instrument.report != 0) {
       const auto is_active = [](const Instrument& one) { return one.report != 0; };
-      send(kLoop, "MDSnapshotFullRefresh_211",
-           begin_message(kLoop)
+      send(kSnapshots, "MDSnapshotFullRefresh_211",
+           begin_message(kSnapshots)
                .number("LastMsgSeqNumProcessed", post_.next(kIncrements) - 1)
                .number("TotNumReports", static_cast<std::uint64_t>(std::count_if(
                                             floor_.instruments.begin(), floor_.instruments.end(), is_active)))
@@ -108,7 +107,7 @@ class B3Voice final : public Voice {
                .number("RptSeq", instrument.report)
                .entries("MDEntries", picture(instrument)));
     }
-    if (ends) send(kLoop, "MDSequenceReset", begin_message(kLoop).number("NewSeqNo", 1));
+    if (ends) send(kSnapshots, "MDSequenceReset", begin_message(kSnapshots).number("NewSeqNo", 1));
   }
   void say_definition(const Instrument& instrument, bool begins) override {
     if (begins) post_.restart(kSecurities);

@@ -19,7 +19,6 @@ constexpr std::string_view kSecurityGroup = "ES";
 constexpr std::array kCmeStreams = {StreamPlan{simulate::Role::Incremental, "INC", "cme"},
                                     StreamPlan{simulate::Role::Carousel, "SNAP", "cme"},
                                     StreamPlan{simulate::Role::Carousel, "DEF", "cme"}};
-constexpr std::size_t kMarketRecovery = 1;
 constexpr std::size_t kInstrumentReplay = 2;
 
 std::uint64_t security_status(Phase phase) noexcept {
@@ -89,7 +88,7 @@ class CmeVoice final : public Voice {
   }
 
   void say_snapshots(std::span<Instrument> instruments, bool begins, bool /*ends*/) override {
-    if (begins) post_.restart(kMarketRecovery);
+    if (begins) post_.restart(kSnapshots);
     const Instrument& instrument = instruments.front();
     if (instrument.report == 0) return;
     std::vector<Fields> entries;
@@ -105,8 +104,8 @@ class CmeVoice final : public Voice {
       }
     }
     const auto is_active = [](const Instrument& one) { return one.report != 0; };
-    send(kMarketRecovery, "MDSnapshotFullRefresh_311",
-         begin_message(kMarketRecovery)
+    send(kSnapshots, "MDSnapshotFullRefresh_311",
+         begin_message(kSnapshots)
              .number("LastMsgSeqNumProcessed", post_.next(kIncrements) - 1)
              .number("TotNumReports", static_cast<std::uint64_t>(std::count_if(floor_.instruments.begin(),
                                                                                floor_.instruments.end(), is_active)))

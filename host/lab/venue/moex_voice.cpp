@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kSession = "CETS";
 constexpr std::size_t kMostEntries = 64;  ///< Of a message.
-constexpr std::size_t kSnapshots = 1;
 constexpr std::size_t kDefinitions = 2;
 constexpr std::array kStreams = {StreamPlan{simulate::Role::Incremental, "OLR", "moex"},
                                  StreamPlan{simulate::Role::Carousel, "OLS", "moex"},

@@ -51,8 +51,9 @@ struct StreamPlan {
   std::string_view name;
   std::string_view framing;
 };
-/// Every venue's first stream is that of increments.
+/// Every venue's first stream is that of increments, the second one of snapshots, if they have a stream of their own.
 inline constexpr std::size_t kIncrements = 0;
+inline constexpr std::size_t kSnapshots = 1;
 
 /// Takes packets.
 class Post {
