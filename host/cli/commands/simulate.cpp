@@ -14,6 +14,7 @@
 #include "host/cli/common/signals.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/lab/simulate/exchange.hpp"
+#include "host/lab/venue/market_feed.hpp"
 #include "host/os/clock.hpp"
 #include "host/ports/out/frame.hpp"
 #include "host/ports/out/pcap/pcap_writer.hpp"
@@ -32,6 +33,7 @@ struct SimulateArguments {
   std::string pace = "1x";
   std::optional<std::uint64_t> seed;
   std::string feed;
+  std::string truth;
   bool quiet = false;
 };
 
@@ -153,35 +155,93 @@ void tell(const Diagnostics& diagnostics) {
   if (diagnostics.has_errors()) throw ToolError(kExitRejected, "");
 }
 
+/// What a decoder of the feed has to know.
+struct FeedPlan {
+  struct Stream {
+    std::string name;  ///< Empty: its role.
+    simulate::Role role = simulate::Role::Incremental;
+    net::Framing framing;
+    std::string templates_name;
+    std::string templates;
+  };
+  std::string name;
+  std::vector<Stream> streams;  ///< Of a channel.
+  std::string map;              ///< Empty: there is none.
+  std::uint32_t depth = 0;      ///< Of books; 0: the feed says it.
+};
+
+FeedPlan plan_of(const simulate::Preset& preset) {
+  FeedPlan plan;
+  plan.name = std::filesystem::path(preset.name).stem().string();
+  for (const simulate::StreamModel& stream : preset.streams) {
+    plan.streams.push_back({.name = {},
+                            .role = stream.role,
+                            .framing = stream.framing,
+                            .templates_name = stream.templates_name,
+                            .templates = std::string(stream.templates->text())});
+  }
+  return plan;
+}
+
+FeedPlan plan_of(const simulate::MarketSettings& market, const venue::Voice& voice) {
+  FeedPlan plan;
+  plan.name = voice.map();
+  plan.map = voice.map();
+  const bool is_of_prices = voice.depth() != ~std::size_t{0};
+  if (is_of_prices) plan.depth = static_cast<std::uint32_t>(market.depth);
+  for (const venue::StreamPlan& stream : voice.streams()) {
+    plan.streams.push_back({.name = std::string(stream.name),
+                            .role = stream.role,
+                            .framing = net::parse_framing(stream.framing).value(),
+                            .templates_name = std::string(voice.templates_name()),
+                            .templates = std::string(voice.templates())});
+  }
+  return plan;
+}
+
+feed::Role role_of(simulate::Role role) {
+  switch (role) {
+    case simulate::Role::Incremental: return feed::Role::Incremental;
+    case simulate::Role::Snapshot: return feed::Role::Snapshot;
+    case simulate::Role::Carousel: break;
+  }
+  return feed::Role::Carousel;
+}
+
 /// Writes the files that a decoder of this feed needs: template files, and feed.toml with the channels.
-void write_feed(const simulate::Settings& settings, const simulate::Preset& preset,
+void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
                 const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw ToolError(kExitEnvironment, folder + ": " + error.message());
   feed::Description description;
-  description.name = std::filesystem::path(preset.name).stem().string();
-  for (const simulate::StreamModel& stream : preset.streams) {
+  description.name = plan.name;
+  for (const FeedPlan::Stream& stream : plan.streams) {
     const std::filesystem::path file = std::filesystem::path(stream.templates_name).filename();
     const bool is_known = std::any_of(description.images.begin(), description.images.end(),
                                       [&file](const feed::Image& image) { return image.name == file.stem(); });
     if (is_known) continue;
     description.images.push_back({.name = file.stem().string(), .templates = {file.string()}, .firmware = {}});
-    write_file((std::filesystem::path(folder) / file).string(), stream.templates->text(), {});
+    write_file((std::filesystem::path(folder) / file).string(), stream.templates, {});
   }
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    const simulate::StreamModel& model = preset.streams[i % preset.streams.size()];
+    const FeedPlan::Stream& stream = plan.streams[i % plan.streams.size()];
     feed::Channel& channel = description.channels.emplace_back();
     channel.number = static_cast<std::uint16_t>(i);
-    channel.name = fmt::format("{} {}", simulate::role_text(model.role), streams[i].channel);
-    channel.role = model.role == simulate::Role::Incremental ? feed::Role::Incremental
-                   : model.role == simulate::Role::Snapshot  ? feed::Role::Snapshot
-                                                             : feed::Role::Carousel;
+    channel.name = stream.name.empty() ? fmt::format("{} {}", simulate::role_text(stream.role), streams[i].channel)
+                                       : stream.name;
+    channel.role = role_of(stream.role);
     channel.window = feed::default_window(channel.role);
-    channel.framing = model.framing;
-    const std::string image = std::filesystem::path(model.templates_name).stem().string();
+    channel.framing = stream.framing;
+    const std::string image = std::filesystem::path(stream.templates_name).stem().string();
     while (description.images[channel.image].name != image) ++channel.image;
     channel.ring = image;
+    if (!plan.map.empty()) {
+      channel.map = plan.map;
+      channel.events = image + "-events";
+      channel.depth = plan.depth;
+      if (i == venue::kSnapshots) channel.recovers = plan.streams[venue::kIncrements].name;
+    }
     for (std::size_t line = 0; line < settings.lines.size(); ++line) {
       // After a fail-over another source continues, so none is named then.
       const bool is_fixed = settings.lines[line].source && !settings.lines[line].backup_source;
@@ -219,6 +279,30 @@ std::string report_text(const std::vector<simulate::StreamReport>& reports) {
   return text;
 }
 
+/// The exchange of the settings, and what a decoder of its feed has to know.
+struct Made {
+  std::unique_ptr<simulate::Exchange> exchange;
+  FeedPlan plan;
+  venue::MarketFeed* market = nullptr;  ///< The exchange, if its books are true.
+};
+
+Made make_exchange(const simulate::Settings& settings, Diagnostics& diagnostics) {
+  Made made;
+  if (settings.market) {
+    std::unique_ptr<venue::MarketFeed> feed = venue::MarketFeed::make(settings, diagnostics);
+    if (feed == nullptr) return made;
+    made.plan = plan_of(*settings.market, feed->venue().voice());
+    made.market = feed.get();
+    made.exchange = std::move(feed);
+    return made;
+  }
+  const std::optional<simulate::Preset> preset = simulate::load_preset(settings.preset, diagnostics);
+  if (!preset) return made;
+  made.plan = plan_of(*preset);
+  made.exchange = simulate::Exchange::make(settings, *preset, diagnostics);
+  return made;
+}
+
 int simulate_feed(const SimulateArguments& arguments) {
   const Result<double> speed = replay::parse_pace(arguments.pace);
   if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
@@ -226,13 +310,22 @@ int simulate_feed(const SimulateArguments& arguments) {
   const config::Document document =
       config::Document::parse(arguments.settings, read_file(arguments.settings, config::kMaxFileBytes), diagnostics);
   std::optional<simulate::Settings> settings = simulate::read_settings(document, diagnostics);
-  std::optional<simulate::Preset> preset;
-  if (settings) preset = simulate::load_preset(settings->preset, diagnostics);
-  std::unique_ptr<simulate::Exchange> exchange;
   if (settings && arguments.seed) settings->seed = *arguments.seed;
-  if (preset) exchange = simulate::Exchange::make(*settings, *preset, diagnostics);
+  const Made made = settings ? make_exchange(*settings, diagnostics) : Made();
   tell(diagnostics);
-  if (!arguments.feed.empty()) write_feed(*settings, *preset, exchange->report(), arguments.feed);
+  simulate::Exchange& exchange = *made.exchange;
+  if (!arguments.truth.empty() && made.market == nullptr) {
+    throw ToolError(kExitUsage, "--truth: only a [market] has books that are known");
+  }
+  if (!arguments.feed.empty()) write_feed(*settings, made.plan, exchange.report(), arguments.feed);
+  std::optional<Output> truth;
+  if (!arguments.truth.empty()) {
+    truth.emplace(Output::open(arguments.truth, {arguments.settings}));
+    made.market->tell_truth([&truth](const venue::Venue& venue, const venue::Packet& packet) {
+      for (const venue::TruthRow& row : packet.truth) truth->buffer() += venue::truth_line(venue, packet, row) + '\n';
+      truth->flush_if_full();
+    });
+  }
 
   std::unique_ptr<Way> way;
   if (arguments.output.empty()) {
@@ -242,10 +335,11 @@ int simulate_feed(const SimulateArguments& arguments) {
   }
   catch_stop_signals();
   simulate::Sent sent;
-  while (!stop_requested() && exchange->next(sent)) way->send(sent);
+  while (!stop_requested() && exchange.next(sent)) way->send(sent);
   const std::uint64_t refused = way->finish();
-  if (!exchange->fault().empty()) throw ToolError(kExitRejected, exchange->fault());
-  if (!arguments.quiet) write_stderr(report_text(exchange->report()));
+  if (truth) truth->close();
+  if (!exchange.fault().empty()) throw ToolError(kExitRejected, exchange.fault());
+  if (!arguments.quiet) write_stderr(report_text(exchange.report()));
   return refused == 0 ? kExitDone : kExitEnvironment;
 }
 
@@ -276,6 +370,12 @@ Command simulate_command() {
           "channel, [line_b]; and for a line source, backup_source (after a fail-over) and interface. To impair a "
           "line: impair = {loss = 0.01, loss_burst = 10, duplicate, reorder, reorder_depth, corrupt, dies_at, "
           "returns_at}; to impair both lines at once: [impair_both] with loss and loss_burst.\n"
+          "\n"
+          "With [market] instead of preset the books are true: every message follows from what happens to orders, and "
+          "--truth tells what the books are. [market] has exchange (moex-fx, t7, t7-mdi, b3, cme), depth (prices of a "
+          "side), orders (most of a side), changes (most in an update), fragment (orders in a part of a snapshot) and "
+          "definitions_every; [[phase]] has at and state (pre_open, open, halted, closed); a [[reset]] is of = "
+          "\"numbers\" or of = \"books\". --write-feed names the feed map, too, and what each channel recovers.\n"
           "\n"
           "Your own preset is a file: preset = \"mine.toml\". Its messages are JSON lines, as `stopbit encode` reads "
           "them, with variables:\n"
@@ -308,10 +408,18 @@ Command simulate_command() {
                     "files.",
             .target = &arguments->feed,
             .hint = folder_hint()},
+           {.names = "--truth",
+            .value = "FILE",
+            .help = "Of a [market]: also writes the true books, a JSON line for each book that a packet of increments "
+                    "changes: channel, sequence, time, instrument, number, bids and asks as [price, size, orders].",
+            .target = &arguments->truth,
+            .hint = file_hint({".jsonl"})},
            {.names = "-q,--quiet", .value = "", .help = "Prints no report on stderr.", .target = &arguments->quiet}},
       .examples = {{"stopbit simulate sim.toml", "sends to the groups of the settings in real time"},
                    {"stopbit simulate sim.toml -o day.pcap --write-feed . --seed 7",
-                    "a capture of both lines, and what `stopbit replay` needs to decode it"}},
+                    "a capture of both lines, and what `stopbit replay` needs to decode it"},
+                   {"stopbit simulate market.toml -o day.pcap --write-feed . --truth truth.jsonl",
+                    "an exchange with true books, and what the books are at each number"}},
       .run = [arguments] { return simulate_feed(*arguments); },
   };
 }

@@ -5,10 +5,9 @@
 #include <queue>
 #include <utility>
 
-#include "decoder/encode/encoder.hpp"
-#include "decoder/record/buffer_sink.hpp"
-#include "decoder/record/json_reader.hpp"
 #include "host/lab/impair/random.hpp"
+#include "host/lab/simulate/lines.hpp"
+#include "host/lab/simulate/writer.hpp"
 #include "host/ports/out/datagrams.hpp"
 #include "microcode/base/time.hpp"
 #include "templates/compiler.hpp"
@@ -17,51 +16,6 @@ namespace stopbit::simulate {
 namespace {
 
 constexpr std::uint64_t kChunkGapNs = 1'000;
-/// Addresses for examples (RFC 5737), for captures whose settings name no source.
-constexpr net::Endpoint kExampleSource = {0xC0000201, 30'001};
-constexpr std::uint32_t kBackupStep = 10;
-
-/// JSON lines to FAST, with the templates of one stream.
-class Writer {
- public:
-  Writer(const Program& program, const record::Schema& schema, ResetRule reset)
-      : json_(schema),
-        encoder_(program, {.reset = reset, .strict = false, .limits = {}}),
-        schema_(schema),
-        sink_(program.max_record_slots, Keep{record_}) {}
-
-  void begin_datagram() {
-    data_.clear();
-    encoder_.begin_datagram();
-  }
-
-  /// Appends a message to the datagram.
-  Status add(std::string_view line) {
-    if (json_.read(line, sink_) != record::JsonReader::Line::Message) {
-      return Failure{json_.problem().message + ", in " + std::string(line)};
-    }
-    const encode::Outcome outcome = encoder_.encode(record_);
-    if (!outcome.ok()) return Failure{encode::error_text(schema_, outcome) + ", in " + std::string(line)};
-    data_.insert(data_.end(), outcome.bytes.begin(), outcome.bytes.end());
-    return Done{};
-  }
-
-  [[nodiscard]] std::span<const std::byte> data() const { return data_; }
-  [[nodiscard]] std::size_t owed_bytes() const { return encoder_.owed_bytes(); }
-
- private:
-  struct Keep {
-    std::span<const record::Slot>& to;
-    void operator()(std::span<const record::Slot> slots) const { to = slots; }
-  };
-
-  record::JsonReader json_;
-  encode::Encoder encoder_;
-  record::Schema schema_;
-  std::span<const record::Slot> record_;
-  record::BufferSink<Keep> sink_;
-  std::vector<std::byte> data_;
-};
 
 /// The instruments of a channel.
 struct Instrument {
@@ -83,8 +37,8 @@ struct Stream {
   StreamReport report;
   const CompiledModel* compiled = nullptr;
   std::unique_ptr<Writer> writer;
-  std::unique_ptr<impair::Impairer> network;  ///< Null: perfect.
-  std::uint64_t sequence = 0;                 ///< The last one used.
+  std::size_t line = 0;        ///< Of Lines.
+  std::uint64_t sequence = 0;  ///< The last one used.
   std::uint64_t last_time_ns = 0;
 
   [[nodiscard]] const StreamModel& model() const { return *compiled->model; }
@@ -112,28 +66,12 @@ struct Event {
   bool operator>(const Event& other) const { return std::pair(time_ns, order) > std::pair(other.time_ns, other.order); }
 };
 
-/// A datagram on its way out.
-struct Pending {
-  std::uint64_t time_ns = 0;
-  std::uint64_t order = 0;
-  std::size_t line = 0;
-  bool from_backup = false;
-  net::Endpoint source;
-  net::Endpoint group;
-  std::shared_ptr<const std::vector<std::byte>> payload;
-
-  bool operator>(const Pending& other) const {
-    return std::pair(time_ns, order) > std::pair(other.time_ns, other.order);
-  }
-};
-
-template <class T>
-using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
+using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
 
 class Box final : public Exchange {
  public:
   Box(const Settings& settings, const Preset& preset, std::vector<CompiledModel> models)
-      : settings_(settings), preset_(preset), models_(std::move(models)), random_(settings.seed) {
+      : settings_(settings), preset_(preset), models_(std::move(models)), random_(settings.seed), lines_(settings) {
     // The models point into the preset that was given; ours is a copy.
     for (std::size_t i = 0; i < models_.size(); ++i) models_[i].model = &preset_.streams[i];
     for (std::uint64_t number = 1; number <= settings.channels; ++number) channels_.push_back(make_channel(number));
@@ -168,15 +106,8 @@ class Box final : public Exchange {
 
   bool next(Sent& sent) override {
     while (fault_.empty() && may_come_earlier()) advance();
-    if (pending_.empty() || !fault_.empty()) return false;
-    current_ = pending_.top();
-    pending_.pop();
-    sent = {.time_ns = current_.time_ns,
-            .line = current_.line,
-            .from_backup = current_.from_backup,
-            .source = current_.source,
-            .group = current_.group,
-            .payload = *current_.payload};
+    if (!lines_.next_time() || !fault_.empty()) return false;
+    sent = lines_.take();
     return true;
   }
 
@@ -188,6 +119,7 @@ class Box final : public Exchange {
       for (const Stream& stream : channel.streams) {
         reports.push_back(stream.report);
         reports.back().last_sequence = stream.sequence;
+        reports.back().impaired = lines_.impaired(stream.line);
       }
     }
     return reports;
@@ -206,15 +138,11 @@ class Box final : public Exchange {
       stream.report.role = model.role;
       stream.report.framing = model.framing.name;
       stream.report.templates = model.templates_name;
-      const std::size_t step = (number - 1) * models_.size() + i;
-      for (const LineSettings& line : settings_.lines) {
-        stream.report.groups.push_back({line.group.address + static_cast<std::uint32_t>(step),
-                                        static_cast<std::uint16_t>(line.group.port + step)});
-      }
+      stream.report.groups = Lines::groups(settings_, (number - 1) * models_.size() + i);
       channel.streams.push_back(std::move(stream));
     }
-    if (is_impaired(settings_)) {
-      for (Stream& stream : channel.streams) stream.network = make_network(stream);
+    for (Stream& stream : channel.streams) {
+      stream.line = lines_.add(stream.report.groups, skew_of(stream), is_impaired(settings_) ? random_.next() : 0);
     }
     for (std::uint64_t i = 0; i < settings_.instruments; ++i) {
       Instrument& instrument = channel.instruments.emplace_back();
@@ -232,39 +160,6 @@ class Box final : public Exchange {
 
   [[nodiscard]] std::uint64_t skew_of(const Stream& stream) const {
     return stream.model().role == Role::Carousel ? settings_.carousel_skew_ns : settings_.skew_ns;
-  }
-
-  std::unique_ptr<impair::Impairer> make_network(const Stream& stream) {
-    impair::Options options;
-    options.seed = random_.next();
-    options.lines = settings_.lines.size();
-    options.both = settings_.loss_both;
-    for (std::size_t line = 0; line < options.lines; ++line) {
-      options.line[line] = settings_.lines[line].impair.value_or(impair::LineOptions{});
-      options.line[line].delay_ns = line * skew_of(stream);
-    }
-    const std::size_t channel = channels_.size();
-    const std::size_t index = stream_index(stream);
-    return std::make_unique<impair::Impairer>(options, [this, channel, index](const impair::Event& event) {
-      count(event, channels_[channel].streams[index].report.impaired);
-    });
-  }
-
-  [[nodiscard]] std::size_t stream_index(const Stream& stream) const {
-    return static_cast<std::size_t>(stream.compiled - models_.data());
-  }
-
-  static void count(const impair::Event& event, ImpairReport& report) {
-    using Kind = impair::Event::Kind;
-    switch (event.kind) {
-      case Kind::Lost:
-      case Kind::LostOnBoth:
-      case Kind::Dead: ++report.lost[event.line]; break;
-      case Kind::Doubled: ++report.doubled[event.line]; break;
-      case Kind::HeldBack: ++report.held_back[event.line]; break;
-      case Kind::Damaged: ++report.damaged[event.line]; break;
-      case Kind::Out: break;
-    }
   }
 
   void schedule(std::uint64_t time_ns, EventKind kind, std::size_t channel, std::uint64_t left = 0) {
@@ -328,13 +223,13 @@ class Box final : public Exchange {
   /// Whether something that has not happened yet may be sent before what is on its way.
   [[nodiscard]] bool may_come_earlier() const {
     if (events_.empty()) return !flushed_;
-    return pending_.empty() || events_.top().time_ns <= pending_.top().time_ns;
+    return !lines_.next_time() || events_.top().time_ns <= *lines_.next_time();
   }
 
   void advance() {
     if (events_.empty()) {
       flushed_ = true;
-      flush_networks();
+      lines_.flush(settings_.start_ns + settings_.duration_ns);
       return;
     }
     const Event event = events_.top();
@@ -493,14 +388,6 @@ class Box final : public Exchange {
     if (preset_.restarts_on_failover) std::fill(channel.product_messages.begin(), channel.product_messages.end(), 0);
   }
 
-  [[nodiscard]] net::Endpoint source_of(std::size_t line, bool backup) const {
-    const LineSettings& settings = settings_.lines[line];
-    if (backup && settings.backup_source) return *settings.backup_source;
-    if (settings.source) return *settings.source;
-    return {kExampleSource.address + static_cast<std::uint32_t>(line) + (backup ? kBackupStep : 0),
-            kExampleSource.port};
-  }
-
   /// The packet that the stream's writer has, on all lines.
   void send(Channel& channel, Stream& stream, std::uint64_t time_ns) {
     if (!fault_.empty()) return;
@@ -517,40 +404,8 @@ class Box final : public Exchange {
     for (auto& datagram : egress::make_datagrams(stream.model().framing, data, stream.sequence, preset_.max_payload)) {
       ++stream.report.datagrams;
       stream.report.bytes += datagram.size();
-      if (stream.network) {
-        stream.network->push(datagram, at);
-        collect(channel, stream);
-      } else {
-        const auto payload = std::make_shared<const std::vector<std::byte>>(std::move(datagram));
-        for (std::size_t line = 0; line < settings_.lines.size(); ++line) {
-          put(channel, stream, line, at + line * skew_of(stream), payload);
-        }
-      }
+      lines_.send(stream.line, std::move(datagram), at, channel.on_backup);
       at += kChunkGapNs;
-    }
-  }
-
-  void put(const Channel& channel, const Stream& stream, std::size_t line, std::uint64_t time_ns,
-           std::shared_ptr<const std::vector<std::byte>> payload) {
-    pending_.push({time_ns, order_++, line, channel.on_backup, source_of(line, channel.on_backup),
-                   stream.report.groups[line], std::move(payload)});
-  }
-
-  /// Takes the packets that leave the network.
-  void collect(const Channel& channel, Stream& stream) {
-    while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
-      put(channel, stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));
-    }
-  }
-
-  /// At the end, what the network held back comes out.
-  void flush_networks() {
-    for (Channel& channel : channels_) {
-      for (Stream& stream : channel.streams) {
-        if (!stream.network) continue;
-        stream.network->flush(settings_.start_ns + settings_.duration_ns);
-        collect(channel, stream);
-      }
     }
   }
 
@@ -558,10 +413,9 @@ class Box final : public Exchange {
   Preset preset_;
   std::vector<CompiledModel> models_;
   impair::Random random_;
+  Lines lines_;
   std::vector<Channel> channels_;
-  Earliest<Event> events_;
-  Earliest<Pending> pending_;
-  Pending current_;
+  Events events_;
   std::uint64_t order_ = 0;
   bool flushed_ = false;
   std::string line_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 
+#include "host/lab/simulate/stamp.hpp"
 #include "microcode/base/hex.hpp"
 
 namespace stopbit::simulate {
@@ -12,20 +12,6 @@ namespace {
 
 void number(std::string& to, std::uint64_t value) {
   to += std::to_string(value);
-}
-
-/// yyyymmdd
-std::uint64_t date_of(std::uint64_t time_ns) {
-  using namespace std::chrono;
-  const year_month_day day(floor<days>(sys_time<nanoseconds>(nanoseconds(time_ns))));
-  return static_cast<std::uint64_t>(static_cast<int>(day.year())) * 10'000 + static_cast<unsigned>(day.month()) * 100 +
-         static_cast<unsigned>(day.day());
-}
-
-/// HHMMSS
-std::uint64_t clock_of(std::uint64_t time_ns) {
-  const std::uint64_t seconds = time_ns / 1'000'000'000 % 86'400;
-  return seconds / 3'600 * 10'000 + seconds / 60 % 60 * 100 + seconds % 60;
 }
 
 struct Variable {
@@ -42,15 +28,9 @@ constexpr std::array kVariables = {
     Variable{"time", "ns since 1970", [](const Facts& f, Out to) { number(to, f.time_ns); }},
     Variable{"time_hex", "the same, sixteen digits", [](const Facts& f, Out to) { append_hex(to, f.time_ns, 16); }},
     Variable{"time_ms", "yyyymmddHHMMSSmmm",
-             [](const Facts& f, Out to) {
-               number(to,
-                      (date_of(f.time_ns) * 1'000'000 + clock_of(f.time_ns)) * 1'000 + f.time_ns / 1'000'000 % 1'000);
-             }},
+             [](const Facts& f, Out to) { number(to, stamp_ms(f.time_ns)); }},
     Variable{"time_us", "yymmddHHMMSSuuuuuu",
-             [](const Facts& f, Out to) {
-               number(to, (date_of(f.time_ns) % 1'000'000 * 1'000'000 + clock_of(f.time_ns)) * 1'000'000 +
-                              f.time_ns / 1'000 % 1'000'000);
-             }},
+             [](const Facts& f, Out to) { number(to, stamp_us(f.time_ns)); }},
     Variable{"date", "yyyymmdd", [](const Facts& f, Out to) { number(to, date_of(f.time_ns)); }},
     Variable{"sender", "number of the sender; increases at a fail-over",
              [](const Facts& f, Out to) { number(to, f.sender); }},

@@ -62,10 +62,32 @@ std::vector<Moment> moments_of(config::Table& root, std::string_view key, const 
     Moment moment;
     moment.at_ns = table.duration_ns("at", {0, settings.duration_ns});
     if (table.has("channel")) moment.channel = table.integer("channel", {1, settings.channels});
+    if (settings.market && key == "reset") moment.empties_books = table.choice("of", {"numbers", "books"}, 0) == 1;
     table.finish();
     moments.push_back(moment);
   }
   return moments;
+}
+
+std::optional<MarketSettings> read_market(config::Table& root, const Settings& settings) {
+  auto table = root.table("market");
+  if (!table) return std::nullopt;
+  MarketSettings market;
+  market.exchange = static_cast<VenueKind>(table->choice("exchange", {"moex-fx", "t7", "t7-mdi", "b3", "cme"}));
+  market.depth = table->integer("depth", {1, 100}, market.depth);
+  market.orders = table->integer("orders", {1, 1'000}, market.orders);
+  market.changes = table->integer("changes", {1, 32}, market.changes);
+  market.fragment = table->integer("fragment", {1, 1'000}, market.fragment);
+  market.definitions_every_ns = table->duration_ns("definitions_every", {0, kDay}, 0);
+  table->finish();
+  for (config::Table& moment : root.tables("phase", {0, 1'000})) {
+    market.phases.push_back({.at_ns = moment.duration_ns("at", {0, settings.duration_ns}),
+                             .phase = static_cast<Phase>(moment.choice("state", {"pre_open", "open", "halted", "closed"}))});
+    moment.finish();
+  }
+  if (root.has("preset")) root.error("preset", "[market] has messages of its own: it goes without a 'preset'");
+  if (settings.channels != 1) root.error("channels", "a market has one channel");
+  return market;
 }
 
 }  // namespace
@@ -79,7 +101,6 @@ std::optional<Settings> read_settings(const config::Document& document, Diagnost
   if (!document.ok()) return std::nullopt;
   config::Table root = document.root();
   Settings settings;
-  settings.preset = root.text("preset");
   settings.seed = root.integer("seed", {}, settings.seed);
   settings.start_ns =
       root.integer("start", {0, kLatestStart / kNsPerSecond}, kDefaultStart / kNsPerSecond) * kNsPerSecond;
@@ -92,6 +113,8 @@ std::optional<Settings> read_settings(const config::Document& document, Diagnost
   settings.heartbeat_every_ns = root.duration_ns("heartbeat_every", {0, kDay}, 0);
   settings.skew_ns = root.duration_ns("skew", {0, 60 * kNsPerSecond}, 20'000);
   settings.carousel_skew_ns = root.duration_ns("carousel_skew", {0, 60 * kNsPerSecond}, settings.skew_ns);
+  settings.market = read_market(root, settings);
+  if (!settings.market) settings.preset = root.text("preset");
   if (auto burst = root.table("burst")) {
     settings.burst_every_ns = burst->duration_ns("every", {1'000, kDay});
     settings.burst_packets = burst->integer("packets", {1, 1'000'000});

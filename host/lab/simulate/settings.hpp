@@ -24,6 +24,30 @@ struct LineSettings {
 struct Moment {
   std::uint64_t at_ns = 0;  ///< From the start.
   std::optional<std::uint64_t> channel;
+  bool empties_books = false;  ///< A reset, of a market: the books and their numbers begin anew, not the messages'.
+};
+
+/// An exchange of which a market is simulated.
+enum class VenueKind : std::uint8_t { MoexFx, T7, T7Mdi, B3, Cme };
+
+/// States of trading.
+enum class Phase : std::uint8_t { PreOpen, Open, Halted, Closed };
+
+/// From when on trading is in which state.
+struct PhaseMoment {
+  std::uint64_t at_ns = 0;
+  Phase phase = Phase::Open;
+};
+
+/// [market]: instead of a preset's random messages, those of an exchange whose books are true (host/lab/venue).
+struct MarketSettings {
+  VenueKind exchange = VenueKind::MoexFx;
+  std::uint64_t depth = 5;      ///< Prices of a side that feeds of prices show.
+  std::uint64_t orders = 16;    ///< Most orders of a side.
+  std::uint64_t changes = 4;    ///< Most changes of books in one update.
+  std::uint64_t fragment = 6;   ///< Most orders in a fragment of a snapshot, where snapshots have fragments.
+  std::uint64_t definitions_every_ns = 0;  ///< A whole cycle; 0 = none.
+  std::vector<PhaseMoment> phases;
 };
 
 /// sim.toml. Plain data.
@@ -45,6 +69,7 @@ struct Settings {
   std::uint64_t carousel_skew_ns = 0;  ///< The same of carousels: up to a cycle.
   std::vector<Moment> resets;
   std::vector<Moment> failovers;
+  std::optional<MarketSettings> market;
   impair::Loss loss_both;           ///< On both lines at once.
   std::vector<LineSettings> lines;  ///< A and, if there are two, B.
 };

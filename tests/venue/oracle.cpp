@@ -1,0 +1,200 @@
+#include "tests/venue/oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "decoder/record/views.hpp"
+
+namespace stopbit::venue_test {
+namespace {
+
+constexpr std::array kSidesOfBook = {market::Side::Bid, market::Side::Ask};
+
+void add(Counts& counts, Count what, std::uint64_t by = 1) {
+  counts[static_cast<std::size_t>(what)] += by;
+}
+
+struct Sides {
+  std::array<std::vector<market::Row>, 2> rows;
+  Sides(const market::BookSet& books, std::uint32_t row) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      rows[side].resize(256);
+      rows[side].resize(books.rows(row, kSidesOfBook[side], rows[side]));
+    }
+  }
+  [[nodiscard]] bool is(const History::Book& book) const {
+    return same_side(rows[0], book.sides[0]) && same_side(rows[1], book.sides[1]);
+  }
+  [[nodiscard]] std::string text() const { return to_text(rows[0]) + "| " + to_text(rows[1]); }
+};
+
+std::string text_of(const History::Book& book) {
+  return fmt::format("#{} {}| {}", book.number, to_text(book.sides[0]), to_text(book.sides[1]));
+}
+
+}  // namespace
+
+void Oracle::take(std::span<const record::Slot> record) {
+  const record::HeaderView header(record[0]);
+  if (header.channel() != venue::kIncrements) return;
+  if (!header.is_event()) {
+    const std::size_t packet = history_.find(header.sequence(), header.arrival_ns());
+    if (packet == History::kNone) {
+      if (fault_.empty()) fault_ = fmt::format("a record has number {}, which was not sent", header.sequence());
+      return;
+    }
+    return deliver(packet);
+  }
+  const record::EventView event(record[0]);
+  if (story_ >= 0) {
+    fmt::print("{:9.3f} s event {} first {} count {}\n", static_cast<double>(now_ns_) / 1e9,
+               static_cast<int>(event.kind()), event.first_missing(), event.missing());
+  }
+  switch (event.kind()) {
+    case record::EventKind::Gap:
+      add(counts_, Count::Gaps);
+      told_.push_back({event.first_missing(), event.missing()});
+      return;
+    case record::EventKind::Reset: add(counts_, Count::Resets); return;
+    case record::EventKind::DecodeError:
+    case record::EventKind::Dropped:
+    case record::EventKind::Lost:
+    case record::EventKind::LayoutChanged:
+      if (fault_.empty()) fault_ = fmt::format("an event of kind {} has no reason", static_cast<int>(event.kind()));
+      return;
+    default: return;
+  }
+}
+
+void Oracle::deliver(std::size_t packet) {
+  if (packet == delivered_) return;  // another message of it
+  const bool goes_on = delivered_ != History::kNone && packet > delivered_;
+  for (std::size_t missing = goes_on ? delivered_ + 1 : packet; missing < packet; ++missing) {
+    add(counts_, Count::Lost);
+    const bool is_of_run = [&] {
+      for (std::size_t i = missing + 1; i <= packet; ++i) {
+        if (!history_.goes_on(i)) return false;
+      }
+      return history_.goes_on(missing);
+    }();
+    const std::uint64_t number = history_.sequence_of(missing);
+    const bool is_told = std::any_of(told_.begin(), told_.end(),
+                                     [number](const Told& told) { return number - told.first < told.count; });
+    if (is_of_run && !is_told && fault_.empty()) {
+      fault_ = fmt::format("number {} is missing before {}, and nothing was told", number,
+                           history_.sequence_of(packet));
+    }
+  }
+  if (!goes_on && delivered_ != History::kNone && fault_.empty()) {
+    fault_ = fmt::format("number {} was delivered after {}", history_.sequence_of(packet),
+                         history_.sequence_of(delivered_));
+  }
+  told_.clear();
+  delivered_ = packet;
+}
+
+std::size_t Oracle::first_book(std::uint32_t instrument) const {
+  return delivered_ == History::kNone ? 0 : history_.at(instrument, delivered_);
+}
+
+void Oracle::check(const Appliance& appliance, std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  const market::EventMaker& maker = appliance.maker();
+  for (std::uint32_t i = 0; i < venue_.instruments().size() && fault_.empty(); ++i) {
+    const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[i].key);
+    if (row != 0) check_book(maker, i, row);
+  }
+}
+
+void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrument, std::uint32_t row) {
+  const market::BookSet& books = maker.books();
+  const market::Standing standing = books.standing(row);
+  if (story_ == static_cast<int>(instrument)) {
+    const std::string line =
+        fmt::format("delivered {} {} since {} {} {}", delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_),
+                    name_of(standing), books.status(row).since, name_of(books.status(row).cause), Sides(books, row).text());
+    if (line != story_line_) {
+      fmt::print("{:9.3f} s {}\n{:24} truth {}\n", static_cast<double>(now_ns_) / 1e9, line, "",
+                 text_of(history_.books(instrument)[first_book(instrument)]));
+    }
+    story_line_ = line;
+  }
+  const std::span<const History::Book> all = history_.books(instrument);
+  if (standing == market::Standing::Stale) {
+    add(counts_, Count::StaleBooks);
+    if (plan_.refresh) check_known_rows(books, instrument, row);
+    return;
+  }
+  const Sides sides(books, row);
+  const std::size_t first = first_book(instrument);
+  const auto is_it = [&](const History::Book& book) { return sides.is(book); };
+  if (standing == market::Standing::Latest) {
+    add(counts_, Count::LatestBooks);
+    if (is_it(all[first])) return;
+    add(counts_, Count::AheadBooks);
+    if (std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(), is_it)) return;
+    return blame(instrument, "it is latest and not the exchange's: " + sides.text());
+  }
+  add(counts_, Count::SuspectBooks);
+  if (std::any_of(all.rbegin(), all.rend(), is_it)) return;
+  blame(instrument, "it is suspect and was never the exchange's: " + sides.text());
+}
+
+/// Of books by price level only: those of orders have rows that are a part of a price.
+void Oracle::check_known_rows(const market::BookSet& books, std::uint32_t instrument, std::uint32_t row) {
+  if (books.shape(row).direct.kind != market::BookKind::Level) return;
+  const Sides sides(books, row);
+  const auto is_right = [&sides](const History::Book& book) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::vector<market::Row>& rows = sides.rows[side];
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].is_known == 0) continue;
+        if (i >= book.sides[side].size() || !same_side({&rows[i], 1}, {&book.sides[side][i], 1})) return false;
+      }
+    }
+    return true;
+  };
+  add(counts_, Count::KnownRows, sides.rows[0].size() + sides.rows[1].size());
+  const std::span<const History::Book> all = history_.books(instrument);
+  if (std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first_book(instrument)), all.end(), is_right)) return;
+  blame(instrument, "it is stale, and a row that is known is wrong: " + sides.text());
+}
+
+void Oracle::blame(std::uint32_t instrument, const std::string& what) {
+  fault_ = fmt::format("at {:.3f} s, after number {}, instrument {} ({}): {}; the exchange's: {}",
+                       static_cast<double>(now_ns_) / 1e9,
+                       delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_), instrument,
+                       venue_.instruments()[instrument].key, what,
+                       text_of(history_.books(instrument)[first_book(instrument)]));
+}
+
+void Oracle::finish(const Appliance& appliance) {
+  if (!fault_.empty()) return;
+  if (delivered_ + 1 != history_.packets()) {
+    fault_ = fmt::format("packet {} of {} was the last one delivered", delivered_ + 1, history_.packets());
+    return;
+  }
+  for (std::uint32_t i = 0; i < venue_.instruments().size() && fault_.empty(); ++i) check_end(appliance.maker(), i);
+}
+
+void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument) {
+  const History::Book& book = history_.books(instrument).back();
+  const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
+  // Loops of snapshots leave out instruments that had no entry.
+  const auto kind = plan_.settings.market->exchange;
+  const bool is_silent =
+      (kind == simulate::VenueKind::B3 || kind == simulate::VenueKind::Cme) && book.number == 0;
+  if (is_silent) return;
+  if (row == 0) return blame(instrument, "it is not known at the end");
+  const market::InstrumentStatus status = maker.books().status(row);
+  if (status.standing != market::Standing::Latest) {
+    return blame(instrument, fmt::format("it is {} at the end, since {}, cause {}", name_of(status.standing),
+                                         status.since, name_of(status.cause)));
+  }
+  const Sides sides(maker.books(), row);
+  if (!sides.is(book)) blame(instrument, "it is another one at the end: " + sides.text());
+}
+
+}  // namespace stopbit::venue_test

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/venue/appliance.hpp"
+#include "tests/venue/history.hpp"
+
+namespace stopbit::venue_test {
+
+/// Compares what the appliance says of books with those of the exchange.
+///
+///     latest   it is the book at the newest packet that was delivered, or of one that was sent later (by a snapshot)
+///     suspect  it is a book that the exchange has had
+///     stale    rows of a refreshed book that are known are right at the newest packet
+///
+/// A number between two that were delivered was told as lost, if it was not delivered itself.
+class Oracle {
+ public:
+  Oracle(const Plan& plan, const venue::Venue& venue, const History& history, Counts& counts, int story)
+      : plan_(plan), venue_(venue), history_(history), counts_(counts), story_(story) {}
+
+  void take(std::span<const record::Slot> record);
+  /// After each turn, between two datagrams.
+  void check(const Appliance& appliance, std::uint64_t now_ns);
+  /// At the end: every book is latest, and that of the exchange.
+  void finish(const Appliance& appliance);
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+
+ private:
+  void deliver(std::size_t packet);
+  void check_book(const market::EventMaker& maker, std::uint32_t instrument, std::uint32_t row);
+  void check_known_rows(const market::BookSet& books, std::uint32_t instrument, std::uint32_t row);
+  void check_end(const market::EventMaker& maker, std::uint32_t instrument);
+  [[nodiscard]] std::size_t first_book(std::uint32_t instrument) const;
+  void blame(std::uint32_t instrument, const std::string& what);
+
+  const Plan& plan_;
+  const venue::Venue& venue_;
+  const History& history_;
+  Counts& counts_;
+  int story_;
+  std::string fault_;
+  std::string story_line_;
+  std::uint64_t now_ns_ = 0;
+  std::size_t delivered_ = History::kNone;  ///< The newest packet.
+  struct Told {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  std::vector<Told> told_;  ///< Since the newest packet.
+};
+
+}  // namespace stopbit::venue_test
