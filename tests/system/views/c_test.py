@@ -69,6 +69,63 @@ int main(int argc, char** argv) {
 }
 """
 
+# Of references.xml: templates within templates, at places that depend on the record.
+ENVELOPE = """{"template":"Envelope","id":1,"fields":{"Seq":1,
+"templateRef":{"template":"Quote","fields":{"Symbol":"LONGER THAN SEVEN","Levels":[{"Qty":5},{"Qty":6}],"Flags":3}},
+"templateRef2":{"template":"Empty","fields":{}},"Sum":7,"List":[
+{"templateRef":{"template":"Quote","fields":{"Symbol":"X","Levels":[],"Flags":4}}},
+{"templateRef":{"template":"Envelope","fields":{"Seq":2,"templateRef":{"template":"Empty","fields":{}},
+"templateRef2":{"template":"Empty","fields":{}},"Sum":8,"List":[],"End":10}}}],"End":9}}"""
+ENVELOPE_PRINTED = "Seq 1 { LONGER THAN SEVEN 5 6 Flags 3 } { } Sum 7 [ { X Flags 4 } { Seq 2 { } { } Sum 8 [ ] End 10 } ] End 9\n"
+ENVELOPE_FUNCTIONS = r"""
+static void any(stopbit_place place);
+static void quote(feed_Quote view) {
+  char symbol[32];
+  uint32_t i;
+  feed_Quote_LevelsElement level = feed_Quote_Levels_begin(view);
+  stopbit_text_copy(feed_Quote_Symbol(view), symbol, sizeof(symbol));
+  printf("%s ", symbol);
+  for (i = 0; i < feed_Quote_Levels_count(view); ++i, level = feed_Quote_LevelsElement_next(level)) {
+    printf("%u ", (unsigned)feed_Quote_LevelsElement_Qty(level));
+  }
+  printf("Flags %u ", (unsigned)feed_Quote_After_Levels_Flags(feed_Quote_after_Levels(view)));
+}
+static void envelope(feed_Envelope view) {
+  const feed_Envelope_After_templateRef second = feed_Envelope_after_templateRef(view);
+  const feed_Envelope_After_templateRef_2 rest = feed_Envelope_After_templateRef_after_templateRef(second);
+  feed_Envelope_After_templateRef_2_ListElement one = feed_Envelope_After_templateRef_2_List_begin(rest);
+  uint32_t i;
+  printf("Seq %u ", (unsigned)feed_Envelope_Seq(view));
+  any(feed_Envelope_templateRef(view));
+  any(feed_Envelope_After_templateRef_templateRef(second));
+  printf("Sum %u [ ", (unsigned)feed_Envelope_After_templateRef_2_Sum(rest));
+  for (i = 0; i < feed_Envelope_After_templateRef_2_List_count(rest); ++i) {
+    any(feed_Envelope_After_templateRef_2_ListElement_templateRef(one));
+    one = feed_Envelope_After_templateRef_2_ListElement_next(one);
+  }
+  printf("] End %u", (unsigned)feed_Envelope_After_List_End(feed_Envelope_After_templateRef_2_after_List(rest)));
+}
+static void any(stopbit_place place) {
+  feed_Quote a_quote;
+  feed_Envelope an_envelope;
+  printf("{ ");
+  if (feed_Quote_at(place, &a_quote)) quote(a_quote);
+  if (feed_Envelope_at(place, &an_envelope)) {
+    envelope(an_envelope);
+    printf(" ");
+  }
+  printf("} ");
+}
+"""
+ENVELOPE_USES = r"""  {
+    feed_Envelope view;
+    if (!feed_Envelope_from(slots, &view)) return 1;
+    envelope(view);
+    printf("\n");
+    return 0;
+  }
+"""
+
 
 def leaves_block(node):
     return node.is_sequence() or any(leaves_block(inner) for inner in node.inside)
@@ -127,7 +184,11 @@ def program(templates):
         functions += ['  printf("}}\\n");', "}"]
         uses += ["  {", f"    {kind} view;", f"    if ({kind}_from(slots, &view)) {{", f"      print_{name}(view);",
                  "      return 0;", "    }", "  }"]
-    return MAIN.replace("@FUNCTIONS@", "\n".join(functions) + "\n").replace("@USES@", "\n".join(uses) + "\n")
+    return text_of("\n".join(functions) + "\n", "\n".join(uses) + "\n")
+
+
+def text_of(functions, uses):
+    return MAIN.replace("@FUNCTIONS@", functions).replace("@USES@", uses)
 
 
 def value(read):
@@ -158,11 +219,26 @@ def compile_header(stopbit, templates, folder, compiler, *more):
         feed.run(*compiler, language, "-Wno-unused-function", "-c", f"{folder}/alone.c", "-o", f"{folder}/alone.o")
 
 
+def read_references(stopbit, templates, folder, headers, library):
+    with open(f"{folder}/lines.jsonl", "w", encoding="utf-8") as text:
+        text.write(ENVELOPE.replace("\n", "") + "\n")
+    feed.run(stopbit, "encode", f"{folder}/lines.jsonl", "--templates", templates, "--framing", "none", "-o",
+             f"{folder}/references.pcap")
+    with open(f"{folder}/main.c", "w", encoding="utf-8") as text:
+        text.write(text_of(ENVELOPE_FUNCTIONS, ENVELOPE_USES))
+    feed.run(*headers, "-std=c99", "-Wno-unused-function", f"{folder}/main.c", library,
+             f"-Wl,-rpath,{os.path.dirname(library)}", "-o", f"{folder}/main")
+    read = feed.run(f"{folder}/main", templates, f"{folder}/references.pcap", "none").decode()
+    if read != ENVELOPE_PRINTED:
+        sys.exit(f"dynamic references:\n  expected {ENVELOPE_PRINTED}  read     {read}")
+
+
 def main(stopbit, sample, scratch, source, library, compiler, *flags):
     headers = [compiler, *flags, "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{source}/host/bindings/c"]
     for name in ("rich", "references", "projected"):
         more = ["--fields", "First,Deep,Behind,InG,InH,NoCounted,Constant,Last"] if name == "projected" else []
         compile_header(stopbit, f"{source}/tests/unit/templates/emit/{name}.xml", f"{scratch}/{name}", headers, *more)
+    read_references(stopbit, f"{source}/tests/unit/templates/emit/references.xml", f"{scratch}/references", headers, library)
     for name, framing, templates, capture, lines in feed.cases(sample):
         folder = os.path.join(scratch, name)
         compile_header(stopbit, templates, folder, headers)

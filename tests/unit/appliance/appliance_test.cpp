@@ -99,7 +99,8 @@ TEST(Agent, polls_for_a_while_when_a_port_has_called_in_vain) {
   one.agent().rested(one.now, true);
   one.give(0, tick(1, 1));
   EXPECT_EQ(one.agent().do_work(), 1U);  // it was not in vain
-  one.now += 1'000'000'000;              // and nothing of it waits
+  one.now += 1'000'000'000;
+  one.work();  // nothing of it waits any longer
   EXPECT_EQ(turns_until_it_blocks(), 0U);
 }
 
