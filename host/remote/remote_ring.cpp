@@ -435,6 +435,7 @@ SubscriberOptions subscriber_options(const RingAddress& address, const std::stri
   options.is_lossless = wanted.is_lossless;
   options.records_read = wanted.records_read;
   options.follows = wanted.follows;
+  options.max_table_bytes = wanted.max_table_bytes.value_or(options.max_table_bytes);
   options.way = wanted.is_far ? SubscriberOptions::Way::Far : SubscriberOptions::Way::Best;
   // A final refusal is reported as an error.
   options.log = [tell, begin = "ring '" + name + "': "](const std::string& line) {

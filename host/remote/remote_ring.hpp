@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "host/remote/notation.hpp"
@@ -46,6 +47,7 @@ class RemoteRing {
     bool follows = false;      ///< Waits for a successor of the same name when the ring ends.
     std::string token;         ///< Up to kMaxTokenBytes.
     std::string provider;      ///< Provider of libfabric; empty: the default.
+    std::optional<std::uint64_t> max_table_bytes;  ///< Nothing: the default of SubscriberOptions.
     /// For a `lossless` ring without `follows`: number of records that the local reader has read; the writer then waits
     /// for that reader, too. Null: the writer waits for this process only.
     std::shared_ptr<const std::atomic<std::uint64_t>> records_read = nullptr;

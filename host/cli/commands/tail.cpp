@@ -303,8 +303,9 @@ int tail(TailArguments arguments) {
     if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
   } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
-             !arguments.remote.provider.empty() || arguments.remote.is_far) {
-    throw ToolError(kExitUsage, "--filter, --from-start, --token-file, --provider and --far need a published ring");
+             !arguments.remote.provider.empty() || arguments.remote.is_far || arguments.remote.max_table_bytes) {
+    throw ToolError(kExitUsage,
+                    "--filter, --from-start, --token-file, --provider, --far and --max-tables need a published ring");
   } else if (!wait_for_ring(arguments)) {
     return kExitDone;
   }

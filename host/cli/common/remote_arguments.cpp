@@ -5,6 +5,7 @@
 
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/remote/subscriber.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -70,7 +71,15 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
       {.names = "--far",
        .value = "",
        .help = "For shm://: has the records sent, even if the publisher could write the ring directly.",
-       .target = &arguments.is_far}};
+       .target = &arguments.is_far},
+      {.names = "--max-tables",
+       .value = "BYTES",
+       .help = "For a published ring of market events: maximum memory for copies of its tables of instruments and "
+               "states, default " +
+               std::to_string(remote::SubscriberOptions().max_table_bytes) +
+               "; with larger tables the ring is copied without them.",
+       .target = &arguments.max_table_bytes,
+       .is_limit = true}};
 }
 
 remote::RingWait wait_for_signals(bool is_patient, std::function<void(const std::string&)> tell) {
@@ -91,6 +100,7 @@ std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, cons
   options.token = token_from(use.arguments.token_file);
   options.provider = use.arguments.provider;
   options.records_read = use.records_read;
+  options.max_table_bytes = use.arguments.max_table_bytes;
   if (options.is_far && where.carrier == remote::RingAddress::Carrier::Broker) {
     throw ToolError(kExitUsage, "--far needs shm://; the rings of a broker: address are written by the appliance");
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct RemoteArguments {
   std::string token_file;
   std::string provider;
   bool is_far = false;
+  std::optional<std::uint64_t> max_table_bytes;
 };
 [[nodiscard]] std::vector<Option> remote_options(RemoteArguments& arguments);
 

@@ -146,6 +146,11 @@ class AnyBook {
     return Fault::NoBook;
   }
 
+  /// The same for an entry that is not of a snapshot, where there is a short way for it.
+  [[nodiscard, gnu::always_inline]] LevelBook::Moved move(const Event& event, BookPools& pools) noexcept {
+    return kind_ == BookKind::Level ? level_.move(event, pools.rows) : LevelBook::Moved();
+  }
+
   /// Whether the entry can change the best row of a side.
   [[nodiscard]] bool may_be_best(const Event& event) const noexcept {
     return kind_ != BookKind::Level || LevelBook::may_be_best(event);

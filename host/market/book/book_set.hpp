@@ -53,6 +53,7 @@ struct InstrumentStatus {
 struct Applied {
   bool best_changed = false;
   Fault fault = Fault::None;
+  bool is_quiet = false;  ///< As before: best rows, how far the book may be trusted, and whole sides.
 };
 
 /// The books of all instruments of an outlet, built from events. The appliance and its readers use the same code, so
@@ -304,7 +305,7 @@ class BookSet {
     if (event.book() == BookOf::Implied) {
       if (item.implied == kNoHandle) {
         ++faults_[static_cast<std::size_t>(Fault::NoBook)];
-        return {false, Fault::NoBook};
+        return {.fault = Fault::NoBook};
       }
       book = &implied_[item.implied].book;
     }
@@ -312,16 +313,22 @@ class BookSet {
     if (event.has(kFlagWide) && tells_row(event.kind()) &&
         (event.price() == kNoPrice || event.quantity() == kNoQuantity)) [[unlikely]] {
       fail(row, Fault::Wide);
-      return {true, Fault::Wide};
+      return {.best_changed = true, .fault = Fault::Wide};
     }
     // A snapshot says what each position holds, in any order; nothing is inserted.
     const bool sets = item.is_building && event.has(record::kFlagSnapshot) &&
                       (event.kind() == Kind::New || event.kind() == Kind::Change);
+    if (const LevelBook::Moved moved = sets ? LevelBook::Moved() : book->move(event, pools_); moved.is_done)
+        [[likely]] {
+      // No other entry of this kind can cross a book that was not.
+      if (moved.is_better && event.book() == BookOf::Direct) list_if_crossed(item, row);
+      return {moved.best_changed, Fault::None, moved.is_quiet};
+    }
     if (book->may_be_best(event)) return apply_to_best(event, item, row, *book, sets);
     const Fault fault = book->apply(event, sets, pools_);
     if (fault != Fault::None) [[unlikely]] {
       fail(row, fault);
-      return {cause_of(fault) != Cause::None, fault};
+      return {.best_changed = cause_of(fault) != Cause::None, .fault = fault};
     }
     return {};
   }
@@ -336,14 +343,14 @@ class BookSet {
     const Fault fault = book.apply(event, sets, pools_);
     if (fault != Fault::None) [[unlikely]] {
       fail(row, fault);
-      return {cause_of(fault) != Cause::None, fault};
+      return {.best_changed = cause_of(fault) != Cause::None, .fault = fault};
     }
     if (same_best(book.best(side, pools_), before) &&
         (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
       return {};
     }
     if (event.book() == BookOf::Direct) list_if_crossed(item, row);
-    return {true, Fault::None};
+    return {.best_changed = true};
   }
 
   /// A crossed book is looked at again when its event ends.
@@ -442,7 +449,7 @@ class BookSet {
   Applied apply_to_all(const Event& event) noexcept {
     if (is_entry(event.kind())) {
       ++faults_[static_cast<std::size_t>(Fault::NoBook)];
-      return {false, Fault::NoBook};
+      return {.fault = Fault::NoBook};
     }
     const bool is_plain = event.kind() >= Kind::Trade && event.kind() <= Kind::Statistic;
     if (is_plain || event.kind() == Kind::Definition || event.kind() > Kind::SnapshotEnd) return {};

@@ -19,6 +19,10 @@ namespace stopbit::market {
 /// may exist after the last one listed. Known rows are right in either case.
 ///
 /// Its rows are in a pool; clear() and lose() keep the block, release() gives it back. Trivially copyable.
+///
+/// Up to kOrdered rows a side stay where they are, and a word says in which order. Where all of them are known, move()
+/// writes one row or none, and takes no branch on the position, which could not be predicted. All other entries find
+/// the rows put in their order first.
 class LevelBook {
  public:
   using Pool = BlockPool<Row>;
@@ -33,7 +37,7 @@ class LevelBook {
 
   /// Both sides are empty, and known to be.
   void clear() noexcept {
-    for (State& side : sides_) side = State();
+    for (State& side : sides_) empty(side);
     learned_ = 0;
   }
   /// Nothing is known of either side.
@@ -52,7 +56,7 @@ class LevelBook {
     if (side != Side::Bid && side != Side::Ask) return Fault::Address;
     State& state = sides_[static_cast<unsigned>(side) - 1];
     if (event.kind() == Kind::DeleteSide) {
-      state = State();
+      empty(state);
       return Fault::None;
     }
     const unsigned level = event.level();
@@ -67,22 +71,45 @@ class LevelBook {
       if (!make_room(pool)) return Fault::Room;
     }
     Row* const rows = pool.at(block_) + capacity_ * (static_cast<unsigned>(side) - 1);
-    switch (event.kind()) {
-      case Kind::New: return sets ? set(state, rows, level, event) : insert(state, rows, level, event);
-      case Kind::Change: return sets ? set(state, rows, level, event) : change(state, rows, level, event);
-      case Kind::Overlay:
-        if (level > state.count + 1U && !state.is_open) return Fault::BeyondEnd;
-        return set(state, rows, level, event);
-      case Kind::Delete: return remove(state, rows, level, event);
-      case Kind::DeleteTop: return remove_top(state, rows, level);
-      case Kind::DeleteBottom:
-        if (level > state.count && !state.is_open) return Fault::BeyondEnd;
-        state.count = static_cast<std::uint8_t>(level - 1);
-        state.known &= below(level - 1);
-        state.is_open = false;
-        return Fault::None;
-      default: return Fault::Address;
+    Rows all = open(state, rows);
+    const Fault fault = apply(all, level, event, sets);
+    close(state, all);
+    return fault;
+  }
+
+  struct Moved {
+    bool is_done = false;  ///< Else nothing has changed, and the entry is for apply().
+    bool best_changed = false;
+    bool is_better = false;  ///< A new best price.
+    bool is_quiet = false;   ///< The best has not changed, and the side is whole before and after.
+  };
+  /// New, change and delete where all rows of the side are known. An entry that apply() refuses is not done.
+  [[nodiscard, gnu::always_inline]] Moved move(const Event& event, Pool& pool) noexcept {
+    const unsigned side = static_cast<unsigned>(event.side()) - 1;
+    const unsigned index = event.level() - 1U;
+    if (side > 1 || !sides_[side].is_plain || event.kind() > Kind::Delete) [[unlikely]]
+      return {};
+    State& state = sides_[side];
+    Row* const rows = pool.at(block_) + (side << class_) / 2;
+    if (event.kind() == Kind::New) return insert_plain(state, rows, index, event);
+    if (index >= state.count) [[unlikely]]
+      return {};
+    const unsigned place = place_of(state.word, index);
+    Row& row = rows[place];
+    if (event.price() != kNoPrice && event.price() != row.price) [[unlikely]]
+      return {};
+    bool changes = true;
+    if (event.kind() == Kind::Change) {
+      changes = row.quantity != event.quantity();
+      row.quantity = event.quantity();
+      row.arrival_ns = event.arrival_ns();
+      row.orders = orders_of(event);
+    } else {
+      --state.count;
+      state.word = moved(state.word, index, state.count, place);
     }
+    const bool best_changed = (index == 0) & changes;
+    return {true, best_changed, false, !best_changed && !state.is_open};
   }
 
   void prefetch(Side side, const Pool& pool) const noexcept {
@@ -100,23 +127,107 @@ class LevelBook {
     return of(side).count == limit() && known_to(side) == of(side).count;
   }
   /// Bit k is set if row k, from 0, is known.
-  [[nodiscard]] std::uint64_t known(Side side) const noexcept { return of(side).known; }
+  [[nodiscard]] std::uint64_t known(Side side) const noexcept { return known_of(of(side)); }
   /// Rows from the best to the first that is not known.
   [[nodiscard]] unsigned known_to(Side side) const noexcept {
-    return static_cast<unsigned>(std::countr_one(of(side).known));
+    return static_cast<unsigned>(std::countr_one(known(side)));
   }
   /// Row `index`, from 0; unknown beyond the last one.
   [[nodiscard]] Row row(Side side, unsigned index, const Pool& pool) const noexcept {
-    if (index >= kMaxDepth || (of(side).known >> index & 1) == 0) return {};
-    return pool.at(block_)[index + (side == Side::Ask ? capacity_ : 0U)];
+    if (index >= kMaxDepth || (known(side) >> index & 1) == 0) return {};
+    const std::size_t place = is_ordered() ? place_of(of(side).word, index) : index;
+    return pool.at(block_)[place + (side == Side::Ask ? capacity_ : 0U)];
   }
 
  private:
+  static constexpr unsigned kOrdered = 16;                           ///< Rows a side whose order fits a word.
+  static constexpr std::uint64_t kInOrder = 0xFEDC'BA98'7654'3210U;  ///< Four bits for the place of each row.
+
   struct State {
-    std::uint64_t known = 0;  ///< Only bits below `count`.
+    std::uint64_t word = kInOrder;  ///< If is_ordered(), the order; else the known rows.
+    std::uint16_t few = 0;          ///< If is_ordered() and not is_plain, the known rows: only bits below `count`.
     std::uint8_t count = 0;
     bool is_open = false;
+    bool is_plain = false;  ///< is_ordered(), there is memory for rows, and all are known.
   };
+  /// A side, with its rows in their order.
+  struct Rows {
+    Row* rows;
+    std::uint64_t known;  ///< Only bits below `count`.
+    unsigned count;
+    bool is_open;
+  };
+
+  /// The order with the place at `from` moved to `to`.
+  [[nodiscard]] static constexpr std::uint64_t moved(std::uint64_t order, unsigned from, unsigned to,
+                                                     unsigned place) noexcept {
+    const std::uint64_t after_from = ~std::uint64_t{0} << 4 * from;
+    const std::uint64_t after_to = ~std::uint64_t{0} << 4 * to;
+    const std::uint64_t others = (order & ~after_from) | (order >> 4 & after_from);
+    return (others & ~after_to) | std::uint64_t{place} << 4 * to | (others & after_to) << 4;
+  }
+  /// The new row takes the place after the last one, or that of the last one, which falls off.
+  [[nodiscard, gnu::always_inline]] Moved insert_plain(State& state, Row* rows, unsigned index,
+                                                       const Event& event) const noexcept {
+    const unsigned count = state.count;
+    if (index > count || index >= capacity_ || index >= limit()) [[unlikely]]
+      return {};
+    const std::uint64_t order = state.word;
+    const std::uint64_t rank = rank_of(event.side(), event.price());
+    const std::int64_t better = rows[place_of(order << 4 | (order & 15), index)].price;
+    const std::int64_t worse = rows[place_of(order, index)].price;
+    const auto is_first = static_cast<unsigned>(index == 0);
+    const unsigned fits =
+        (is_first | static_cast<unsigned>(rank_of(event.side(), better) > rank)) &
+        (static_cast<unsigned>(index == count) | static_cast<unsigned>(rank_of(event.side(), worse) < rank));
+    if (fits == 0) [[unlikely]]
+      return {};
+    const bool is_full = count == limit();
+    const unsigned from = count - (is_full ? 1U : 0U);
+    const unsigned place = place_of(order, from);
+    state.word = moved(order, from, index, place);
+    rows[place] = row_of(event);
+    const unsigned after = from + 1;
+    state.count = static_cast<std::uint8_t>(after);
+    const bool was_open = state.is_open;
+    // A side of full depth has no further rows; where no depth is known, a row that falls off may still exist.
+    state.is_open = depth_ != 0 ? was_open && after != depth_ : was_open || is_full;
+    return {true, is_first != 0, is_first != 0, is_first == 0 && !was_open && !state.is_open};
+  }
+
+  [[nodiscard]] std::uint64_t known_of(const State& state) const noexcept {
+    return state.is_plain ? below(state.count) : is_ordered() ? state.few : state.word;
+  }
+  [[nodiscard]] bool is_ordered() const noexcept { return capacity_ <= kOrdered; }
+  [[nodiscard]] static constexpr unsigned place_of(std::uint64_t order, unsigned index) noexcept {
+    return static_cast<unsigned>(order >> 4 * index & 15);
+  }
+  void empty(State& state) const noexcept {
+    state = State();
+    if (!is_ordered()) state.word = 0;
+  }
+
+  [[nodiscard]] Rows open(State& state, Row* rows) const noexcept {
+    if (is_ordered()) put_in_order(state, rows);
+    return {rows, known_of(state), state.count, state.is_open};
+  }
+  void close(State& state, const Rows& all) const noexcept {
+    if (is_ordered()) {
+      state.few = static_cast<std::uint16_t>(all.known);
+      state.is_plain = all.known == below(all.count);
+    } else {
+      state.word = all.known;
+    }
+    state.count = static_cast<std::uint8_t>(all.count);
+    state.is_open = all.is_open;
+  }
+  static void put_in_order(State& state, Row* rows) noexcept {
+    if (state.word == kInOrder) return;
+    Row moved[kOrdered];
+    for (unsigned i = 0; i < state.count; ++i) moved[i] = rows[place_of(state.word, i)];
+    std::copy_n(moved, state.count, rows);
+    state.word = kInOrder;
+  }
 
   [[nodiscard]] static constexpr std::uint64_t below(unsigned bit) noexcept {
     return bit >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bit) - 1;
@@ -137,89 +248,108 @@ class LevelBook {
            (static_cast<unsigned>(after == 0) | static_cast<unsigned>(rank_of(side, worse.price) < rank));
   }
 
-  /// A side of full depth has no further rows.
-  void close_if_full(State& state) const noexcept {
-    if (depth_ != 0 && state.count == depth_) state.is_open = false;
+  [[nodiscard]] Fault apply(Rows& side, unsigned level, const Event& event, bool sets) const noexcept {
+    switch (event.kind()) {
+      case Kind::New: return sets ? set(side, level, event) : insert(side, level, event);
+      case Kind::Change: return sets ? set(side, level, event) : change(side, level, event);
+      case Kind::Overlay:
+        if (level > side.count + 1U && !side.is_open) return Fault::BeyondEnd;
+        return set(side, level, event);
+      case Kind::Delete: return remove(side, level, event);
+      case Kind::DeleteTop: return remove_top(side, level);
+      case Kind::DeleteBottom:
+        if (level > side.count && !side.is_open) return Fault::BeyondEnd;
+        side.count = level - 1;
+        side.known &= below(level - 1);
+        side.is_open = false;
+        return Fault::None;
+      default: return Fault::Address;
+    }
   }
 
-  [[nodiscard]] Fault insert(State& state, Row* rows, unsigned level, const Event& event) noexcept {
+  /// A side of full depth has no further rows.
+  void close_if_full(Rows& side) const noexcept {
+    if (depth_ != 0 && side.count == depth_) side.is_open = false;
+  }
+
+  [[nodiscard]] Fault insert(Rows& side, unsigned level, const Event& event) const noexcept {
     const unsigned index = level - 1;
-    if (index > state.count) {
-      if (!state.is_open) return Fault::BeyondEnd;
-      state.count = static_cast<std::uint8_t>(index);
+    if (index > side.count) {
+      if (!side.is_open) return Fault::BeyondEnd;
+      side.count = index;
     }
-    const std::uint64_t before = state.known & below(index);
-    const std::uint64_t after = state.known & ~below(index);
-    if (!fits(rows, event.side(), index, event.price(), before, after)) return Fault::Disorder;
-    if (state.count < limit()) {
-      ++state.count;
+    const std::uint64_t before = side.known & below(index);
+    const std::uint64_t after = side.known & ~below(index);
+    if (!fits(side.rows, event.side(), index, event.price(), before, after)) return Fault::Disorder;
+    if (side.count < limit()) {
+      ++side.count;
     } else if (depth_ == 0) {
-      state.is_open = true;
+      side.is_open = true;
     }
-    std::memmove(rows + level, rows + index, (state.count - level) * sizeof(Row));
-    rows[index] = row_of(event);
-    state.known = (before | after << 1 | std::uint64_t{1} << index) & below(state.count);
-    close_if_full(state);
+    std::memmove(side.rows + level, side.rows + index, (side.count - level) * sizeof(Row));
+    side.rows[index] = row_of(event);
+    side.known = (before | after << 1 | std::uint64_t{1} << index) & below(side.count);
+    close_if_full(side);
     return Fault::None;
   }
 
-  [[nodiscard]] Fault set(State& state, Row* rows, unsigned level, const Event& event) noexcept {
+  [[nodiscard]] Fault set(Rows& side, unsigned level, const Event& event) const noexcept {
     const unsigned index = level - 1;
     const std::uint64_t bit = std::uint64_t{1} << index;
-    if (!fits(rows, event.side(), index, event.price(), state.known & below(index),
-              state.known & ~below(index) & ~bit)) {
+    if (!fits(side.rows, event.side(), index, event.price(), side.known & below(index),
+              side.known & ~below(index) & ~bit)) {
       return Fault::Disorder;
     }
-    rows[index] = row_of(event);
-    state.count = std::max(state.count, static_cast<std::uint8_t>(level));
-    state.known |= bit;
-    close_if_full(state);
+    side.rows[index] = row_of(event);
+    side.count = std::max(side.count, level);
+    side.known |= bit;
+    close_if_full(side);
     return Fault::None;
   }
 
-  [[nodiscard]] Fault change(State& state, Row* rows, unsigned level, const Event& event) noexcept {
+  [[nodiscard]] Fault change(Rows& side, unsigned level, const Event& event) const noexcept {
     const unsigned index = level - 1;
-    if (level > state.count && !state.is_open) return Fault::BeyondEnd;
-    if ((state.known >> index & 1) != 0) {
-      Row& row = rows[index];
+    if (level > side.count && !side.is_open) return Fault::BeyondEnd;
+    if ((side.known >> index & 1) != 0) {
+      Row& row = side.rows[index];
       if (event.price() != kNoPrice && event.price() != row.price) return Fault::OtherPrice;
       const std::int64_t price = row.price;
       row = row_of(event);
       row.price = price;
       return Fault::None;
     }
-    if (event.price() != kNoPrice) return set(state, rows, level, event);
+    if (event.price() != kNoPrice) return set(side, level, event);
     // The row exists, and that is all there is to know.
-    state.count = std::max(state.count, static_cast<std::uint8_t>(level));
-    close_if_full(state);
+    side.count = std::max(side.count, level);
+    close_if_full(side);
     return Fault::None;
   }
 
-  [[nodiscard]] Fault remove(State& state, Row* rows, unsigned level, const Event& event) noexcept {
+  [[nodiscard]] Fault remove(Rows& side, unsigned level, const Event& event) const noexcept {
     const unsigned index = level - 1;
-    if (level > state.count) {
-      if (!state.is_open) return Fault::BeyondEnd;
-      state.count = static_cast<std::uint8_t>(level);
-      close_if_full(state);
+    if (level > side.count) {
+      if (!side.is_open) return Fault::BeyondEnd;
+      side.count = level;
+      close_if_full(side);
     }
-    if ((state.known >> index & 1) != 0 && event.price() != kNoPrice && event.price() != rows[index].price) {
+    if ((side.known >> index & 1) != 0 && event.price() != kNoPrice && event.price() != side.rows[index].price) {
       return Fault::OtherPrice;
     }
-    std::memmove(rows + index, rows + level, (state.count - level) * sizeof(Row));
-    state.known = (state.known & below(index)) | (level < 64 ? state.known >> level << index : 0);
-    --state.count;
+    std::memmove(side.rows + index, side.rows + level, (side.count - level) * sizeof(Row));
+    side.known = (side.known & below(index)) | (level < 64 ? side.known >> level << index : 0);
+    --side.count;
     return Fault::None;
   }
 
-  [[nodiscard]] Fault remove_top(State& state, Row* rows, unsigned level) noexcept {
-    if (level > state.count) {
-      if (!state.is_open) return Fault::BeyondEnd;
-      state.count = static_cast<std::uint8_t>(level);
-      close_if_full(state);
+  [[nodiscard]] Fault remove_top(Rows& side, unsigned level) const noexcept {
+    if (level > side.count) {
+      if (!side.is_open) return Fault::BeyondEnd;
+      side.count = level;
+      close_if_full(side);
     }
-    std::memmove(rows, rows + level, (state.count - level) * sizeof(Row));
-    state.known = level < 64 ? state.known >> level : 0;
-    state.count = static_cast<std::uint8_t>(state.count - level);
+    std::memmove(side.rows, side.rows + level, (side.count - level) * sizeof(Row));
+    side.known = level < 64 ? side.known >> level : 0;
+    side.count -= level;
     return Fault::None;
   }
 
@@ -229,12 +359,18 @@ class LevelBook {
     const std::uint32_t block = pool.take(size_class);
     if (block == Pool::kNone) return false;
     const unsigned capacity = (1U << size_class) / 2;
-    if (block_ != Pool::kNone) {
-      std::memcpy(static_cast<void*>(pool.at(block)), pool.at(block_), sides_[0].count * sizeof(Row));
-      std::memcpy(static_cast<void*>(pool.at(block) + capacity), pool.at(block_) + capacity_,
-                  sides_[1].count * sizeof(Row));
-      pool.give(block_, class_);
+    for (unsigned i = 0; i < 2; ++i) {
+      State& state = sides_[i];
+      if (block_ != Pool::kNone) {
+        const Rows all = open(state, pool.at(block_) + i * capacity_);
+        std::memcpy(static_cast<void*>(pool.at(block) + i * capacity), all.rows, all.count * sizeof(Row));
+      }
+      if (is_ordered() && capacity > kOrdered) {
+        state.word = known_of(state);
+        state.is_plain = false;
+      }
     }
+    if (block_ != Pool::kNone) pool.give(block_, class_);
     block_ = block;
     class_ = static_cast<std::uint8_t>(size_class);
     capacity_ = static_cast<std::uint8_t>(capacity);

@@ -96,11 +96,12 @@ class OrderBook {
       empty(event.side(), pools);
       return Fault::None;
     }
-    const std::uint32_t order = pools.index.find(instrument_, event.id());
+    const std::uint64_t place = pools.index.place_of(instrument_, event.id());
+    const std::uint32_t order = pools.index.at(place);
     if (event.kind() == Kind::New) {
       if (order != kNoHandle) return Fault::Twice;
       if (event.side() != Side::Bid && event.side() != Side::Ask) return Fault::Address;
-      return add(event, pools);
+      return add(event, place, pools);
     }
     if (order == kNoHandle) {
       if (event.kind() > Kind::Overlay) return Fault::Address;
@@ -119,7 +120,7 @@ class OrderBook {
           remove(order, side, pools);
           if (put(order, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
             return Fault::None;
-          pools.index.erase(instrument_, event.id());
+          pools.index.erase_at(place);
           pools.orders.give(order);
           return Fault::Room;
         }
@@ -131,8 +132,8 @@ class OrderBook {
         return Fault::None;
       case Kind::Delete:
         if (moves) return Fault::OtherPrice;
-        pools.index.erase(instrument_, found.id);
         remove(order, side, pools);
+        pools.index.erase_at(place);
         pools.orders.give(order);
         return Fault::None;
       default: return Fault::Address;
@@ -195,7 +196,7 @@ class OrderBook {
   [[nodiscard]] const State& of(Side side) const noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
   [[nodiscard]] State& of(Side side) noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
 
-  [[nodiscard]] Fault add(const Event& event, OrderPools& pools) noexcept {
+  [[nodiscard]] Fault add(const Event& event, std::uint64_t place, OrderPools& pools) noexcept {
     const std::uint32_t order = pools.orders.take();
     if (order == kNoHandle) return Fault::Room;
     pools.orders[order].id = event.id();
@@ -204,7 +205,7 @@ class OrderBook {
       pools.orders.give(order);
       return fault;
     }
-    pools.index.insert(instrument_, event.id(), order);
+    pools.index.insert_at(place, instrument_, event.id(), order);
     return Fault::None;
   }
 

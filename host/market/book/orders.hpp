@@ -72,21 +72,37 @@ class OrderIndex {
   }
 
   [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    return places_[place_of(instrument, id)].order;
+    return at(place_of(instrument, id));
   }
-  /// The order must not be there, and at most `orders` be in it.
+  /// Of the order, or the free place where it belongs. Until the next insert or erase.
+  [[nodiscard]] std::uint64_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    std::uint64_t place = home_of(instrument, id);
+    while (places_[place].order != kNoHandle && (places_[place].id != id || places_[place].instrument != instrument)) {
+      place = (place + 1) & mask_;
+    }
+    return place;
+  }
+  /// kNoHandle if the place is free.
+  [[nodiscard]] std::uint32_t at(std::uint64_t place) const noexcept { return places_[place].order; }
+  /// At the free place where the order belongs; at most `orders` may be in it.
+  void insert_at(std::uint64_t place, std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
+    places_[place] = {id, order, instrument};
+  }
   void insert(std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
-    places_[place_of(instrument, id)] = {id, order, instrument};
+    insert_at(place_of(instrument, id), instrument, id, order);
   }
   void erase(std::uint32_t instrument, std::uint64_t id) noexcept {
-    std::uint64_t hole = place_of(instrument, id);
-    if (places_[hole].order == kNoHandle) return;
+    const std::uint64_t place = place_of(instrument, id);
+    if (at(place) != kNoHandle) erase_at(place);
+  }
+  /// The order at the place.
+  void erase_at(std::uint64_t hole) noexcept {
     // Entries after the hole that could be in it move there, or they would no longer be found.
-    for (std::uint64_t at = (hole + 1) & mask_; places_[at].order != kNoHandle; at = (at + 1) & mask_) {
-      const std::uint64_t home = home_of(places_[at].instrument, places_[at].id);
-      if (((at - home) & mask_) < ((at - hole) & mask_)) continue;
-      places_[hole] = places_[at];
-      hole = at;
+    for (std::uint64_t next = (hole + 1) & mask_; places_[next].order != kNoHandle; next = (next + 1) & mask_) {
+      const std::uint64_t home = home_of(places_[next].instrument, places_[next].id);
+      if (((next - home) & mask_) < ((next - hole) & mask_)) continue;
+      places_[hole] = places_[next];
+      hole = next;
     }
     places_[hole].order = kNoHandle;
   }
@@ -109,14 +125,6 @@ class OrderIndex {
     x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
     x = (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
     return (x ^ x >> 32) & mask_;
-  }
-  /// Of the order, or the free place where it belongs.
-  [[nodiscard]] std::uint64_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    std::uint64_t at = home_of(instrument, id);
-    while (places_[at].order != kNoHandle && (places_[at].id != id || places_[at].instrument != instrument)) {
-      at = (at + 1) & mask_;
-    }
-    return at;
   }
 
   std::uint64_t mask_;

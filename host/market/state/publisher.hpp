@@ -39,7 +39,7 @@ class Publisher {
     if (stale.row != 0) [[unlikely]]
       event.remove_flags(kFlagLastOfEvent);
     write(event);
-    if (table_ != nullptr) show(event);
+    if (table_ != nullptr && (!applied.is_quiet || touched_ != nullptr)) show(event);
     while (stale.row != 0) {
       on_stale(stale.row);
       const BookSet::BecameStale next = books_.take_stale();

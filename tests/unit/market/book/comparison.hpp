@@ -51,6 +51,7 @@ struct Tally {
   std::uint64_t events = 0;
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t best_changes = 0;
+  std::uint64_t quiet = 0;
   std::uint64_t whole = 0;    ///< Sides of which all was known, at a comparison.
   std::uint64_t partial = 0;  ///< Sides with known rows of which not all was known.
 };
@@ -81,6 +82,7 @@ class Comparison {
     const std::uint32_t row = subject.row;
     const BookOf of = event.book();
     const Row before[2] = {set_.best(row, Side::Bid, of), set_.best(row, Side::Ask, of)};
+    const Extent known_before[2] = {set_.extent(row, Side::Bid, of), set_.extent(row, Side::Ask, of)};
     const Applied applied = set_.apply(event);
     const BookSet::BecameStale stale = set_.take_stale();
     ++tally_.events;
@@ -112,6 +114,12 @@ class Comparison {
       require(applied.best_changed != is_same, "best_changed is wrong");
       tally_.best_changes += applied.best_changed ? 1 : 0;
     }
+    tally_.quiet += applied.is_quiet ? 1 : 0;
+    const auto is_kept = [](const Extent& a, const Extent& b) { return (a.is_whole && b.is_whole) || a == b; };
+    require(!applied.is_quiet ||
+                (!applied.best_changed && !becomes_stale && is_kept(known_before[0], set_.extent(row, Side::Bid, of)) &&
+                 is_kept(known_before[1], set_.extent(row, Side::Ask, of))),
+            "a quiet entry has changed what is known");
     if (compares_all || (subject.shape.kind == BookKind::Level && tally_.events % 4 == 0)) {
       for (const Subject& one : subjects_) {
         if (one.row == row) compare(one);

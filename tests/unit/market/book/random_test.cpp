@@ -28,6 +28,7 @@ TEST(RandomBooks, are_those_of_a_naive_reference) {
     EXPECT_GT(tally.faults[i], 0U) << "fault " << i << " never happened";
   }
   EXPECT_GT(tally.best_changes, events / 20);
+  EXPECT_GT(tally.quiet, events / 20);
   EXPECT_GT(tally.whole, events / 10);
   EXPECT_GT(tally.partial, events / 10);
   std::printf("best changes %llu, whole sides %llu, partial sides %llu\n",
