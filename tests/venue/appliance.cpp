@@ -119,7 +119,7 @@ void Appliance::make_output(const venue::Voice& voice) {
   }
   plan.events.map = voice.map();
   plan.events.ring = fmt::format("venue-{}", ::getpid());
-  plan.events.slots = 1'024;
+  plan.events.slots = 65'536;  // a ring holds several of the longest records
   plan.events.room = {.instruments = 64, .orders = 4'096};
   plan.events.recovery.policy = plan_.policy;
   plan.events.recovery.refresh = plan_.refresh;
@@ -140,7 +140,12 @@ void Appliance::make_output(const venue::Voice& voice) {
   for (std::size_t i = 0; i < channels_.size(); ++i) builder.channel(channel_counter_sets_[i], channels_[i].name, true);
   segment_.emplace(std::move(builder.build("")).value());
 
-  auto load = std::move(output_->prepare("image", from.program, 1, std::move(map))).value();
+  auto prepared = output_->prepare("image", from.program, 1, std::move(map));
+  if (!prepared) {
+    fmt::print(stderr, "{}\n", prepared.message());
+    std::abort();
+  }
+  auto load = std::move(prepared).value();
   load->memory = std::make_unique<record::BufferSink<Keep>>(from.program->max_record_slots, Keep{&on_record_});
   load->sink = &load->stages.connect(*load->memory);
   (void)output_->start(std::move(load), plan_.settings.start_ns);

@@ -124,7 +124,7 @@ void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrumen
   const std::span<const History::Book> all = history_.books(instrument);
   if (standing == market::Standing::Stale) {
     add(counts_, Count::StaleBooks);
-    if (plan_.refresh) check_known_rows(books, instrument, row);
+    if (plan_.refresh && plan_.policy == market::Policy::Optimistic) check_known_rows(books, instrument, row);
     return;
   }
   const Sides sides(books, row);

@@ -56,6 +56,14 @@ LineSettings read_line(config::Table& table) {
   return line;
 }
 
+/// Why the exchange of a market never does this; null: it does.
+const char* why_never(VenueKind exchange, std::string_view key, bool empties_books) {
+  const bool is_t7 = exchange == VenueKind::T7 || exchange == VenueKind::T7Mdi;
+  if (key == "failover") return is_t7 ? nullptr : "only T7 has another sender after a fail-over";
+  if (is_t7) return "T7 never resets its numbers";
+  return exchange == VenueKind::MoexFx && empties_books ? "MOEX empties no books but with its numbers" : nullptr;
+}
+
 std::vector<Moment> moments_of(config::Table& root, std::string_view key, const Settings& settings) {
   std::vector<Moment> moments;
   for (config::Table& table : root.tables(key, {0, 1'000})) {
@@ -63,6 +71,9 @@ std::vector<Moment> moments_of(config::Table& root, std::string_view key, const 
     moment.at_ns = table.duration_ns("at", {0, settings.duration_ns});
     if (table.has("channel")) moment.channel = table.integer("channel", {1, settings.channels});
     if (settings.market && key == "reset") moment.empties_books = table.choice("of", {"numbers", "books"}, 0) == 1;
+    const char* const never =
+        settings.market ? why_never(settings.market->exchange, key, moment.empties_books) : nullptr;
+    if (never != nullptr) table.error(moment.empties_books ? "of" : "at", never);
     table.finish();
     moments.push_back(moment);
   }
