@@ -77,6 +77,10 @@ std::uint64_t Merge::run_of(const OfSide& side, std::uint16_t epoch) noexcept {
   return 0;
 }
 
+bool Merge::has_run(const OfSide& side, std::uint64_t run) noexcept {
+  return std::any_of(side.epochs.begin(), side.epochs.end(), [&](const Known& known) { return known.run == run; });
+}
+
 void Merge::put_run(OfSide& side, std::uint16_t epoch, std::uint64_t run) noexcept {
   side.epochs[side.next_epoch++ % side.epochs.size()] = {.epoch = epoch, .run = run};
 }
@@ -98,8 +102,9 @@ void Merge::match(Channel& channel, Side side, const Seen& seen) noexcept {
     if (one.hash != seen.hash || one.number != seen.number || one.message != seen.message) continue;
     const std::uint64_t run = run_of(mine, seen.epoch);
     const std::uint64_t others_run = run_of(others, one.epoch);
-    if (run == 0 && others_run != 0) put_run(mine, seen.epoch, others_run);
-    if (run != 0 && others_run == 0) put_run(others, one.epoch, run);
+    // A run has one epoch of a side: else it is a message that another run has, too.
+    if (run == 0 && others_run != 0 && !has_run(mine, others_run)) put_run(mine, seen.epoch, others_run);
+    if (run != 0 && others_run == 0 && !has_run(others, run)) put_run(others, one.epoch, run);
     return;
   }
 }
@@ -122,9 +127,7 @@ void Merge::enter_run(Channel& channel, Side side, const HeaderView& header) noe
   constexpr std::int32_t kNear = 1 << 20;
   constexpr std::uint64_t kLaterNs = 1'000'000'000;
   OfSide& mine = of(channel, side);
-  const bool was_in_run = std::any_of(mine.epochs.begin(), mine.epochs.end(),
-                                      [&](const Known& known) { return known.run != 0 && known.run == channel.run; });
-  if (channel.run == 0 || was_in_run) {
+  if (channel.run == 0 || has_run(mine, channel.run)) {
     begin_run(channel);
   } else if (channel.has_high) {
     // The sides had no record in common: numbers and times say whether it goes on.
@@ -217,7 +220,10 @@ void Merge::deliver(Channel& channel, Side side, std::span<const record::Slot> r
     rise(channel, side, {.number = number, .message = is_last ? kWhole : std::int32_t{header.message_index()}},
          header.arrival_ns());
   }
-  send(record, side);
+  if (!is_missing || (header.flags() & record::kFlagRecovered) != 0) return send(record, side);
+  scratch_.assign(record.begin(), record.end());
+  scratch_[0].words[2] |= std::uint64_t{record::kFlagRecovered} << 56;
+  send(scratch_, side);
 }
 
 /// A record of the active side.
@@ -268,13 +274,12 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
 void Merge::prune() noexcept {
   const Side side = other(active_);
   while (!queue_.empty()) {
-    const std::span<record::Slot> front = queue_.front();
+    const std::span<const record::Slot> front = queue_.front();
     Channel& channel = *channel_of(HeaderView(front[0]));
     const Fate fate = fate_of(channel, side, front[0]);
     if (fate == Fate::New || fate == Fate::Unknown) return;
     if (fate == Fate::Missing) {
       ++counts_.filled;
-      front[0].words[2] |= std::uint64_t{record::kFlagRecovered} << 56;
       deliver(channel, side, front);
     } else {
       ++counts_.copies;

@@ -138,6 +138,7 @@ class Merge {
     return channel.sides[static_cast<std::size_t>(side)];
   }
   [[nodiscard]] static std::uint64_t run_of(const OfSide& side, std::uint16_t epoch) noexcept;
+  [[nodiscard]] static bool has_run(const OfSide& side, std::uint64_t run) noexcept;
   static void put_run(OfSide& side, std::uint16_t epoch, std::uint64_t run) noexcept;
   void note(Channel& channel, Side side, std::span<const record::Slot> record) noexcept;
   void match(Channel& channel, Side side, const Seen& seen) noexcept;
@@ -165,6 +166,7 @@ class Merge {
   SlotQueue queue_;
   std::vector<std::unique_ptr<Channel>> channels_;
   MergeCounts counts_;
+  std::vector<record::Slot> scratch_;  ///< Of a record that is marked.
 };
 
 }  // namespace stopbit::standby

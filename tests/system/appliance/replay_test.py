@@ -4,6 +4,7 @@
     replay_test.py BIN_FOLDER NAME
 """
 
+import atexit
 import json
 import os
 import signal
@@ -48,6 +49,9 @@ templates = ["0"]
 [[message]]
 kind = "other"
 templates = ["A", "5"]
+[[entry]]
+when = { MDEntryType = "J" }
+role = "empty"
 [[entry]]
 when = { MDEntryType = ["0", "1"] }
 role = "book"
@@ -162,6 +166,10 @@ class Exchange:
         number = len(self.orders) + 1
         self.send(self.orders, number, replay_server.increment(number, [entry]), LINES, is_lost)
 
+    def empty(self):
+        """All books are empty, and known to be."""
+        self.send(self.orders, 1, replay_server.increment(1, [(0, "J", "0", "SBER", 0, 1, 1)]), LINES, False)
+
     def trade(self, is_lost=False):
         number = len(self.trades) + 1
         self.send(self.trades, number, replay_server.increment(number, [(0, 0, "T", "SBER", number, 100, 1)]),
@@ -187,6 +195,7 @@ class Appliance:
         write("appliance.toml", APPLIANCE.format(name=NAME, connections=connections))
         self.log = open("log", "w", encoding="utf-8")
         self.process = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=self.log)
+        atexit.register(self.process.kill)
         wait_for("the start", lambda: 'what="started"' in self.text())
         told = [line for line in self.text().splitlines() if 'what="not confined"' in line and "Landlock" not in line]
         assert not told, told
@@ -254,10 +263,12 @@ def main():
     server = replay_server.ReplayServer(SERVICE, MOST_MESSAGES, 1, "not told")
     exchange = Exchange(server)
     appliance = Appliance(connections=1_000)
+    exchange.empty()
     for _ in range(50):
         exchange.order()
         exchange.trade()
     wait_for("the first messages", lambda: is_whole(exchange))
+    check_books(exchange)
 
     # A service that does what it should: in one request, or in several connections.
     for count in (1, 5, MOST_MESSAGES, 3 * MOST_MESSAGES):

@@ -34,8 +34,8 @@ struct Header {
 
 Record message(const Header& header, std::uint64_t value, std::size_t slots = 1) {
   Record out(slots, Slot{});
-  const unsigned flags = (header.is_last ? record::kFlagLastOfPacket : 0U) |
-                         (header.is_recovered ? record::kFlagRecovered : 0U);
+  const unsigned flags =
+      (header.is_last ? record::kFlagLastOfPacket : 0U) | (header.is_recovered ? record::kFlagRecovered : 0U);
   out[0].words[0] = 7 | slots << 16 | std::uint64_t{header.number * 13U} << 32;
   out[0].words[1] = header.arrival_ns;
   out[0].words[2] = header.number | std::uint64_t{header.channel} << 32 | std::uint64_t{flags} << 56;
@@ -62,7 +62,8 @@ class Story final : public Output {
     if (header.is_event()) {
       text = of.kind() == EventKind::Gap
                  ? "gap(" + std::to_string(of.first_missing()) + "+" + std::to_string(of.missing()) + ")"
-                 : of.kind() == EventKind::Reset ? "reset" : "event";
+             : of.kind() == EventKind::Reset ? "reset"
+                                             : "event";
     } else {
       if ((header.flags() & record::kFlagRecovered) != 0) text = "r";
       text += std::to_string(header.sequence());
@@ -133,7 +134,7 @@ TEST(Standby, does_not_cut_a_packet) {
   };
   bench.give(kA, part(0, 0, false));
   bench.give(kA, part(0, 1, false));
-  for (const std::uint16_t index : {0, 1, 2}) bench.give(kB, part(4, index, index == 2));
+  for (std::uint16_t index = 0; index < 3; ++index) bench.give(kB, part(4, index, index == 2));
   bench.merge.switch_over();
   EXPECT_EQ(bench.story.take(), "5 5.1 5.2");
 }
@@ -184,7 +185,9 @@ TEST(Standby, tells_a_reset_once_whoever_sees_it_first) {
       bench.merge.switch_over();
       bench.give(kA, of_a);
     }
-    told = bench.story.take() + "|" + bench.give(kB, 8, {1, 2}) + "|" + bench.give(kA, 1, {1, 2, 3});
+    told = bench.story.take() + "|";
+    told += bench.give(kB, 8, {1, 2}) + "|";
+    told += bench.give(kA, 1, {1, 2, 3});
     EXPECT_EQ(told, a_is_first ? "reset|1 2|" : "reset 1|2|");
     bench.merge.switch_over();
     EXPECT_EQ(bench.story.take(), "3");
@@ -231,9 +234,9 @@ TEST(SameRecord, leaves_out_what_two_appliances_say_differently) {
   const Record left = message({.epoch = 1, .number = 5, .arrival_ns = 10}, 77, 2);
   Record right = message({.epoch = 9, .number = 5, .is_recovered = true, .arrival_ns = 20}, 77, 2);
   right[0].words[0] ^= std::uint64_t{0xABCD} << 32;
-  right[0].words[3] |= 3;                              // generation
-  right[0].words[3] |= std::uint64_t{0x0302} << 48;    // source and quality
-  right[1].words[7] ^= std::uint64_t{1} << 63;         // phase
+  right[0].words[3] |= 3;                            // generation
+  right[0].words[3] |= std::uint64_t{0x0302} << 48;  // source and quality
+  right[1].words[7] ^= std::uint64_t{1} << 63;       // phase
   EXPECT_TRUE(is_same(left, right));
   EXPECT_EQ(hash_of(left), hash_of(right));
   for (std::size_t slot = 0; slot < 2; ++slot) {
@@ -276,6 +279,7 @@ class Machine {
       // One that has seen the run before it knows that it was reset.
       if (!is_first) put(event(header(channel, packet, now_ns), EventKind::Reset));
       channel.next = packet.number;
+      channel.lost.clear();
     }
     if (random_.chance(loss_)) return;
     if (packet.number != channel.next) {
@@ -339,6 +343,7 @@ class Check final : public Output {
     OfChannel& channel = channels_[header.channel()];
     if (header.is_event()) {
       const record::EventView of(record[0]);
+      if (of.kind() == EventKind::Reset) channel.has_high = false;
       if (of.kind() != EventKind::Gap) return;
       if (channel.has_high && static_cast<std::int32_t>(header.sequence() - channel.number) <= 0)
         complain("a gap below what came");
@@ -420,9 +425,9 @@ std::string play(std::uint64_t seed) {
     for (Machine& machine : machines) machine.see(feed, now);
     ++feed.number;
     // One of them at most is not well.
-    const bool are_well = std::all_of(machines.begin(), machines.end(), [](const Machine& one) { return !one.is_dead; }) &&
-                          stopped_until[0] < now && stopped_until[1] < now && machines[0].out.size() < 20 &&
-                          machines[1].out.size() < 20;
+    const bool are_well =
+        std::all_of(machines.begin(), machines.end(), [](const Machine& one) { return !one.is_dead; }) &&
+        stopped_until[0] < now && stopped_until[1] < now && machines[0].out.size() < 20 && machines[1].out.size() < 20;
     const std::size_t i = random.below(2);
     if (are_well && random.below(60) == 0) {
       if (random.below(2) == 0) {
@@ -449,8 +454,8 @@ std::string play(std::uint64_t seed) {
   for (const Machine& machine : machines) {
     for (const Name& name : machine.published) {
       if (!check.seen.contains(name)) {
-        return "channel " + std::to_string(std::get<0>(name)) + ", run " + std::to_string(std::get<1>(name)) + ", number " +
-               std::to_string(std::get<2>(name)) + " was published, and did not come";
+        return "channel " + std::to_string(std::get<0>(name)) + ", run " + std::to_string(std::get<1>(name)) +
+               ", number " + std::to_string(std::get<2>(name)) + " was published, and did not come";
       }
     }
   }

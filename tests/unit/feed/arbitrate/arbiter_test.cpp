@@ -1294,7 +1294,7 @@ TEST(Replay, does_not_bring_numbers_of_a_run_that_has_ended) {
 TEST(Replay, is_no_loss_of_a_line_twice) {
   Bench bench(ordered_options());
   for (std::uint64_t n = 1; n <= 10; ++n) (void)bench.offer(Line::A, {n});
-  for (std::uint64_t n = 14; n <= 60; ++n) {
+  for (std::uint64_t n = 14; n <= 30; ++n) {
     (void)bench.offer(Line::A, {n});
     (void)bench.offer(Line::B, {n});
     (void)bench.tick(2'000);
