@@ -22,7 +22,7 @@ TEMPLATES = """<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
     <uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/>
     <sequence name="GroupMDEntries"><length name="NoMDEntries" id="268"/>
       <uInt32 name="MDUpdateAction" id="279"/><string name="MDEntryType" id="269"/><string name="MDEntryID" id="278"/>
-      <string name="Symbol" id="55"/><uInt32 name="RptSeq" id="83"/><int32 name="MDEntryPx" id="270"/>
+      <string name="Symbol" id="55" presence="optional"/><uInt32 name="RptSeq" id="83"/><int32 name="MDEntryPx" id="270"/>
       <int32 name="MDEntrySize" id="271"/></sequence></template>
 </templates>"""
 
@@ -53,11 +53,11 @@ def message(template, number, body=b""):
 
 
 def increment(number, entries):
-    """`entries`: action, side, order, symbol, number of the instrument, price, quantity."""
+    """`entries`: action, side, order, symbol or none, number of the instrument, price, quantity."""
     body = unsigned(len(entries))
     for action, side, order, symbol, rpt, price, quantity in entries:
-        body += (unsigned(action) + ascii(str(side)) + ascii(order) + ascii(symbol) + unsigned(rpt) + signed(price) +
-                 signed(quantity))
+        body += (unsigned(action) + ascii(str(side)) + ascii(order) + (ascii(symbol) if symbol else b"\x80") +
+                 unsigned(rpt) + signed(price) + signed(quantity))
     return message(3610, number, body)
 
 

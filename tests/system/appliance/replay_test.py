@@ -168,7 +168,7 @@ class Exchange:
 
     def empty(self):
         """All books are empty, and known to be."""
-        self.send(self.orders, 1, replay_server.increment(1, [(0, "J", "0", "SBER", 0, 1, 1)]), LINES, False)
+        self.send(self.orders, 1, replay_server.increment(1, [(0, "J", "0", None, 0, 1, 1)]), LINES, False)
 
     def trade(self, is_lost=False):
         number = len(self.trades) + 1
