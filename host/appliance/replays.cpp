@@ -57,7 +57,7 @@ Status Appliance::make_replay(std::size_t number) {
   if (!password) return password.failure();
   if (quota_.used(number).is_damaged) {
     note("replay '" + replay.name +
-         "': the file of its quota is damaged; nothing is asked for until the exchange's next day");
+         "': the file of its quota is damaged; no connection is made until the exchange's next day");
   }
   ReplayService& service = replay_desk_->add({.name = replay.name, .limits = replay.limits, .place = number}, number,
                                              quota_, replay_counter_sets_[number]);
