@@ -236,7 +236,8 @@ class Reader {
     const net::Framing& framing = channel.framing;
     const auto refuse = [&](const char* why) { table.error("replay", why); };
     if (channel.replay.empty()) refuse("must not be empty");
-    if (channel.role != Role::Incremental) return refuse("only lost messages of a channel of increments can be replayed");
+    if (channel.role != Role::Incremental)
+      return refuse("only lost messages of a channel of increments can be replayed");
     if (framing.name.empty()) return;  // said already
     if (!has_sequence(framing)) return refuse("without sequence numbers no lost message can be named");
     if (framing.kind != net::FramingKind::Fixed || framing.blocks || framing.reset != ResetRule::Packet) {

@@ -167,8 +167,9 @@ TEST(FeedDescription, channels_of_increments_say_what_the_replay_service_calls_t
     return error_of(channel(framing, more));
   };
   EXPECT_NE(problem("moex", "replay = \"\"\n").find("must not be empty"), std::string::npos);
-  EXPECT_NE(problem("moex", "role = \"carousel\"\nreplay = \"OLS\"\n").find("only lost messages of a channel of increments"),
-            std::string::npos);
+  EXPECT_NE(
+      problem("moex", "role = \"carousel\"\nreplay = \"OLS\"\n").find("only lost messages of a channel of increments"),
+      std::string::npos);
   EXPECT_NE(problem("none", "replay = \"X\"\n").find("without sequence numbers"), std::string::npos);
   for (const char* const framing : {"t7", "b3", "custom:seq=u32le@0,blocks=yes", "custom:seq=u32le@0,reset=never"}) {
     EXPECT_NE(problem(framing, "replay = \"X\"\n").find("needs a framing"), std::string::npos) << framing;
