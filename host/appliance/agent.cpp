@@ -157,6 +157,7 @@ std::size_t Agent::do_work() noexcept {
   start_loads();
   close_windows(feed::Timeline::Present);
   close_windows(feed::Timeline::Capture);
+  if (parts_.replay != nullptr) count += take_answers();
   shared_.read_until_ns = complete_until(feed::Timeline::Present);
   const std::uint64_t now = shared_.now_ns;
   parts_.counter_set->turns.add();
@@ -173,6 +174,37 @@ std::size_t Agent::do_work() noexcept {
     is_saving_ = is_saving_ || output->is_saving();
   }
   return 0;
+}
+
+/// Messages that a replay service has sent, in the order in which it has.
+std::size_t Agent::take_answers() noexcept {
+  std::size_t count = 0;
+  for (; count < kAnswers; ++count) {
+    const auto answer = parts_.replay->answers.front();
+    if (!answer) break;
+    (void)channels_[answer->channel]->recover(*answer);
+    mark_dirty(answer->channel);
+    parts_.replay->answers.pop();
+  }
+  return count;
+}
+
+/// Passes on what books miss, and that they do not any more.
+void Agent::ask() noexcept {
+  market::Asked asked;
+  for (RecordOutput* const output : parts_.outputs) {
+    while (output->next_asked(asked)) {
+      for (std::size_t i = 0; i < channels_.size(); ++i) {
+        if (output_of_[i] == output && channels_[i]->number() == asked.channel) {
+          channels_[i]->want(asked.first, asked.last);
+        }
+      }
+    }
+  }
+  for (const auto& channel : channels_) channel->look_if_healed();
+  std::uint64_t lost = parts_.replay->wants.lost();
+  for (const RecordOutput* const output : parts_.outputs) lost += output->asked_lost();
+  parts_.counter_set->wants_lost.set(lost);
 }
 
 std::uint64_t Agent::complete_until(feed::Timeline timeline) const noexcept {
@@ -235,6 +267,7 @@ void Agent::publish(std::uint64_t now) noexcept {
     output->save(1, wall_ns_);  // on, if datagrams always come
     tell_effects(*output, false);
   }
+  if (parts_.replay != nullptr) ask();
   parts_.counter_set->last_turn_ns.set(clocks_.wall());
   parts_.counter_set->last_alive_ns.set(now);
   parts_.counter_set->notices_lost.set(notices_.lost());
@@ -277,6 +310,10 @@ void Agent::finish() noexcept {
   const Now now = clocks_.now();
   shared_.now_ns = now.monotonic_ns;
   publish_ports();
+  // What has come already, and no more: its thread may still run.
+  constexpr std::size_t kMostAnswers = ReplayLink::kAnswerBytes / 64 / kAnswers;
+  for (std::size_t i = 0; parts_.replay != nullptr && i < kMostAnswers && take_answers() != 0; ++i) {
+  }
   for (const auto& channel : channels_) channel->finish();
   parts_.counter_set->last_turn_ns.set(now.wall_ns);
   parts_.counter_set->last_alive_ns.set(now.monotonic_ns);

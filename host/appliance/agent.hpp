@@ -43,7 +43,8 @@ class Agent {
     const AgentCounterSet* counter_set = nullptr;
     std::size_t batch = 32;
     feed::ChannelOptions channel_options = {};
-    recorder::Recorder* recorder = nullptr;  ///< Takes every datagram of a channel; null: nothing is recorded.
+    std::unique_ptr<ReplayLink> replay = {};  ///< Where lost messages are asked for; null: nowhere.
+    recorder::Recorder* recorder = nullptr;   ///< Takes every datagram of a channel; null: nothing is recorded.
   };
   Agent(Parts parts, Clocks clocks);
 
@@ -85,6 +86,8 @@ class Agent {
   [[nodiscard]] os::SpscQueue<Exchange>& loads() noexcept { return loads_; }
   [[nodiscard]] os::SpscQueue<Exchange>& retired() noexcept { return retired_; }
 
+  /// Null: nothing is asked for.
+  [[nodiscard]] ReplayLink* replay() const noexcept { return parts_.replay.get(); }
   [[nodiscard]] const std::vector<std::unique_ptr<LiveChannel>>& channels() const noexcept { return channels_; }
   [[nodiscard]] const std::vector<AgentPort>& ports() const noexcept { return parts_.ports; }
 
@@ -93,6 +96,8 @@ class Agent {
   void open_waker();
   void record(std::size_t count) noexcept;
   void note_drops(AgentPort& port, std::uint64_t now) noexcept;
+  std::size_t take_answers() noexcept;
+  void ask() noexcept;
   void start_loads() noexcept;
   void note_stall(std::uint64_t now) noexcept;
   /// Up to where every port has been read.
@@ -110,6 +115,7 @@ class Agent {
   static constexpr std::size_t kNotices = 4'096;
   static constexpr std::size_t kEvidence = 64;  ///< As many kinds of errors have a place in its counters.
   static constexpr std::size_t kLoads = 64;
+  static constexpr std::size_t kAnswers = 32;           ///< Of a turn: what the lines bring comes first.
   static constexpr std::uint64_t kStallNs = 1'000'000;  ///< A turn that comes later than this after the last one.
   static constexpr std::uint64_t kDrainNs = 500'000'000;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.

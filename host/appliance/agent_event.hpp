@@ -12,7 +12,7 @@ namespace stopbit::appliance {
 struct AgentEvent {
   enum class Kind : std::uint8_t {
     Gap,        ///< Numbers are given up.
-    Late,       ///< Numbers of a gap have come after they were given up.
+    Late,       ///< Numbers of a gap have come after they were given up, late or by a replay.
     Run,        ///< A run of numbers begins.
     Stale,      ///< Datagrams of the channel do not decode.
     Blind,      ///< Packets come, and nothing is delivered.
@@ -26,6 +26,7 @@ struct AgentEvent {
   std::uint64_t time_ns = 0;  ///< Wall clock; 0: when it is read, as a capture has times of its own.
   std::uint64_t first = 0;  ///< Gap, Late, Run, Conflict: sequence number; of Late, the gap's first. Image: generation.
   std::uint64_t count = 0;  ///< Gap, Late: numbers, so far. Stale: datagrams. Blind: ns.
+  std::uint64_t replayed = 0;  ///< Late: numbers that a replay service has brought, so far.
   std::uint16_t epoch = 0;
   std::uint8_t detail = 0;  ///< Gap: GapReason. Run: NewRun::Reason. Stale: ErrorCode. Conflict: Line.
   /// Gap: what the lines had, and whether the machine itself has just dropped packets.

@@ -85,6 +85,7 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
       options.open_port ? options.open_port
                         : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener);
   if (const Status done = made->make_agents(open_port); !done) return done.failure();
+  if (const Status done = made->make_replays(); !done) return done.failure();
   if (made->settings_.lock_memory) made->lock_memory();
   return made;
 }
@@ -146,6 +147,11 @@ std::optional<ring::Patience> Appliance::patience_of(const std::string& ring) {
   return ring::Patience{.stuck_ns = *patience, .on_event = {}, .keep_waiting = [this] { return !stop_.load(); }};
 }
 
+bool Appliance::is_replayed(const FeedSettings& feed) const noexcept {
+  return std::any_of(settings_.replays.begin(), settings_.replays.end(),
+                     [&](const ReplaySettings& replay) { return &settings_.feeds[replay.feed] == &feed; });
+}
+
 /// Of all channels whose records go where the channel's do.
 EventPlan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& channel) {
   EventPlan plan;
@@ -158,6 +164,9 @@ EventPlan Appliance::plan_events(const FeedSettings& feed, const feed::Channel& 
   plan.recovery.policy = settings_.books.policy;
   plan.recovery.refresh = settings_.books.refresh;
   plan.recovery.channels = market::plan_channels(feed.description, is_of_plan);
+  // A replay makes a book whole; going on from nothing does not.
+  constexpr std::uint64_t kReplayPatienceNs = 1'000'000'000;
+  if (is_replayed(feed)) plan.recovery.patience_ns = kReplayPatienceNs;
   for (const feed::Channel& other : feed.description.channels) {
     if (!is_of_plan(other)) continue;
     plan.map = other.map;
@@ -262,6 +271,11 @@ Status Appliance::make_counters(bool is_private) {
     }
   }
   if (recording_) recording_->add_counters(builder, settings_.agents);
+  replay_counter_sets_.resize(settings_.replays.size());
+  if (!settings_.replays.empty()) builder.writer();
+  for (std::size_t i = 0; i < settings_.replays.size(); ++i) {
+    builder.replay(replay_counter_sets_[i], settings_.replays[i].name);
+  }
   if (settings_.nic) {
     distribution_ = std::make_unique<Distribution>(*settings_.nic);
     distribution_->add_counters(builder);
@@ -399,6 +413,10 @@ Status Appliance::make_agents(const OpenPort& open_port) {
     parts.batch = settings_.agents[a].batch;
     parts.channel_options = {.stale_after = settings_.stale_after};
     if (recording_) parts.recorder = &recording_->recorder(a);
+    const auto asks = [&](const FeedSettings& feed) { return feed.agent == a && is_replayed(feed); };
+    if (std::any_of(settings_.feeds.begin(), settings_.feeds.end(), asks)) {
+      parts.replay = std::make_unique<ReplayLink>();
+    }
     for (std::size_t p = 0; p < ports.size(); ++p) {
       if (settings_.ports[p].agent != a) continue;
       for (const std::string& note : ports[p]->notes()) {
@@ -570,6 +588,7 @@ Status Appliance::start(ThreadFilters* filters) {
   };
   if (recording_) recording_->start(as(ThreadKind::Recorder));
   if (distribution_) distribution_->start(as(ThreadKind::Nic));
+  if (replay_desk_) replay_desk_->start(as(ThreadKind::Replay));
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
@@ -597,6 +616,7 @@ void Appliance::stop() {
   if (std::exchange(stopped_, true)) return;
   stop_.store(true, std::memory_order_relaxed);
   for (std::thread& thread : threads_) thread.join();
+  if (replay_desk_) replay_desk_->stop();
   for (const auto& agent : agents_) agent->finish();
   if (recording_) recording_->stop();
   if (distribution_) distribution_->stop();
@@ -726,6 +746,9 @@ Result<std::string> Appliance::roll_back(const std::string& image, Diagnostics& 
 bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
   RecordOutputEntry& entry = output_entries_[output];
   entry.generation = load->generation;
+  for (const auto& [of, feed] : replay_feeds_) {
+    if (of == output) feed->set_program(load->program);
+  }
   // A card that fails hands its program to software: that is no change of the image.
   if (entry.program != load->program) entry.previous = std::exchange(entry.program, load->program);
   if (!agents_[entry.agent]->loads().push({.output = entry.place, .load = std::move(load)})) return false;

@@ -15,6 +15,7 @@
 #include "host/appliance/folder_lock.hpp"
 #include "host/appliance/placement.hpp"
 #include "host/appliance/recording.hpp"
+#include "host/appliance/refill/replay_desk.hpp"
 #include "host/appliance/settings.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
@@ -105,6 +106,9 @@ class Appliance {
   /// Null: the settings say that nothing is recorded.
   [[nodiscard]] Recording* recording() const noexcept { return recording_.get(); }
 
+  /// Null: no replay service is asked.
+  [[nodiscard]] const ReplayDesk* replay_desk() const noexcept { return replay_desk_.get(); }
+
   /// Null: the settings have no [nic].
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
 
@@ -174,6 +178,8 @@ class Appliance {
   Appliance(Settings settings, Clocks clocks);
   [[nodiscard]] Status make_outputs(Diagnostics& diagnostics);
   [[nodiscard]] std::optional<ring::Patience> patience_of(const std::string& ring);
+  /// A replay service is asked for some of its channels.
+  [[nodiscard]] bool is_replayed(const FeedSettings& feed) const noexcept;
   [[nodiscard]] EventPlan plan_events(const FeedSettings& feed, const feed::Channel& channel);
   [[nodiscard]] Status lock_folders();
   void plan_recording();
@@ -199,6 +205,10 @@ class Appliance {
   /// To the agent of the output. False if too many are waiting there.
   [[nodiscard]] bool push(std::size_t output, std::unique_ptr<Load> load);
   [[nodiscard]] Status make_agents(const OpenPort& open_port);
+  [[nodiscard]] Status make_replays();
+  [[nodiscard]] Status make_replay(std::size_t number);
+  [[nodiscard]] Status add_replay_feed(ReplayService& service, std::unique_ptr<refill::Dialect> dialect,
+                                       const std::pair<std::size_t, std::size_t>& of);
   void note_open_groups();
   void note_polled_ports(const AgentSettings& agent, const std::vector<AgentPort>& ports);
   void open_runs();
@@ -231,6 +241,7 @@ class Appliance {
   std::vector<ChannelEntry> channels_;
   std::vector<PortCounterSet> port_counter_sets_;
   std::vector<AgentCounterSet> agent_counter_sets_;
+  std::vector<ReplayCounterSet> replay_counter_sets_;
   std::vector<counters::Counter> infos_;
   /// Of the channels: since when a session of the feed is open; see kAlwaysOpen.
   std::vector<std::pair<std::size_t, counters::Counter>> sessions_;  ///< By feed.
@@ -240,6 +251,10 @@ class Appliance {
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Distribution> distribution_;
   std::vector<std::unique_ptr<Agent>> agents_;
+  QuotaFile quota_;
+  /// Ends before the agents, whose queues it has.
+  std::unique_ptr<ReplayDesk> replay_desk_;
+  std::vector<std::pair<std::size_t, ReplayFeed*>> replay_feeds_;  ///< By output.
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.
   std::atomic<bool> stop_ = false;

@@ -70,7 +70,8 @@ std::string_view to_text(ThreadKind kind) noexcept {
                                                                  "log",
                                                                  "nic",
                                                                  "housekeeper",
-                                                                 "readers"};
+                                                                 "readers",
+                                                                 "replay"};
   return kTexts[static_cast<std::size_t>(kind)];
 }
 
@@ -258,6 +259,7 @@ CallList calls_of(const Confinement& confinement) {
   for (std::size_t i = 0; i < kThreadKinds; ++i) {
     const auto kind = static_cast<ThreadKind>(i);
     if (kind == ThreadKind::Nic && !confinement.has_nic && !confinement.shares_memory) continue;
+    if (kind == ThreadKind::Replay && !confinement.has_replay) continue;
     if (kind != ThreadKind::CardAgent) add(list, calls_of(kind, confinement));
   }
   add_threads(list);
@@ -283,6 +285,15 @@ CallList calls_of(ThreadKind kind, const Confinement& confinement) {
   }
   if (kind == ThreadKind::Log) {
     add(list, {SCMP_SYS(write), SCMP_SYS(clock_gettime)});
+    add_memory(list, false);
+    return list;
+  }
+  if (kind == ThreadKind::Replay) {
+    // Connections come from the opener; the quota is in a file that is open.
+    add_clients(list);
+    add(list, {SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(readv), SCMP_SYS(close), SCMP_SYS(epoll_ctl),
+               SCMP_SYS(epoll_wait), SCMP_SYS(timerfd_settime), SCMP_SYS(pwrite64), SCMP_SYS(fdatasync),
+               SCMP_SYS(clock_gettime)});
     add_memory(list, false);
     return list;
   }

@@ -23,6 +23,7 @@ struct Confinement {
   bool filters_calls = true;         ///< False with DPDK, whose drivers need calls that cannot be listed.
   bool has_opener = false;           ///< Another process opens recordings.
   bool has_card = false;             ///< Its driver needs calls that no thread of ours makes.
+  bool has_replay = false;           ///< A thread asks replay services of exchanges.
   bool has_nic = false;              ///< A thread serves other processes and hosts.
 };
 
@@ -50,8 +51,9 @@ enum class ThreadKind : std::uint8_t {
   Nic,            ///< Serves other processes and hosts.
   Housekeeper,    ///< Control, HTTP, logs, images: the thread that has made all others.
   Readers,        ///< Looks at the signs of readers.
+  Replay,         ///< Asks replay services of exchanges.
 };
-inline constexpr std::size_t kThreadKinds = 10;
+inline constexpr std::size_t kThreadKinds = 11;
 [[nodiscard]] std::string_view to_text(ThreadKind kind) noexcept;
 [[nodiscard]] ThreadKind agent_kind(const Settings& settings, std::size_t agent);
 

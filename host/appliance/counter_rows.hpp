@@ -20,6 +20,7 @@ enum class Table : std::uint8_t {
   Lines,
   Packets,
   Numbers,
+  Replays,
   Recorder,
   Sentence,  ///< No table: a line of its own, if the value is not 0.
   Broker,
@@ -83,6 +84,10 @@ inline constexpr CounterRow<LineCounterSet, LineStatus> kLineRows[] = {
 };
 inline constexpr CounterRow<ChannelCounterSet, ChannelStatus> kChannelRows[] = {
 #define STOPBIT_CHANNEL(...) STOPBIT_ROW(ChannelCounterSet, ChannelStatus, __VA_ARGS__)
+#include "host/appliance/counters.def"
+};
+inline constexpr CounterRow<ReplayCounterSet, ReplayStatus> kReplayRows[] = {
+#define STOPBIT_REPLAY(...) STOPBIT_ROW(ReplayCounterSet, ReplayStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<RecordCounterSet, RecorderStatus> kRecordRows[] = {

@@ -113,6 +113,10 @@ void CounterSetBuilder::channel(ChannelCounterSet& counter_set, std::string_view
   add_rows(kChannelRows, counter_set, {{"channel", name}});
 }
 
+void CounterSetBuilder::replay(ReplayCounterSet& counter_set, std::string_view service) {
+  add_rows(kReplayRows, counter_set, {{"service", service}});
+}
+
 void CounterSetBuilder::record(RecordCounterSet& counter_set, std::string_view channel, bool is_b) {
   add_rows(kRecordRows, counter_set, {{"channel", channel}, {"line", is_b ? "B" : "A"}});
 }

@@ -72,6 +72,12 @@ struct AgentCounterSet {
   counters::Errors errors;
 };
 
+/// A replay service.
+struct ReplayCounterSet {
+#define STOPBIT_REPLAY(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+};
+
 /// One line on disk.
 struct RecordCounterSet {
 #define STOPBIT_RECORD(member, ...) counters::Counter member;
@@ -148,6 +154,7 @@ class CounterSetBuilder {
   /// Messages of one template.
   void templates(counters::Counter& counter, std::string_view output, std::string_view name);
   void market(MarketCounterSet& counter_set, std::string_view events);
+  void replay(ReplayCounterSet& counter_set, std::string_view service);
   void channel(ChannelCounterSet& counter_set, std::string_view name, bool has_b);
   void record(RecordCounterSet& counter_set, std::string_view channel, bool is_b);
   void recorder(RecorderCounterSet& counter_set);

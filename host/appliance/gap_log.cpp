@@ -65,6 +65,7 @@ bool add_late(GapEntry& gap, const LateEntry& late) {
   if (gap.channel != late.channel || gap.epoch != late.epoch || late.first != gap.first) return false;
   gap.came_late = late.count;
   gap.late_by_ns = late.late_by_ns;
+  gap.replayed = late.replayed;
   if (gap.came_late >= gap.count) gap.cause = GapCause::Late;
   return true;
 }
@@ -125,6 +126,7 @@ std::string to_json(const GapEntry& gap) {
   }
   if (gap.stall_ns != 0) out += fmt::format(R"(,"stall_ns":{})", gap.stall_ns);
   if (gap.came_late != 0) out += fmt::format(R"(,"came_late":{},"late_by_ns":{})", gap.came_late, gap.late_by_ns);
+  if (gap.replayed != 0) out += fmt::format(R"(,"replayed":{})", gap.replayed);
   if (gap.books.hit != 0) out += "," + books_json(gap.books);
   return out + "}";
 }
@@ -135,9 +137,10 @@ std::string to_json(const BooksEntry& entry) {
 }
 
 std::string to_json(const LateEntry& late) {
-  return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"first":{},"count":{},"late_by_ns":{},"epoch":{}}})",
+  const std::string replayed = late.replayed == 0 ? "" : fmt::format(R"(,"replayed":{})", late.replayed);
+  return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"first":{},"count":{},"late_by_ns":{}{},"epoch":{}}})",
                      late.time_ns, record::json_string(late.channel, false), late.first, late.count, late.late_by_ns,
-                     late.epoch);
+                     replayed, late.epoch);
 }
 
 ParsedLine parse_gap_line(std::string_view line) {
@@ -151,6 +154,7 @@ ParsedLine parse_gap_line(std::string_view line) {
                    .first = number(object, "first"),
                    .count = number(object, "count"),
                    .late_by_ns = number(object, "late_by_ns"),
+                   .replayed = number(object, "replayed"),
                    .epoch = static_cast<std::uint16_t>(number(object, "epoch"))};
     return parsed;
   }

@@ -49,6 +49,7 @@ struct GapEntry {
   /// Of those that came all the same, after they were given up: how many, and how late, at most.
   std::uint64_t came_late = 0;
   std::uint64_t late_by_ns = 0;
+  std::uint64_t replayed = 0;  ///< Numbers that a replay service has brought.
   /// What it has done to books, as far as that is known.
   struct Books {
     std::uint32_t hit = 0;    ///< That were right, and were not any more; 0: none, or none of the rest is known.
@@ -62,13 +63,15 @@ struct GapEntry {
   Books books{};
 };
 
-/// Numbers of a gap that came after they had been given up. Each entry of a gap replaces the one before it.
+/// Numbers of a gap that came after they had been given up, late or by a replay. Each entry of a gap replaces the one
+/// before it.
 struct LateEntry {
   std::uint64_t time_ns = 0;
   std::string channel;
   std::uint64_t first = 0;       ///< Of the gap.
   std::uint64_t count = 0;       ///< Numbers that came, so far.
   std::uint64_t late_by_ns = 0;  ///< At most.
+  std::uint64_t replayed = 0;    ///< Numbers that a replay service has brought, so far.
   std::uint16_t epoch = 0;
 };
 

@@ -66,6 +66,7 @@ opener::Grants grants_of(const Settings& settings) {
   for (const std::string* path : {&control.token_file, &control.certificate, &control.key, &control.client_ca}) {
     add_file(*path);
   }
+  for (const ReplaySettings& replay : settings.replays) grants.connections.push_back(replay.address);
   grants.sets.push_back(day_files(settings.state_folder, kGapFiles));
   grants.sets.push_back(day_files(settings.state_folder, kCommandFiles));
   std::set<std::string> saved;

@@ -192,6 +192,7 @@ void Housekeeper::take(const AgentEvent& notice) {
                            .first = notice.first,
                            .count = notice.count,
                            .late_by_ns = notice.stall_ns,
+                           .replayed = notice.replayed,
                            .epoch = notice.epoch};
       gaps_.add(late);
       std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
@@ -420,6 +421,25 @@ void Housekeeper::look_at_files() {
   truncated_ = std::move(truncated);
 }
 
+/// A service that does not do what it should, and a quota that ends.
+void Housekeeper::look_at_replay(const ReplayStatus& replay, std::uint64_t now) {
+  const bool is_low = replay.quota_left * 5 < replay.quota;
+  bool& was_low = low_quotas_[replay.name];
+  if (is_low && !was_low) {
+    report_({Level::Warning,
+             "replay quota low",
+             {{"service", replay.name},
+              {"left", std::to_string(replay.quota_left)},
+              {"of", std::to_string(replay.quota)}}});
+  }
+  was_low = is_low;
+  watch("replay fails", "service", replay.name, replay.broken + replay.stalled + replay.malformed + replay.flooded,
+        Level::Warning, now);
+  watch("not replayed", "service", replay.name, replay.no_quota + replay.not_brought + replay.no_room, Level::Warning,
+        now);
+  watch("replay quota not stored", "service", replay.name, replay.not_stored, Level::Error, now);
+}
+
 void Housekeeper::look(const Now& both) {
   const std::uint64_t now = both.monotonic_ns;
   const StatusReport status = read_status(reader_, both, watch_);
@@ -455,6 +475,7 @@ void Housekeeper::look(const Now& both) {
   for (const AgentStatus& agent : status.agents) {
     watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);
   }
+  for (const ReplayStatus& replay : status.replays) look_at_replay(replay, now);
   look_at_readers(status, now);
   look_at_files();
   if (status.recorder.exists) look_at_recorder(status.recorder, now);

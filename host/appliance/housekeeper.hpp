@@ -84,6 +84,7 @@ class Housekeeper {
   void look_at_agents(const StatusReport& status, std::uint64_t now);
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
   void look_at_files();
+  void look_at_replay(const ReplayStatus& replay, std::uint64_t now);
   void look_at_readers(const StatusReport& status, std::uint64_t now);
   void report_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Logs the growth of a number that should not grow: the first at once, later growth combined after an interval.
@@ -106,6 +107,7 @@ class Housekeeper {
     std::uint64_t next_ns = 0;
   };
   std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
+  std::map<std::string, bool> low_quotas_;                          ///< By replay service.
   bool recorder_fails_ = false;
   bool gap_log_fails_ = false;
   std::vector<bool> stalled_;  ///< By agent.

@@ -134,6 +134,58 @@ void LiveChannel::gap(const arbitrate::Gap& gap) noexcept {
                         .stall_ns = stall_of(gap),
                         .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs});
   freeze();
+  // Else the books say what they miss.
+  if (description_.map.empty()) want(gap.first, gap.first + gap.count - 1);
+}
+
+void LiveChannel::want(std::uint64_t first, std::uint64_t last) noexcept {
+  if (link_ == nullptr || last < first) return;
+  const std::uint64_t wrap = arbitrate::options_for(description_.framing).sequence_bits < 64 ? ~std::uint32_t{0} : 0;
+  const std::uint64_t count = last - first;
+  if (wrap != 0) first &= wrap;
+  // No service knows numbers that wrap: what comes before that is asked for.
+  if (wrap != 0 && count > wrap - first) {
+    last = wrap;
+  } else {
+    last = first + count;
+  }
+  is_asking_ = true;
+  (void)link_->wants.push({.kind = ReplayWant::Kind::Missing,
+                           .channel = key_,
+                           .epoch = decoder_.arbiter().epoch(),
+                           .first = first,
+                           .last = last});
+}
+
+void LiveChannel::look_if_healed() noexcept {
+  if (!is_asking_ || !output_.has_healed()) return;
+  is_asking_ = false;
+  (void)link_->wants.push({.kind = ReplayWant::Kind::Healed, .channel = key_, .epoch = decoder_.arbiter().epoch()});
+}
+
+bool LiveChannel::recover(const ReplayAnswer& answer) noexcept {
+  const bool is_of_use = decoder_.recover({.message = answer.message,
+                                           .sequence = answer.number,
+                                           .epoch = answer.epoch,
+                                           .arrival_ns = answer.arrival_ns,
+                                           .number = ++shared_.datagrams});
+  if (!is_of_use) return false;
+  for (RememberedGap& gap : gaps_) {
+    if (answer.number - gap.first >= gap.count) continue;
+    ++gap.replayed;
+    if (gap.replayed == gap.count) tell_late(gap);
+    break;
+  }
+  return true;
+}
+
+/// Of a replay that is under way, so often that people can follow it.
+void LiveChannel::tell_replayed(std::uint64_t now_ns) noexcept {
+  if (link_ == nullptr || now_ns - told_replayed_ns_ < kTellReplayedNs) return;
+  told_replayed_ns_ = now_ns;
+  for (RememberedGap& gap : gaps_) {
+    if (gap.replayed != gap.told_replayed) tell_late(gap);
+  }
 }
 
 /// Keeps the packets around the present one on disk.
@@ -169,6 +221,10 @@ void LiveChannel::run_begins(const arbitrate::NewRun& run, bool is_reset) noexce
   // A carousel begins a cycle every second or so: not worth a notice.
   if (run.reason == arbitrate::NewRun::Reason::Cycle) return;
   has_told_conflict_ = false;
+  if (link_ != nullptr && !is_first) {
+    is_asking_ = false;
+    (void)link_->wants.push({.kind = ReplayWant::Kind::Forget, .channel = key_, .epoch = run.epoch});
+  }
   shared_.notices.push({.kind = AgentEvent::Kind::Run,
                         .channel = index_,
                         .time_ns = run.wall_ns,
@@ -208,13 +264,15 @@ void LiveChannel::late(const arbitrate::Packet& packet, std::uint64_t late_ns) n
 }
 
 void LiveChannel::tell_late(RememberedGap& gap) noexcept {
-  if (gap.late == gap.told_late) return;
+  if (gap.late == gap.told_late && gap.replayed == gap.told_replayed) return;
   gap.told_late = gap.late;
+  gap.told_replayed = gap.replayed;
   shared_.notices.push({.kind = AgentEvent::Kind::Late,
                         .channel = index_,
                         .time_ns = shared_.newest_ns,
                         .first = gap.first,
                         .count = gap.late,
+                        .replayed = gap.replayed,
                         .epoch = gap.epoch,
                         .stall_ns = gap.late_by_ns});
 }
@@ -262,6 +320,7 @@ void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   const arbitrate::Arbiter& arbiter = decoder_.arbiter();
   const arbitrate::Account account = arbiter.total();
   watch_for_silence(account, now_ns);
+  tell_replayed(now_ns);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!description_.lines[i]) continue;
     const LineCounterSet& to = counter_set_.lines[i];
@@ -278,6 +337,7 @@ void LiveChannel::publish(std::uint64_t now_ns) noexcept {
       to.skew.set_bucket(b == 0 ? 0 : b < 64 ? (std::uint64_t{1} << b) - 1 : ~std::uint64_t{0}, from.behind.buckets[b]);
     }
   }
+  counter_set_.replayed.set(account.packets.received[static_cast<std::size_t>(arbitrate::Line::Replay)]);
   counter_set_.delivered.set(account.packets.delivered);
   counter_set_.duplicate.set(account.packets.duplicate);
   counter_set_.late.set(account.packets.late);

@@ -11,6 +11,7 @@
 #include "host/appliance/known_runs.hpp"
 #include "host/appliance/record_output.hpp"
 #include "host/appliance/recording.hpp"
+#include "host/appliance/refill/link.hpp"
 #include "host/feed/channel/channel_decoder.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/os/spsc_queue.hpp"
@@ -56,8 +57,20 @@ class LiveChannel final : private feed::Watcher {
   /// Keeps the number that was delivered last, for the time after this process.
   void remember() noexcept;
   [[nodiscard]] std::uint16_t number() const noexcept { return description_.number; }
+  [[nodiscard]] const feed::Channel& description() const noexcept { return description_; }
   /// At set-up: its books were taken over from another process, which had them of this sender.
   void expect_sender(std::uint64_t sender) noexcept { books_sender_ = sender; }
+  /// At set-up: lost messages are asked for by that way, where the channel is `key`.
+  void ask_by(ReplayLink& link, std::uint32_t key) noexcept {
+    link_ = &link;
+    key_ = key;
+  }
+  /// Lost messages of the present run, as on the wire, whose replay the books want.
+  void want(std::uint64_t first, std::uint64_t last) noexcept;
+  /// What is wanted may be wanted no more.
+  void look_if_healed() noexcept;
+  /// A replay service has sent it. False: it is of no use.
+  bool recover(const ReplayAnswer& answer) noexcept;
   /// A gap of this channel has done that to books.
   void tell(const market::LossEffect& effect) noexcept;
   /// Brings the counters up to date. What needs no packet to change is in them, too.
@@ -90,6 +103,8 @@ class LiveChannel final : private feed::Watcher {
     std::uint64_t late = 0;       ///< Numbers that came too late.
     std::uint64_t told_late = 0;  ///< Of these, in notices.
     std::uint64_t late_by_ns = 0;
+    std::uint64_t replayed = 0;  ///< Numbers that a replay service has brought.
+    std::uint64_t told_replayed = 0;
     // What came, so that no number is counted twice: one bit each for the first, then the next one beyond them.
     std::bitset<512> came = {};
     std::uint64_t beyond = 0;
@@ -99,9 +114,11 @@ class LiveChannel final : private feed::Watcher {
     [[nodiscard]] bool is_new(std::uint64_t at, const net::Preamble& preamble) noexcept;
   };
   void tell_late(RememberedGap& gap) noexcept;
+  void tell_replayed(std::uint64_t now_ns) noexcept;
   void freeze() noexcept;
   [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
   void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
+  static constexpr std::uint64_t kTellReplayedNs = 100'000'000;
   static constexpr std::size_t kRememberedGaps = 16;
   /// Cards report drops a little later, and windows report the gap.
   static constexpr std::uint64_t kDropsExplainNs = 1'000'000'000;
@@ -121,6 +138,10 @@ class LiveChannel final : private feed::Watcher {
   std::optional<std::uint64_t> books_sender_;  ///< Of the books that were taken over.
   std::array<std::uint64_t, 3> heard_ns_{};    ///< Monotonic, by line.
   bool has_told_conflict_ = false;             ///< Of the present run.
+  ReplayLink* link_ = nullptr;                 ///< Null: nothing is asked for.
+  std::uint32_t key_ = 0;
+  bool is_asking_ = false;  ///< Messages are wanted, as far as is known here.
+  std::uint64_t told_replayed_ns_ = 0;
   // Packets come, and nothing is delivered.
   std::uint64_t last_delivered_ = 0;  ///< Packets.
   std::uint64_t last_in_vain_ = 0;    ///< Packets that were neither delivered nor copies.

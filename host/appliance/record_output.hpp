@@ -122,6 +122,22 @@ class RecordOutput {
     return load_ && load_->events && load_->events->translator().next_effect(effect, is_last);
   }
 
+  /// Takes lost messages of which a replay is wanted, if there are some.
+  [[nodiscard]] bool next_asked(market::Asked& asked) noexcept {
+    return load_ && load_->events && load_->events->translator().next_asked(asked);
+  }
+  /// Of these, those that found no room.
+  [[nodiscard]] std::uint64_t asked_lost() const noexcept {
+    return load_ && load_->events ? load_->events->maker().translator().asked_lost() : 0;
+  }
+  /// Every book is right: what was lost is not missed any more.
+  [[nodiscard]] bool has_healed() const noexcept {
+    if (!load_ || !load_->events) return false;
+    const market::BookSet& books = load_->events->maker().books();
+    return books.defined() != 0 && books.count_of(market::Standing::Suspect) == 0 &&
+           books.count_of(market::Standing::Stale) == 0;
+  }
+
   // Books over a restart of the process.
 
   /// At set-up: they are saved.

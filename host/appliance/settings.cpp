@@ -84,6 +84,7 @@ class SettingsReader {
     read_agents();
     read_ports();
     read_feeds();
+    read_replays();
     read_nic();
     root_.finish();
     return std::move(settings_);
@@ -401,6 +402,71 @@ class SettingsReader {
       if (!diagnostics_.has_errors() && !agent_of_ring.contains(ring)) {
         root_.error("rings", "no feed has a ring with the name '" + ring + "'");
       }
+    }
+  }
+
+  void read_replays() {
+    for (config::Table& table : root_.tables("replay")) {
+      ReplaySettings replay;
+      replay.name = table.text("name");
+      check_name(table, "name", replay.name);
+      const auto is_same = [&](const ReplaySettings& other) { return other.name == replay.name; };
+      if (std::any_of(settings_.replays.begin(), settings_.replays.end(), is_same)) {
+        table.error("name", "two replay services have the name '" + replay.name + "'");
+      }
+      const std::string address = table.text("address");
+      const Result<net::Endpoint> endpoint = net::parse_endpoint(address);
+      if (endpoint) {
+        replay.address = endpoint.value();
+      } else if (!address.empty()) {
+        table.error("address", endpoint.message());
+      }
+      replay.dialect = static_cast<ReplayDialect>(table.choice("dialect"));
+      replay.sender = table.text("sender");
+      replay.target = table.text("target");
+      replay.user = table.text("user");
+      replay.password_file = config::in_folder(folder_, table.text("password_file"));
+      refill::Limits& limits = replay.limits;
+      limits.connections_a_day = static_cast<std::uint32_t>(table.integer("connections"));
+      limits.requests_a_connection = static_cast<std::uint32_t>(table.integer("requests"));
+      limits.messages_a_request = table.integer("messages");
+      limits.day_begins_s = static_cast<std::int64_t>(table.duration_ns("day") / kNsPerSecond);
+      limits.wait_ns = table.duration_ns("wait");
+      limits.patience_ns = table.duration_ns("patience");
+      limits.retry_ns = table.duration_ns("retry");
+      limits.attempts = static_cast<std::uint32_t>(table.integer("attempts"));
+      limits.answer_bytes = settings_.limits.datagram_bytes;
+      const auto is_counted_with = [&](const ReplaySettings& other) {
+        return other.address == replay.address && other.sender == replay.sender && other.user == replay.user;
+      };
+      if (std::any_of(settings_.replays.begin(), settings_.replays.end(), is_counted_with)) {
+        table.error("address", "another service has this address, sender and user: they would not share its quota");
+      }
+      if (!diagnostics_.has_errors()) find_feed(table, replay);
+      table.finish();
+      settings_.replays.push_back(std::move(replay));
+    }
+  }
+
+  /// Of the feed that a replay service is for: it must have channels that ask, and no other service.
+  void find_feed(config::Table& table, ReplaySettings& replay) {
+    std::vector<std::string> names;
+    for (const FeedSettings& feed : settings_.feeds) names.push_back(feed.description.name);
+    const std::string name = table.text("feed", names.size() == 1 ? names.front() : "");
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (name.empty()) return table.error("feed", "there are several feeds: name one");
+    if (found == names.end()) {
+      const std::string near = config::nearest(name, names);
+      return table.error("feed",
+                         "unknown feed '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    replay.feed = static_cast<std::size_t>(found - names.begin());
+    const std::vector<feed::Channel>& channels = settings_.feeds[replay.feed].description.channels;
+    if (std::none_of(channels.begin(), channels.end(), [](const feed::Channel& one) { return !one.replay.empty(); })) {
+      table.error("feed", "no channel of the feed '" + name + "' has a 'replay'");
+    }
+    for (const ReplaySettings& other : settings_.replays) {
+      if (other.feed == replay.feed) table.error("feed", "'" + other.name + "' is for the feed '" + name + "' already");
     }
   }
 

@@ -19,6 +19,7 @@
 #include "host/market/stage/recovery_options.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/ports/port_source.hpp"
+#include "host/refill/client.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
 
@@ -33,6 +34,7 @@ inline constexpr std::size_t kMaxAgents = 64;
 inline constexpr std::size_t kMaxPorts = 64;
 inline constexpr std::size_t kMaxFeeds = 64;
 inline constexpr std::size_t kMaxPublished = 64;
+inline constexpr std::size_t kMaxReplays = 64;
 inline constexpr std::size_t kMaxAllowed = 1'024;  ///< Prefixes of a publication.
 
 /// What a thread does when there is nothing to do.
@@ -173,6 +175,22 @@ struct BookSettings {
   std::uint64_t save_ns = 0;  ///< How often they are saved for the next start; 0: never.
 };
 
+/// How a replay service is spoken to.
+enum class ReplayDialect : std::uint8_t { Moex };
+
+/// A service of an exchange that sends lost messages again, for the channels of a feed that have a `replay`.
+struct ReplaySettings {
+  std::string name;
+  std::size_t feed = 0;  ///< Index of Settings::feeds.
+  net::Endpoint address;
+  ReplayDialect dialect = ReplayDialect::Moex;
+  std::string sender;
+  std::string target;
+  std::string user;           ///< Empty: none.
+  std::string password_file;  ///< Its first line is the password; empty: none.
+  refill::Limits limits;
+};
+
 struct Settings {
   std::string file;  ///< That they were read from; "-" is standard input. Empty: they come from no file.
   /// What they say, by key: "http.listen", "feed[moex].a"; keys of the file of a feed after its path: "moex.toml:
@@ -201,6 +219,7 @@ struct Settings {
   std::vector<AgentSettings> agents;
   std::vector<PortSettings> ports;
   std::vector<FeedSettings> feeds;
+  std::vector<ReplaySettings> replays;
 
   [[nodiscard]] std::uint64_t slots_of(const std::string& ring) const {
     const auto found = rings.find(ring);

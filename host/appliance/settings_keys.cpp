@@ -219,6 +219,61 @@ Key feeds() {
       "A feed, and the ports it is received by.");
 }
 
+Key replays() {
+  constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
+  constexpr std::uint64_t kDay = 24 * kHour;
+  const refill::Limits usual;
+  return tables_key(
+             "replay", {.least = 0, .most = kMaxReplays},
+             {.keys = {text_key("name", "Name of the service, in the log and in counters.")
+                           .required()
+                           .such_as("\"moex-fx\""),
+                       text_key("feed", "Name of the feed whose channels have a `replay`, see stopbit-feed.toml(5).")
+                           .unless("the only feed")
+                           .such_as("\"moex-fx\""),
+                       text_key("address", "IPv4 address and TCP port of the service.")
+                           .required()
+                           .such_as("\"10.1.2.3:9001\""),
+                       choice_key(
+                           "dialect", {"moex"},
+                           "How the service is spoken to. moex: requests as FIX text, answers in FAST after their "
+                           "length; unproven, because no session of another program was at hand to compare with.")
+                           .otherwise(0),
+                       text_key("sender", "SenderCompID of the log-on.").required().such_as("\"FIRM\""),
+                       text_key("target", "TargetCompID of the log-on.").otherwise("MOEX"),
+                       text_key("user", "User name of the log-on.").unless("none").such_as("\"user0\""),
+                       text_key("password_file", "Its first line is the password of the log-on.")
+                           .unless("no password")
+                           .such_as("\"password\""),
+                       integer_key("connections", {1, 1'000'000},
+                                   "Connections that the exchange allows a day. They are counted over restarts.")
+                           .required()
+                           .such_as("100"),
+                       integer_key("requests", {1, 1'000'000}, "Requests that the exchange allows a connection.")
+                           .otherwise(usual.requests_a_connection),
+                       integer_key("messages", {1, 1'000'000}, "Messages that the exchange allows a request.")
+                           .otherwise(usual.messages_a_request),
+                       duration_key("day", {0, kDay - 1}, "When the exchange's day begins, after midnight UTC.")
+                           .otherwise(0)
+                           .unless("midnight UTC")
+                           .such_as("\"21h\""),
+                       duration_key(
+                           "wait", {0, 60 * kNsPerSecond},
+                           "From a loss to the connection: further losses share it, and a snapshot may come first.")
+                           .otherwise(20'000'000),
+                       duration_key("patience", {10'000'000, 60 * kNsPerSecond},
+                                    "A connection that brings nothing useful for this long is closed.")
+                           .otherwise(usual.patience_ns),
+                       duration_key("retry", {10'000'000, kHour},
+                                    "Between two connections; twice as long after each that brought nothing.")
+                           .otherwise(usual.retry_ns),
+                       integer_key("attempts", {1, 1'000},
+                                   "Connections in a row that bring nothing before what they asked for is given up.")
+                           .otherwise(usual.attempts)}},
+             "A replay service of an exchange, asked for messages that are missing on both lines.")
+      .unless("none");
+}
+
 Key nic_table() {
   const NicSettings usual;
   TableKeys keys{
@@ -320,6 +375,7 @@ const TableKeys& settings_keys() {
              agents(),
              ports(),
              feeds(),
+             replays(),
              nic_table(),
              publications()},
         .any = {}};

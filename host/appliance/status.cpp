@@ -301,6 +301,11 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
       };
       read_list("market_counts", "what", market.counts);
       read_list("book_faults", "fault", market.faults);
+    } else if (family == "replay_quota") {
+      ReplayStatus& replay = status.replays.emplace_back();
+      replay.name = metric.name.label("service");
+      const Group group(index, "service", replay.name);
+      read_rows(kReplayRows, replay, [&](const char* name) { return group.value(name); });
     } else if (family == "agent_turns") {
       AgentStatus& agent = status.agents.emplace_back();
       agent.name = metric.name.label("agent");
@@ -488,6 +493,12 @@ json market_json(const MarketStatus& market) {
   return item;
 }
 
+json replay_json(const ReplayStatus& replay) {
+  json item = {{"service", replay.name}};
+  put_rows(item, kReplayRows, replay);
+  return item;
+}
+
 json agent_json(const AgentStatus& agent) {
   json item = {{"name", agent.name},
                {"batch", quantiles(agent.batch)},
@@ -564,6 +575,7 @@ std::string to_json(const StatusReport& status) {
                {"ports", list_json(status.ports, port_json)},
                {"rings", list_json(status.rings, ring_json)},
                {"markets", list_json(status.markets, market_json)},
+               {"replays", list_json(status.replays, replay_json)},
                {"agents", list_json(status.agents, agent_json)},
                {"errors", list_json(status.errors, error_json)},
                {"errors_beyond", status.errors_beyond},

@@ -46,7 +46,7 @@ struct ChannelStatus {
 #include "host/appliance/counters.def"
 
   [[nodiscard]] std::uint64_t received() const noexcept {
-    return lines[0].packets + lines[1].packets;
+    return lines[0].packets + lines[1].packets + replayed;
   }
   /// Both identities hold. While packets flow the counters may be read in the middle of a change.
   [[nodiscard]] bool is_balanced() const noexcept;
@@ -80,6 +80,13 @@ struct MarketStatus {
   std::vector<std::pair<std::string, std::uint64_t>> counts;  ///< Those that are not 0.
   std::vector<std::pair<std::string, std::uint64_t>> faults;  ///< Of books, likewise.
   std::vector<ring::SeenReader> readers;                      ///< Those of the ring, with a name.
+};
+
+/// A replay service.
+struct ReplayStatus {
+  std::string name;
+#define STOPBIT_REPLAY(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 };
 
 struct AgentStatus {
@@ -160,6 +167,7 @@ struct StatusReport {
   std::vector<PortStatus> ports;
   std::vector<RingStatus> rings;
   std::vector<MarketStatus> markets;
+  std::vector<ReplayStatus> replays;
   std::vector<AgentStatus> agents;
   RecorderStatus recorder;
   NicStatus nic;

@@ -27,6 +27,7 @@ void Client::want(Range range, std::uint64_t wall_ns) {
   if (range.last < range.first) return;
   begin_day(wall_ns);
   if (connections_left() == 0 && state_ == State::Idle) return give_up(range, GivenUp::Quota);
+  if (wanted_.empty()) not_before_ns_ = std::max(not_before_ns_, wall_ns + limits_.wait_ns);
   if (!wanted_.add(range)) give_up(range, GivenUp::Room);
 }
 
@@ -42,10 +43,14 @@ void Client::set_used(std::uint32_t connections, std::uint64_t wall_ns) {
   used_ = std::max(used_, connections);
 }
 
+std::int64_t Client::day_of(std::uint64_t wall_ns, std::int64_t day_begins_s) noexcept {
+  const auto s = static_cast<std::int64_t>(wall_ns / kNsPerS) - day_begins_s;
+  return s / kDayS - (s % kDayS < 0 ? 1 : 0);
+}
+
 /// A clock that is set back gives no connection back.
 void Client::begin_day(std::uint64_t wall_ns) noexcept {
-  const auto s = static_cast<std::int64_t>(wall_ns / kNsPerS) - limits_.day_begins_s;
-  const std::int64_t day = s / kDayS - (s % kDayS < 0 ? 1 : 0);
+  const std::int64_t day = day_of(wall_ns, limits_.day_begins_s);
   if (day <= day_) return;
   day_ = day;
   used_ = 0;
@@ -73,7 +78,7 @@ void Client::tick(std::uint64_t wall_ns) {
   }
   if (wanted_.empty()) return;
   if (connections_left() == 0) return give_up_all(GivenUp::Quota);
-  const std::uint64_t longest = limits_.retry_ns << kMostDoublings;
+  const std::uint64_t longest = limits_.wait_ns + (limits_.retry_ns << kMostDoublings);
   if (not_before_ns_ > wall_ns && not_before_ns_ - wall_ns > longest) not_before_ns_ = wall_ns + longest;
   if (wall_ns < not_before_ns_) return;
   state_ = State::Connecting;

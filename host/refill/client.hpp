@@ -14,8 +14,9 @@ namespace stopbit::refill {
 struct Limits {
   std::uint64_t messages_a_request = 2'000;
   std::uint32_t requests_a_connection = 1;
-  std::uint32_t connections_a_day = 0;        ///< 0: none, nothing is asked for.
-  std::int64_t day_begins_s = 0;              ///< Of the exchange's day, after midnight UTC; may be negative.
+  std::uint32_t connections_a_day = 0;  ///< 0: none, nothing is asked for.
+  std::int64_t day_begins_s = 0;        ///< Of the exchange's day, after midnight UTC; may be negative.
+  std::uint64_t wait_ns = 0;  ///< From the first range that is wanted to the connection: more may come, or it may heal.
   std::size_t ranges = 1'024;                 ///< That are wanted at once.
   std::size_t answer_bytes = 65'536;          ///< The longest answer.
   std::uint64_t patience_ns = 5'000'000'000;  ///< Without a step forward: connected, logged on, a message.
@@ -83,6 +84,8 @@ class Client {
   void want(Range range, std::uint64_t wall_ns);
   /// They have come by another way.
   void have(Range range) noexcept { (void)wanted_.remove(range); }  // no room: they are asked for in vain
+  /// They are of no use any more: what is missing was healed by other means.
+  void have_all() noexcept { wanted_.clear(); }
   /// Numbers begin anew: what is wanted is no more.
   void forget();
   /// Connections of a day that another process has used already.
@@ -100,6 +103,8 @@ class Client {
   [[nodiscard]] const Ranges& wanted() const noexcept { return wanted_; }
   [[nodiscard]] const ClientCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] bool is_idle() const noexcept { return state_ == State::Idle; }
+  /// Of the exchange, since 1970.
+  [[nodiscard]] static std::int64_t day_of(std::uint64_t wall_ns, std::int64_t day_begins_s) noexcept;
   /// Connections that are left today.
   [[nodiscard]] std::uint32_t connections_left() const noexcept {
     return used_ < limits_.connections_a_day ? limits_.connections_a_day - used_ : 0;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <seccomp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,7 +23,6 @@
 namespace stopbit::opener {
 namespace {
 
-constexpr int kConnectMs = 3'000;
 /// Not to hang on a FIFO that lies in the place of the file.
 constexpr int kAlways = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
@@ -59,20 +57,14 @@ Outcome open_socket(const SocketGrant& grant) {
   return outcome;
 }
 
+/// The connection need not exist yet: other requests do not wait for an address that does not answer.
 Outcome connect_to(net::Endpoint endpoint) {
   Outcome outcome;
   outcome.file = OpenFile(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!outcome.file.ok()) return failed(errno);
   const sockaddr_in address = net::socket_address(endpoint);
-  if (::connect(outcome.file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return outcome;
-  if (errno != EINPROGRESS) return failed(errno);
-  pollfd waiting{.fd = outcome.file.get(), .events = POLLOUT, .revents = 0};
-  const int ready = ::poll(&waiting, 1, kConnectMs);
-  if (ready <= 0) return failed(ready == 0 ? ETIMEDOUT : errno);
-  int error = 0;
-  socklen_t size = sizeof(error);
-  if (::getsockopt(outcome.file.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failed(errno);
-  return error == 0 ? std::move(outcome) : failed(error);
+  const int done = ::connect(outcome.file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  return done == 0 || errno == EINPROGRESS ? std::move(outcome) : failed(errno);
 }
 
 bool is_wanted(int capability, const Grants& grants) {
@@ -182,9 +174,7 @@ std::string confine_opener(const Grants& grants) {
       calls.push_back(call);
     }
   }
-  if (!grants.connections.empty()) {
-    for (const int call : {SCMP_SYS(connect), SCMP_SYS(poll)}) calls.push_back(call);
-  }
+  if (!grants.connections.empty()) calls.push_back(SCMP_SYS(connect));
   note(confine::rule_out_privileges());
   note(confine::restrict_files(written, read));
   note(confine::drop_capabilities(capabilities));

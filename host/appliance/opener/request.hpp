@@ -17,7 +17,7 @@ enum class RequestKind : std::uint16_t {
   Create = 4,   ///< File `number` of a set, new, to write.
   Keep = 5,     ///< Renames file `number` of a set, so that it is no longer one of the set.
   Remove = 6,   ///< Deletes file `number` of a set.
-  Connect = 7,  ///< A TCP connection to an address that the settings name.
+  Connect = 7,  ///< A TCP connection to an address that the settings name; it may still be under way.
 };
 inline constexpr std::uint16_t kKinds = 7;
 [[nodiscard]] std::string_view to_text(RequestKind kind) noexcept;

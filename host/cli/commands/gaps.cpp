@@ -36,6 +36,7 @@ std::string gap_line(const appliance::GapEntry& gap) {
   std::string line =
       fmt::format("{}  {}  {}  {}  {}: {}", os::time_text(gap.time_ns), plain(gap.channel), appliance::range_text(gap),
                   gap.count, appliance::to_text(gap.cause), appliance::lines_text(gap));
+  if (gap.replayed != 0) line += fmt::format("; {} by replay", gap.replayed);
   if (gap.came_late != 0) {
     line += fmt::format("; {} arrived {} late", gap.came_late, os::duration_text(gap.late_by_ns));
   }

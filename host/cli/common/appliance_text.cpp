@@ -96,6 +96,16 @@ std::string books_grid(const StatusReport& status) {
   return grid.text(1);
 }
 
+/// Replay services; empty if there are none.
+std::string replays_grid(const StatusReport& status) {
+  if (status.replays.empty()) return {};
+  Grid grid(headings(Table::Replays, appliance::kReplayRows, {"service"}));
+  for (const appliance::ReplayStatus& replay : status.replays) {
+    grid.add(values(Table::Replays, appliance::kReplayRows, replay, {plain(replay.name)}));
+  }
+  return grid.text(1);
+}
+
 }  // namespace
 
 std::string ready_text(const StatusReport& status) {
@@ -272,10 +282,12 @@ std::string head_line(const StatusReport& status) {
 std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
   const std::string books = books_grid(status);
+  const std::string replays = replays_grid(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
          ports_text(status) + rings_text(status) + (books.empty() ? "" : "\nInstruments and books\n" + books) +
-         agents_text(status) + housekeeper_text(status) + recorder_text(status.recorder) + broker_text(status.nic) +
-         publishers_text(status) + (errors.empty() ? "" : "\nDistinct errors\n" + errors);
+         (replays.empty() ? "" : "\nReplay services\n" + replays) + agents_text(status) + housekeeper_text(status) +
+         recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
+         (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 
 std::string skew_text(const StatusReport& status) {

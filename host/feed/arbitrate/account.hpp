@@ -34,7 +34,7 @@ struct Packets {
 struct Numbers {
   std::uint64_t expected = 0;  ///< last - first + 1.
   std::uint64_t delivered = 0;
-  std::uint64_t recovered = 0;  ///< Delivered thanks to Line::Replay.
+  std::uint64_t recovered = 0;  ///< Delivered thanks to Line::Replay, in time or after they were given up.
   std::uint64_t lost = 0;       ///< Reported as gaps.
   std::uint64_t held = 0;       ///< Undecided: waiting, or missing and waited for.
 
@@ -73,7 +73,7 @@ inline Account& Account::operator+=(const Account& what) noexcept {
 struct LineStats {
   std::uint64_t brought = 0;          ///< Numbers of which it brought a copy, in time or not.
   std::uint64_t missing = 0;          ///< Numbers that did not arrive on it.
-  std::uint64_t saved = 0;            ///< Of those, delivered thanks to another line: the early warning.
+  std::uint64_t saved = 0;            ///< Of those, delivered thanks to another line or a replay: the early warning.
   std::uint64_t first_copies = 0;     ///< Numbers it brought before the others, by their arrival.
   std::uint64_t last_sequence = 0;    ///< The highest of the run.
   std::uint64_t last_t_ns = 0;        ///< Arrival of its latest packet, monotonic; 0 = nothing came yet.

@@ -69,6 +69,10 @@ class Arbiter {
   /// packet, however near its numbers are to the present ones; it still waits for the silence of the present run.
   void announce(std::uint64_t sequence) noexcept;
 
+  /// A replay service has sent a number, as on the wire, that was asked for in the run of this epoch. True: it was
+  /// given up, and has come now; the caller decodes it. False: it is a copy, or of no use any more.
+  [[nodiscard]] bool recover(std::uint64_t sequence, std::uint16_t epoch) noexcept;
+
   /// Before the first packet: the number that another process delivered last, of this sender. If the first run goes on
   /// after it, what is missing is a gap (GapReason::Down); else the first run is a new one. What comes before that just
   /// below it is late.

@@ -78,6 +78,27 @@ void Arbiter::place_late(const Packet& packet, std::uint64_t number, Sink& sink)
   count_late(packet, late_ns, sink);
 }
 
+bool Arbiter::recover(std::uint64_t sequence, std::uint16_t epoch) noexcept {
+  ++run_.packets.received[index(Line::Replay)];
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(sequence, next_));
+  const bool is_of_run = running_ && epoch == epoch_ && before(number, undecided_) && table_.remembers(number);
+  Entry* const known = is_of_run ? &table_[number] : nullptr;
+  if (known != nullptr && known->state == Entry::State::Delivered) {
+    ++run_.packets.duplicate;
+    return false;
+  }
+  if (known == nullptr || known->state != Entry::State::Lost) {
+    ++run_.packets.late;
+    return false;
+  }
+  known->state = Entry::State::Delivered;
+  book_.note_recovered(number);
+  ++run_.packets.delivered;
+  --run_.numbers.lost;
+  ++run_.numbers.recovered;
+  return true;
+}
+
 /// The first copy of a number that is next, or will be.
 void Arbiter::place_new(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
   // It did not come to what was announced.

@@ -60,6 +60,13 @@ void LineBook::note_whole(const Packet& packet, std::uint64_t number, std::uint6
   }
 }
 
+void LineBook::note_recovered(std::uint64_t number) noexcept {
+  for (std::size_t line = 0; line < options_.lines.size(); ++line) {
+    const bool is_missing = (table_[number].brought & bit_of(line)) == 0 && before(number, lines_[line].judged);
+    if (options_.lines[line] && is_missing) ++stats_[line].saved;
+  }
+}
+
 void LineBook::judge(std::size_t line, std::uint64_t until, std::uint64_t max_steps) noexcept {
   State& state = lines_[line];
   if (!options_.lines[line]) return;

@@ -37,6 +37,8 @@ class LineBook {
   void note_number(Line line, std::uint64_t number) noexcept;
   /// The line has now brought the whole number. `first` is that of the run.
   void note_whole(const Packet& packet, std::uint64_t number, std::uint64_t first) noexcept;
+  /// A number that was given up has come by a replay.
+  void note_recovered(std::uint64_t number) noexcept;
   /// Counts what the line did not bring of the numbers before `until`. Numbers that are not remembered any longer were
   /// passed over by a jump.
   void judge(std::size_t line, std::uint64_t until, std::uint64_t max_steps) noexcept;

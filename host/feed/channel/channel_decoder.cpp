@@ -43,6 +43,22 @@ void ChannelDecoder::take(arbitrate::Line line, const Received& received) noexce
   if (packet.preamble.error != ErrorCode::None) take_malformed(packet);
 }
 
+bool ChannelDecoder::recover(const Replayed& replayed) noexcept {
+  if (!arbiter_.recover(replayed.sequence, replayed.epoch)) return false;
+  const net::Preamble preamble{.data_end = static_cast<std::uint32_t>(replayed.message.size()),
+                               .sequence = replayed.sequence};
+  PacketInfo info{.arrival_ns = replayed.arrival_ns,
+                  .number = replayed.number,
+                  .sequence = static_cast<std::uint32_t>(replayed.sequence),
+                  .channel = description_.number,
+                  .sender_epoch = replayed.epoch,
+                  .source = record::SourceLine::Replay,
+                  .time_quality = record::TimeQuality::Poll};
+  (void)decoder_.decode(replayed.message, preamble, info);
+  hear_session();
+  return true;
+}
+
 /// Announcement of the feed about its numbers, in a message that was just decoded.
 void ChannelDecoder::hear_session() noexcept {
   if (target_.session == nullptr) return;

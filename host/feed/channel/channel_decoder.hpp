@@ -59,6 +59,16 @@ class ChannelDecoder final : private arbitrate::Sink {
     arbiter_.tick(until_t_ns, *this);
     hear_session();
   }
+  /// A message that a replay service has sent.
+  struct Replayed {
+    std::span<const std::byte> message;  ///< Without a preamble. Valid during the call.
+    std::uint64_t sequence = 0;          ///< As on the wire.
+    std::uint16_t epoch = 0;             ///< Of the run in which it was asked for.
+    std::uint64_t arrival_ns = 0;        ///< Wall clock.
+    std::uint64_t number = 0;            ///< As Received.
+  };
+  /// Decodes it, if its number was given up in the present run. False: it is of no use.
+  bool recover(const Replayed& replayed) noexcept;
   /// When tick has something to do; nothing while no packet waits.
   [[nodiscard]] std::optional<std::uint64_t> next_deadline() const noexcept { return arbiter_.next_deadline(); }
   /// The end: what waits is decoded, what is missing is lost.

@@ -21,6 +21,21 @@ class SkippingSink final : public record::RecordSink {
   std::uint32_t skipped_;
 };
 
+/// Marks records of messages that were given up before they came.
+class RecoveredSink final : public record::RecordSink {
+ public:
+  explicit RecoveredSink(record::RecordSink& next) : next_(next) {}
+  [[nodiscard]] Place open() noexcept override { return next_.open(); }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    record::Slot marked = first;
+    marked.words[2] |= std::uint64_t{record::kFlagRecovered} << 56;
+    next_.commit(marked, slots);
+  }
+
+ private:
+  record::RecordSink& next_;
+};
+
 }  // namespace
 
 DatagramDecoder::DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target,
@@ -71,8 +86,10 @@ DatagramDecoder::Answer DatagramDecoder::decode(std::span<const std::byte> datag
   const std::uint64_t errors = errors_;
   const std::uint64_t messages = counts_.messages;
   SkippingSink skipping(*target_.sink, skipped);
-  record::RecordSink& sink = skipped == 0 ? *target_.sink : skipping;
-  if (run_engine(data, info, sink)) note_success(info);
+  RecoveredSink recovered(*target_.sink);
+  record::RecordSink* sink = skipped == 0 ? target_.sink : &skipping;
+  if (info.source == record::SourceLine::Replay) sink = &recovered;
+  if (run_engine(data, info, *sink)) note_success(info);
   if (skipped != 0) counts_.messages -= std::min<std::uint64_t>(skipped, counts_.messages - messages);
   return {.is_good = errors_ == errors, .messages = static_cast<std::uint32_t>(counts_.messages - messages)};
 }

@@ -128,6 +128,7 @@ class Reader {
       channel.recovers = table.text("recovers");
       recovering_.push_back({table, description_.channels.size()});
     }
+    if (table.has("replay")) read_replay(table, channel);
     for (std::size_t i = 0; i < kLineNames.size(); ++i) {
       if (auto line = table.table(kLineNames[i])) channel.lines[i] = read_line(*line);
     }
@@ -226,6 +227,21 @@ class Reader {
     if (other->role != Role::Incremental) return refuse("channel '" + other->name + "' has no increments");
     if (other->events != channel.events) {
       refuse("the market events of channel '" + other->name + "' go to another ring");
+    }
+  }
+
+  /// Messages come back without a preamble and out of their order.
+  static void read_replay(config::Table& table, Channel& channel) {
+    channel.replay = table.text("replay");
+    const net::Framing& framing = channel.framing;
+    const auto refuse = [&](const char* why) { table.error("replay", why); };
+    if (channel.replay.empty()) refuse("must not be empty");
+    if (channel.role != Role::Incremental)
+      return refuse("only lost messages of a channel of increments can be replayed");
+    if (framing.name.empty()) return;  // said already
+    if (!has_sequence(framing)) return refuse("without sequence numbers no lost message can be named");
+    if (framing.kind != net::FramingKind::Fixed || framing.blocks || framing.reset != ResetRule::Packet) {
+      refuse("needs a framing with one message a packet and a dictionary that each packet resets");
     }
   }
 
@@ -368,6 +384,7 @@ std::string to_toml(const Description& description, std::string_view heading) {
     if (channel.depth != 0) out += "depth = " + std::to_string(channel.depth) + "\n";
     if (!channel.events.empty()) out += "events = " + toml_text(channel.events) + "\n";
     if (!channel.recovers.empty()) out += "recovers = " + toml_text(channel.recovers) + "\n";
+    if (!channel.replay.empty()) out += "replay = " + toml_text(channel.replay) + "\n";
     out += "window = { packets = " + std::to_string(channel.window.packets) +
            ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +
            ", room = " + std::to_string(channel.window.room) +

@@ -91,6 +91,7 @@ struct Channel {
   std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
   std::string events;       ///< The ring of its market events; empty without a map.
   std::string recovers;     ///< Of snapshots: name of the channel of increments whose books they heal; empty: none.
+  std::string replay;       ///< What the exchange's replay service calls it (ApplID); empty: it is not asked.
   std::array<std::optional<Line>, 2> lines = {};  ///< A and B; A at least.
 };
 

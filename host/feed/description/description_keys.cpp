@@ -118,7 +118,12 @@ Key channels() {
                                 "Of a snapshot or carousel: name of the channel with the same events whose books it "
                                 "heals.")
                    .unless("none")
-                   .such_as("\"FESX\"")},
+                   .such_as("\"FESX\""),
+               config::text_key("replay",
+                                "Of increments: what the exchange's replay service calls the channel (ApplID). Needs "
+                                "[[replay]] in appliance.toml.")
+                   .unless("it is not asked for lost messages")
+                   .such_as("\"OLR\"")},
       .any = {}};
   for (Key& key : common_keys()) keys.keys.push_back(std::move(key));
   keys.keys.push_back(line_key("a", "Line A.").required());

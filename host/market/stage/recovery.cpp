@@ -35,6 +35,7 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
                    .products = scope == ScopeOf::Product ? options.products : 0,
                    .queued = share(options.queued, options),
                    .holes = share(options.holes, options),
+                   .patience_ns = options.patience_ns,
                    .cycle_ns = options.cycle_ns};
   const auto make = [&] { channels_.push_back(std::make_unique<SyncChannel>(market, sync, options.picture)); };
   for (const ChannelPlan& plan : options.channels) {

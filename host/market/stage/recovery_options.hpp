@@ -47,6 +47,7 @@ struct RecoveryOptions {
   std::uint32_t queued = 65'536;   ///< Events that wait; channels share them, but each has some.
   std::uint32_t holes = 65'536;    ///< Ranges of missing numbers, likewise.
   std::uint32_t picture = 65'536;  ///< Entries of one snapshot.
+  std::uint64_t patience_ns = 0;   ///< A stale book waits this long for a replay before it goes on from nothing.
   std::uint64_t cycle_ns = 0;      ///< A cycle of snapshots is expected this often; 0: not known.
 };
 

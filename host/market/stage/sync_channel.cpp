@@ -121,6 +121,7 @@ void SyncChannel::forget(Cause cause) noexcept {
   is_in_packet_ = has_number_ = is_resumed_ = false;
   ++era_;
   ++market_.counts.gaps;
+  market_.asked.forget(channel_);
   market_.restarts.forget(market_.instruments.count());
   sync_.forget(cause, newest_sent_ns());
 }

@@ -8,6 +8,7 @@
 #include "host/feed/arbitrate/numbering.hpp"
 #include "host/market/book/book_set.hpp"
 #include "host/market/instrument/table.hpp"
+#include "host/market/stage/asked.hpp"
 #include "host/market/stage/counts.hpp"
 #include "host/market/stage/event_writer.hpp"
 #include "host/market/stage/message.hpp"
@@ -32,6 +33,7 @@ struct Market {
   Restarts& restarts;
   BookBeside& beside;
   MarketCounts& counts;
+  AskedFor& asked;
 };
 
 /// A channel of increments: its synchroniser, with records in and events out.
@@ -140,7 +142,9 @@ class SyncChannel final : private SyncSink {
   void state(std::uint32_t row, const Mark& mark) noexcept override;
   void state_of(std::uint32_t scope, const Mark& mark) noexcept override;
   void healed(std::uint32_t scope, Basis basis, std::uint64_t to, const Mark& mark) noexcept override;
-  void ask(std::uint64_t, std::uint64_t) noexcept override {}
+  void ask(std::uint64_t first, std::uint64_t last) noexcept override {
+    if (has_packet_numbers()) market_.asked.add({.channel = channel_, .first = first, .last = last});
+  }
   void lost(std::uint32_t, std::uint64_t) noexcept override {}
   void overdue(std::uint64_t) noexcept override {}
 

@@ -50,7 +50,8 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       restarts_(map.source.restarts_at_one ? instruments.view().capacity() : 0),
       beside_(beside),
       recovery_(recovery, scope_,
-                {message_, writer_, books, instruments, states_, products_, restarts_, beside_, counts_}, shapes_),
+                {message_, writer_, books, instruments, states_, products_, restarts_, beside_, counts_, asked_},
+                shapes_),
       replacements_(message_, writer_, books, states_, shapes_, counts_, replacement_room(map, recovery)),
       restored_(std::make_unique<std::uint64_t[]>(
           std::size_t{std::max(recovery.products, instruments.view().capacity())} + 1)) {}

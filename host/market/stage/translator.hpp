@@ -51,6 +51,10 @@ class Translator {
   [[nodiscard]] bool next_effect(LossEffect& effect, bool is_last) noexcept {
     return writer_.losses().next(effect, message_.arrival_ns, is_last);
   }
+  /// Takes lost messages of which a replay is wanted, if there are some.
+  [[nodiscard]] bool next_asked(Asked& asked) noexcept { return asked_.next(asked); }
+  /// Ranges that found no room there.
+  [[nodiscard]] std::uint64_t asked_lost() const noexcept { return asked_.lost(); }
   // Over a restart of the process: saver.cpp. Between datagrams.
 
   /// A channel of increments, and where another process has left it.
@@ -193,6 +197,7 @@ class Translator {
   Products products_;
   Restarts restarts_;
   BookBeside beside_;
+  AskedFor asked_;
   Recovery recovery_;
   Replacements replacements_;
   /// Of instruments or products whose books were restored, until their first number: theirs; else 0.

@@ -387,4 +387,41 @@ TEST(ApplianceSettings, tell_errors_of_feed_files) {
   EXPECT_THAT(parsed.errors(), HasSubstr("none.toml: No such file"));
 }
 
+TEST(ApplianceSettings, say_which_replay_services_may_be_asked_and_how_often) {
+  const auto parsed_with = [](const std::string& replay, const char* channel = "replay = \"OLR\"\n") {
+    auto folder = std::make_unique<testing::Scratch>();
+    folder->write("feed.toml",
+                  std::string("name = \"fx\"\n[[image]]\nname = \"x\"\ntemplates = [\"x.xml\"]\n[[channel]]\n"
+                              "number = 1\nframing = \"moex\"\nring = \"r\"\n") +
+                      channel + "a = { group = \"224.0.0.1\", port = 1000 }\n");
+    Diagnostics diagnostics;
+    auto settings = parse("appliance.toml", kGood + replay, folder->path(), diagnostics);
+    return std::pair(std::move(settings), diagnostics.format());
+  };
+  const std::string least =
+      "[[replay]]\nname = \"history\"\naddress = \"10.1.2.3:9001\"\nsender = \"us\"\nconnections = 100\n";
+  const auto [good, none] = parsed_with(least + "day = \"21h\"\nmessages = 500\n");
+  ASSERT_TRUE(good) << none;
+  ASSERT_EQ(good->replays.size(), 1U);
+  EXPECT_EQ(good->replays[0].address, (net::Endpoint{0x0A01'0203, 9'001}));
+  EXPECT_EQ(good->replays[0].target, "MOEX");
+  EXPECT_EQ(good->replays[0].limits.connections_a_day, 100U);
+  EXPECT_EQ(good->replays[0].limits.requests_a_connection, 1U);
+  EXPECT_EQ(good->replays[0].limits.messages_a_request, 500U);
+  EXPECT_EQ(good->replays[0].limits.day_begins_s, 21 * 3'600);
+  EXPECT_EQ(good->replays[0].limits.answer_bytes, good->limits.datagram_bytes);
+  const auto errors = [&](const std::string& text, const char* channel = "replay = \"OLR\"\n") {
+    const auto [settings, problems] = parsed_with(text, channel);
+    EXPECT_FALSE(settings);
+    return problems;
+  };
+  EXPECT_THAT(errors("[[replay]]\nname = \"h\"\n"), HasSubstr("address"));
+  EXPECT_THAT(errors("[[replay]]\nname = \"h\"\n"), HasSubstr("connections"));
+  EXPECT_THAT(errors(least + "feed = \"fz\"\n"), HasSubstr("did you mean 'fx'?"));
+  EXPECT_THAT(errors(least + "dialect = \"b4\"\n"), HasSubstr("dialect"));
+  EXPECT_THAT(errors(least + least), HasSubstr("two replay services have the name"));
+  EXPECT_THAT(errors(least + least), HasSubstr("would not share its quota"));
+  EXPECT_THAT(errors(least, ""), HasSubstr("no channel of the feed 'fx' has a 'replay'"));
+}
+
 }  // namespace stopbit::appliance::settings_test

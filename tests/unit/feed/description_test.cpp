@@ -152,6 +152,30 @@ TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) 
             std::string::npos);
 }
 
+TEST(FeedDescription, channels_of_increments_say_what_the_replay_service_calls_them) {
+  const auto channel = [](const std::string& framing, const std::string& more) {
+    return std::string(kImage) + "[[channel]]\nframing = \"" + framing + "\"\n" + more + std::string(kLine);
+  };
+  Diagnostics diagnostics;
+  const auto feed = parse("feed.toml", channel("moex", "replay = \"OLR\"\n"), diagnostics);
+  ASSERT_TRUE(feed) << diagnostics.format();
+  EXPECT_EQ(feed->channels[0].replay, "OLR");
+  const auto again = parse("again.toml", to_toml(*feed), diagnostics);
+  ASSERT_TRUE(again) << diagnostics.format();
+  EXPECT_EQ(again->channels[0].replay, "OLR");
+  const auto problem = [&](const std::string& framing, const std::string& more) {
+    return error_of(channel(framing, more));
+  };
+  EXPECT_NE(problem("moex", "replay = \"\"\n").find("must not be empty"), std::string::npos);
+  EXPECT_NE(
+      problem("moex", "role = \"carousel\"\nreplay = \"OLS\"\n").find("only lost messages of a channel of increments"),
+      std::string::npos);
+  EXPECT_NE(problem("none", "replay = \"X\"\n").find("without sequence numbers"), std::string::npos);
+  for (const char* const framing : {"t7", "b3", "custom:seq=u32le@0,blocks=yes", "custom:seq=u32le@0,reset=never"}) {
+    EXPECT_NE(problem(framing, "replay = \"X\"\n").find("needs a framing"), std::string::npos) << framing;
+  }
+}
+
 TEST(FeedDescription, errors_name_the_place) {
   EXPECT_EQ(error_of(with("")), "");
   EXPECT_NE(error_of(""), "");

@@ -1238,4 +1238,75 @@ TEST(Options, of_a_framing) {
   EXPECT_TRUE(options_for(net::parse_framing("b3").value()).chunks);
 }
 
+// Numbers that were given up, and come by a replay.
+
+TEST(Replay, brings_back_each_number_that_was_given_up_once) {
+  for (const bool is_ordered : {true, false}) {
+    Bench bench(is_ordered ? ordered_options() : fast_options());
+    (void)bench.offer(Line::A, {1, 2});
+    (void)bench.tick(5'000);
+    (void)bench.offer(Line::A, {6, 7});
+    (void)bench.tick(5'000);
+    const std::uint16_t epoch = bench.arbiter.epoch();
+    ASSERT_EQ(bench.arbiter.account().numbers.lost, 3U);
+    const auto recover = [&](std::uint64_t number) {
+      const bool is_of_use = bench.arbiter.recover(number, epoch);
+      bench.check();
+      return is_of_use;
+    };
+    EXPECT_TRUE(recover(4));
+    EXPECT_TRUE(recover(3)) << "in any order";
+    EXPECT_FALSE(recover(4));
+    EXPECT_FALSE(recover(2)) << "it was delivered";
+    EXPECT_FALSE(recover(0)) << "before the run";
+    EXPECT_FALSE(recover(8)) << "not sent yet";
+    EXPECT_FALSE(recover(1'000'000));
+    EXPECT_EQ(bench.arbiter.account().numbers.lost, 1U);
+    EXPECT_EQ(bench.arbiter.account().numbers.recovered, 2U);
+    EXPECT_EQ(bench.arbiter.account().packets.received[2], 7U);
+    // A line that is late brings what has come, and what has not.
+    EXPECT_EQ(bench.offer(Line::B, {4, 5, 5, 6}), "");
+    EXPECT_TRUE(recover(5)) << "a late copy was not used";
+    EXPECT_EQ(bench.offer(Line::B, {3, 8}), "8");
+    EXPECT_EQ(bench.arbiter.conflicts(), 0U);
+    EXPECT_EQ(bench.arbiter.account().numbers.lost, 0U);
+    (void)bench.finish();
+  }
+}
+
+TEST(Replay, does_not_bring_numbers_of_a_run_that_has_ended) {
+  Bench bench(ordered_options());
+  (void)bench.offer(Line::A, {100, 101});
+  (void)bench.tick(5'000);
+  (void)bench.offer(Line::A, {103});
+  (void)bench.tick(5'000);
+  const std::uint16_t epoch = bench.arbiter.epoch();
+  (void)bench.tick(50'000);
+  (void)bench.offer(Line::A, {1, 2, 3});
+  (void)bench.tick(50'000);
+  (void)bench.offer(Line::A, {4});
+  ASSERT_NE(bench.arbiter.epoch(), epoch);
+  EXPECT_FALSE(bench.arbiter.recover(102, epoch));
+  EXPECT_FALSE(bench.arbiter.recover(102, bench.arbiter.epoch()));
+  bench.check();
+}
+
+TEST(Replay, is_no_loss_of_a_line_twice) {
+  Bench bench(ordered_options());
+  for (std::uint64_t n = 1; n <= 10; ++n) (void)bench.offer(Line::A, {n});
+  for (std::uint64_t n = 14; n <= 30; ++n) {
+    (void)bench.offer(Line::A, {n});
+    (void)bench.offer(Line::B, {n});
+    (void)bench.tick(2'000);
+  }
+  ASSERT_EQ(bench.arbiter.account().numbers.lost, 3U);
+  const std::uint64_t missing = bench.arbiter.line(Line::A).missing;
+  const std::uint64_t saved = bench.arbiter.line(Line::A).saved;
+  EXPECT_EQ(missing, 3U);
+  EXPECT_TRUE(bench.arbiter.recover(12, bench.arbiter.epoch()));
+  EXPECT_EQ(bench.arbiter.line(Line::A).missing, missing);
+  EXPECT_EQ(bench.arbiter.line(Line::A).saved, saved + 1);
+  (void)bench.finish();
+}
+
 }  // namespace stopbit::arbitrate::arbiter_test

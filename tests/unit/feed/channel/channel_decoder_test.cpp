@@ -210,6 +210,35 @@ TEST_F(ChannelDecoderTest, a_replayed_packet_says_so) {
   EXPECT_EQ(record::HeaderView(records[0]).source(), record::SourceLine::Replay);
 }
 
+TEST_F(ChannelDecoderTest, a_message_that_was_given_up_is_decoded_when_a_replay_brings_it) {
+  begin("custom:skip=5,seq=u32be@0");
+  take(Line::A, value(1, 5));
+  take(Line::A, value(4, 6));
+  pass_window();
+  EXPECT_EQ(seen(), "v5 gap v6");
+  const Payload message = bytes({0xE0, 0x81, 0x80 | 7});
+  const std::uint16_t epoch = decoder->arbiter().epoch();
+  const auto recover = [&](std::uint64_t sequence, std::uint16_t of) {
+    return decoder->recover(
+        {.message = message, .sequence = sequence, .epoch = of, .arrival_ns = now, .number = ++number});
+  };
+  EXPECT_TRUE(recover(3, epoch));
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(record::HeaderView(records[0]).sequence(), 3U);
+  EXPECT_EQ(record::HeaderView(records[0]).source(), record::SourceLine::Replay);
+  EXPECT_EQ(record::HeaderView(records[0]).flags(), record::kFlagRecovered | record::kFlagLastOfPacket);
+  EXPECT_EQ(seen(), "v7");
+  EXPECT_FALSE(recover(3, epoch)) << "once";
+  EXPECT_FALSE(recover(2, static_cast<std::uint16_t>(epoch + 1))) << "of another run";
+  EXPECT_FALSE(recover(5, epoch)) << "not yet given up";
+  EXPECT_EQ(seen(), "");
+  EXPECT_TRUE(recover(2, epoch));
+  take(Line::A, value(5, 8));
+  EXPECT_EQ(record::HeaderView(records.back()).flags(), record::kFlagLastOfPacket)
+      << "what a line brings is not marked";
+  EXPECT_EQ(seen(), "v7 v8");
+}
+
 TEST_F(ChannelDecoderTest, a_bad_block_drops_the_rest_of_its_datagram_and_the_next_one_is_decoded) {
   begin("custom:skip=5,seq=u32be@0,blocks=yes,reset=packet");
   const Payload good = bytes({0xE0, 0x81, 0x85});
