@@ -85,7 +85,10 @@ std::size_t ScriptedPort::poll(std::span<ingest::Arrival> batch) noexcept {
 }
 
 Appliance::Appliance(const Plan& plan, const venue::Voice& voice, OnRecord on_record)
-    : plan_(plan), on_record_(std::move(on_record)), port_counter_sets_(2), channel_counter_sets_(voice.streams().size()) {
+    : plan_(plan),
+      on_record_(std::move(on_record)),
+      port_counter_sets_(2),
+      channel_counter_sets_(voice.streams().size()) {
   for (std::size_t i = 0; i < voice.streams().size(); ++i) {
     feed::Channel& channel = channels_.emplace_back();
     channel.number = static_cast<std::uint16_t>(i);

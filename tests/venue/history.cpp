@@ -46,11 +46,10 @@ std::size_t History::at(std::uint32_t instrument, std::size_t packet) const {
 }
 
 bool same_side(std::span<const market::Row> rows, std::span<const market::Row> others) noexcept {
-  return std::equal(rows.begin(), rows.end(), others.begin(), others.end(),
-                    [](const market::Row& a, const market::Row& b) {
-                      return a.is_known == b.is_known && a.price == b.price && a.quantity == b.quantity &&
-                             a.orders == b.orders;
-                    });
+  return std::equal(
+      rows.begin(), rows.end(), others.begin(), others.end(), [](const market::Row& a, const market::Row& b) {
+        return a.is_known == b.is_known && a.price == b.price && a.quantity == b.quantity && a.orders == b.orders;
+      });
 }
 
 std::string to_text(std::span<const market::Row> rows) {

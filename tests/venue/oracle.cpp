@@ -83,13 +83,13 @@ void Oracle::deliver(std::size_t packet) {
     const bool is_told = std::any_of(told_.begin(), told_.end(),
                                      [number](const Told& told) { return number - told.first < told.count; });
     if (is_of_run && !is_told && fault_.empty()) {
-      fault_ = fmt::format("number {} is missing before {}, and nothing was told", number,
-                           history_.sequence_of(packet));
+      fault_ =
+          fmt::format("number {} is missing before {}, and nothing was told", number, history_.sequence_of(packet));
     }
   }
   if (!goes_on && delivered_ != History::kNone && fault_.empty()) {
-    fault_ = fmt::format("number {} was delivered after {}", history_.sequence_of(packet),
-                         history_.sequence_of(delivered_));
+    fault_ =
+        fmt::format("number {} was delivered after {}", history_.sequence_of(packet), history_.sequence_of(delivered_));
   }
   told_.clear();
   delivered_ = packet;
@@ -112,9 +112,9 @@ void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrumen
   const market::BookSet& books = maker.books();
   const market::Standing standing = books.standing(row);
   if (story_ == static_cast<int>(instrument)) {
-    const std::string line =
-        fmt::format("delivered {} {} since {} {} {}", delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_),
-                    name_of(standing), books.status(row).since, name_of(books.status(row).cause), Sides(books, row).text());
+    const std::string line = fmt::format(
+        "delivered {} {} since {} {} {}", delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_),
+        name_of(standing), books.status(row).since, name_of(books.status(row).cause), Sides(books, row).text());
     if (line != story_line_) {
       fmt::print("{:9.3f} s {}\n{:24} truth {}\n", static_cast<double>(now_ns_) / 1e9, line, "",
                  text_of(history_.books(instrument)[first_book(instrument)]));
@@ -163,11 +163,10 @@ void Oracle::check_known_rows(const market::BookSet& books, std::uint32_t instru
 }
 
 void Oracle::blame(std::uint32_t instrument, const std::string& what) {
-  fault_ = fmt::format("at {:.3f} s, after number {}, instrument {} ({}): {}; the exchange's: {}",
-                       static_cast<double>(now_ns_) / 1e9,
-                       delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_), instrument,
-                       venue_.instruments()[instrument].key, what,
-                       text_of(history_.books(instrument)[first_book(instrument)]));
+  fault_ = fmt::format(
+      "at {:.3f} s, after number {}, instrument {} ({}): {}; the exchange's: {}", static_cast<double>(now_ns_) / 1e9,
+      delivered_ == History::kNone ? 0 : history_.sequence_of(delivered_), instrument,
+      venue_.instruments()[instrument].key, what, text_of(history_.books(instrument)[first_book(instrument)]));
 }
 
 void Oracle::finish(const Appliance& appliance) {
@@ -184,8 +183,7 @@ void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument
   const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
   // Loops of snapshots leave out instruments that had no entry.
   const auto kind = plan_.settings.market->exchange;
-  const bool is_silent =
-      (kind == simulate::VenueKind::B3 || kind == simulate::VenueKind::Cme) && book.number == 0;
+  const bool is_silent = (kind == simulate::VenueKind::B3 || kind == simulate::VenueKind::Cme) && book.number == 0;
   if (is_silent) return;
   if (row == 0) return blame(instrument, "it is not known at the end");
   const market::InstrumentStatus status = maker.books().status(row);

@@ -42,8 +42,8 @@ simulate::Settings make_settings(std::uint64_t seed, Random& random) {
   settings.products = is_t7 ? between(random, 1, std::min<std::uint64_t>(3, settings.instruments)) : 1;
   const std::uint64_t seconds = settings.duration_ns / kSecond;
   for (std::uint64_t i = random.below(4); i != 0; --i) {
-    market.phases.push_back({.at_ns = random.below(seconds) * kSecond,
-                             .phase = static_cast<simulate::Phase>(random.below(4))});
+    market.phases.push_back(
+        {.at_ns = random.below(seconds) * kSecond, .phase = static_cast<simulate::Phase>(random.below(4))});
   }
   // The day goes on: in the last part there is something to recover with.
   market.phases.push_back({.at_ns = seconds / 2 * kSecond, .phase = simulate::Phase::Open});

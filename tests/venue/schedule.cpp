@@ -60,7 +60,8 @@ class Network {
       }
     }
     const auto bytes = std::make_shared<const std::vector<std::byte>>(datagram);
-    for (std::size_t line = 0; line < 2; ++line) arriving_[line].push_back({at_ns + line * plan_.skew_ns, stream, bytes});
+    for (std::size_t line = 0; line < 2; ++line)
+      arriving_[line].push_back({at_ns + line * plan_.skew_ns, stream, bytes});
   }
   void collect(std::size_t stream) {
     while (const impair::Copy* const copy = lines_[stream].pop(kNever)) {
@@ -125,8 +126,8 @@ void run(const Plan& plan, Appliance& appliance, Oracle& oracle, impair::Random&
     now_ns += 1 + random.below(kLongestTurnNs);
     if (count != 0) continue;
     // Polls in vain up to what comes next.
-    const std::uint64_t next = std::min({appliance.port(0).next_ns(), appliance.port(1).next_ns(),
-                                         std::max(appliance.next_deadline_ns(), now_ns)});
+    const std::uint64_t next = std::min(
+        {appliance.port(0).next_ns(), appliance.port(1).next_ns(), std::max(appliance.next_deadline_ns(), now_ns)});
     if (next <= now_ns) continue;
     now_ns = std::min(next, end_ns);
   }

@@ -29,9 +29,9 @@ struct Plan {
   simulate::Settings settings;
   std::array<impair::Options, 2> network;  ///< Of increments; of the other streams.
   std::vector<Outage> outages;
-  std::uint64_t skew_ns = 0;      ///< Of line B.
-  std::uint64_t joins_ns = 0;     ///< Nothing is received before.
-  std::uint64_t quiet_ns = 0;     ///< Nothing is lost from here on.
+  std::uint64_t skew_ns = 0;   ///< Of line B.
+  std::uint64_t joins_ns = 0;  ///< Nothing is received before.
+  std::uint64_t quiet_ns = 0;  ///< Nothing is lost from here on.
   market::Policy policy = market::Policy::Optimistic;
   bool refresh = true;
   std::uint32_t queued = 65'536;

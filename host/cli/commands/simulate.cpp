@@ -228,8 +228,8 @@ void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
     const FeedPlan::Stream& stream = plan.streams[i % plan.streams.size()];
     feed::Channel& channel = description.channels.emplace_back();
     channel.number = static_cast<std::uint16_t>(i);
-    channel.name = stream.name.empty() ? fmt::format("{} {}", simulate::role_text(stream.role), streams[i].channel)
-                                       : stream.name;
+    channel.name =
+        stream.name.empty() ? fmt::format("{} {}", simulate::role_text(stream.role), streams[i].channel) : stream.name;
     channel.role = role_of(stream.role);
     channel.window = feed::default_window(channel.role);
     channel.framing = stream.framing;

@@ -92,8 +92,9 @@ std::optional<MarketSettings> read_market(config::Table& root, const Settings& s
   market.definitions_every_ns = table->duration_ns("definitions_every", {0, kDay}, 0);
   table->finish();
   for (config::Table& moment : root.tables("phase", {0, 1'000})) {
-    market.phases.push_back({.at_ns = moment.duration_ns("at", {0, settings.duration_ns}),
-                             .phase = static_cast<Phase>(moment.choice("state", {"pre_open", "open", "halted", "closed"}))});
+    market.phases.push_back(
+        {.at_ns = moment.duration_ns("at", {0, settings.duration_ns}),
+         .phase = static_cast<Phase>(moment.choice("state", {"pre_open", "open", "halted", "closed"}))});
     moment.finish();
   }
   if (root.has("preset")) root.error("preset", "[market] has messages of its own: it goes without a 'preset'");

@@ -42,10 +42,10 @@ struct PhaseMoment {
 /// [market]: instead of a preset's random messages, those of an exchange whose books are true (host/lab/venue).
 struct MarketSettings {
   VenueKind exchange = VenueKind::MoexFx;
-  std::uint64_t depth = 5;      ///< Prices of a side that feeds of prices show.
-  std::uint64_t orders = 16;    ///< Most orders of a side.
-  std::uint64_t changes = 4;    ///< Most changes of books in one update.
-  std::uint64_t fragment = 6;   ///< Most orders in a fragment of a snapshot, where snapshots have fragments.
+  std::uint64_t depth = 5;                 ///< Prices of a side that feeds of prices show.
+  std::uint64_t orders = 16;               ///< Most orders of a side.
+  std::uint64_t changes = 4;               ///< Most changes of books in one update.
+  std::uint64_t fragment = 6;              ///< Most orders in a fragment of a snapshot, where snapshots have fragments.
   std::uint64_t definitions_every_ns = 0;  ///< A whole cycle; 0 = none.
   std::vector<PhaseMoment> phases;
 };

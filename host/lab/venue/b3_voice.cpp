@@ -101,8 +101,8 @@ class B3Voice final : public Voice {
       send(kSnapshots, "MDSnapshotFullRefresh_211",
            begin_message(kSnapshots)
                .number("LastMsgSeqNumProcessed", post_.next(kIncrements) - 1)
-               .number("TotNumReports", static_cast<std::uint64_t>(std::count_if(
-                                            floor_.instruments.begin(), floor_.instruments.end(), is_active)))
+               .number("TotNumReports", static_cast<std::uint64_t>(std::count_if(floor_.instruments.begin(),
+                                                                                 floor_.instruments.end(), is_active)))
                .number("SecurityID", instrument.id)
                .number("RptSeq", instrument.report)
                .entries("MDEntries", picture(instrument)));
@@ -134,9 +134,7 @@ class B3Voice final : public Voice {
 
  private:
   Fields begin_message(std::size_t stream) const {
-    return Fields()
-        .number("MsgSeqNum", post_.next(stream))
-        .number("SendingTime", simulate::stamp_ms(floor_.time_ns));
+    return Fields().number("MsgSeqNum", post_.next(stream)).number("SendingTime", simulate::stamp_ms(floor_.time_ns));
   }
   void send(std::size_t stream, std::string_view of, const Fields& fields) {
     const std::array messages = {fields.message(of)};
@@ -159,9 +157,7 @@ class B3Voice final : public Voice {
         .text("OrderID", std::to_string(order.id));
   }
   void take(Instrument& instrument, Update update, Side side, std::size_t place, const Order& order) {
-    entry(instrument, update, side)
-        .number("MDEntryPositionNo", place + 1)
-        .text("OrderID", std::to_string(order.id));
+    entry(instrument, update, side).number("MDEntryPositionNo", place + 1).text("OrderID", std::to_string(order.id));
   }
   /// Trades come first, then what they do to the book.
   void trade(Instrument& instrument, const Deed& deed, const std::vector<Order>& orders) {

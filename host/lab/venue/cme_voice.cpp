@@ -58,9 +58,8 @@ class CmeVoice final : public Voice {
     }
     std::vector<Level> before = instrument.book.levels(deed.side, settings_.depth);
     apply(deed, instrument.book);
-    for (const LevelChange& change :
-         level_changes(deed.side, std::move(before), instrument.book.levels(deed.side, settings_.depth),
-                       settings_.depth, {})) {
+    for (const LevelChange& change : level_changes(
+             deed.side, std::move(before), instrument.book.levels(deed.side, settings_.depth), settings_.depth, {})) {
       level(instrument, change.action, deed.side, change.position, change.level);
     }
   }
@@ -143,9 +142,7 @@ class CmeVoice final : public Voice {
 
  private:
   Fields begin_message(std::size_t stream) const {
-    return Fields()
-        .number("MsgSeqNum", post_.next(stream))
-        .number("SendingTime", simulate::stamp_ms(floor_.time_ns));
+    return Fields().number("MsgSeqNum", post_.next(stream)).number("SendingTime", simulate::stamp_ms(floor_.time_ns));
   }
   void send(std::size_t stream, std::string_view of, const Fields& fields) {
     const std::array messages = {fields.message(of)};

@@ -67,7 +67,7 @@ class FeedOfVenue final : public MarketFeed {
     for (const auto& datagram : packet_.datagrams) report.bytes += datagram.size();
     if (packet_.sequence == 1 && report.packets > 1) {
       ++(report.role == simulate::Role::Carousel ? report.cycles
-         : packet_.from_backup != was_backup_   ? report.failovers
+         : packet_.from_backup != was_backup_    ? report.failovers
                                                  : report.resets);
     }
     if (packet_.stream == kIncrements) was_backup_ = packet_.from_backup;
@@ -79,7 +79,7 @@ class FeedOfVenue final : public MarketFeed {
   simulate::Lines lines_;
   std::vector<simulate::StreamReport> reports_;
   std::vector<std::uint64_t> last_ns_;  ///< Of a datagram, by stream.
-  Packet packet_;  ///< That is sent next.
+  Packet packet_;                       ///< That is sent next.
   Truth truth_;
   bool is_over_ = false;
   bool was_backup_ = false;

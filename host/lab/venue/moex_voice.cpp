@@ -111,7 +111,8 @@ class MoexVoice final : public Voice {
       }
     }
     if (entries.empty() && instrument.report != 0) entries.push_back(Fields().text("MDEntryType", "J"));
-    const std::size_t fragments = std::max<std::size_t>(1, (entries.size() + settings_.fragment - 1) / settings_.fragment);
+    const std::size_t fragments =
+        std::max<std::size_t>(1, (entries.size() + settings_.fragment - 1) / settings_.fragment);
     for (std::size_t i = 0; i < fragments; ++i) {
       const std::size_t begin = i * settings_.fragment;
       const std::size_t end = std::min<std::size_t>(entries.size(), begin + settings_.fragment);
@@ -132,16 +133,14 @@ class MoexVoice final : public Voice {
 
   void say_definition(const Instrument& instrument, bool begins) override {
     if (begins) post_.restart(kDefinitions);
-    const Fields board = Fields()
-                             .text("TradingSessionID", kSession)
-                             .number("SecurityTradingStatus", trading_status(floor_.phase));
+    const Fields board =
+        Fields().text("TradingSessionID", kSession).number("SecurityTradingStatus", trading_status(floor_.phase));
     send(kDefinitions, "d",
          begin_message(kDefinitions)
              .number("TotNumReports", floor_.instruments.size())
              .text("Symbol", instrument.symbol)
              .price("MinPriceIncrement", 1)
-             .entries("MarketSegmentGrp",
-                      {Fields().number("RoundLot", 1).entries("TradingSessionRulesGrp", {board})}));
+             .entries("MarketSegmentGrp", {Fields().number("RoundLot", 1).entries("TradingSessionRulesGrp", {board})}));
   }
 
   void say_alive(std::size_t stream) override {
@@ -163,9 +162,7 @@ class MoexVoice final : public Voice {
 
  private:
   Fields begin_message(std::size_t stream) const {
-    return Fields()
-        .number("MsgSeqNum", post_.next(stream))
-        .number("SendingTime", simulate::stamp_us(floor_.time_ns));
+    return Fields().number("MsgSeqNum", post_.next(stream)).number("SendingTime", simulate::stamp_us(floor_.time_ns));
   }
   void send(std::size_t stream, std::string_view of, const Fields& fields) {
     const std::array messages = {fields.message(of)};

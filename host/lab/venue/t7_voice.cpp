@@ -93,10 +93,8 @@ class T7Voice final : public Voice {
     }
     if (deed.kind == Deed::Kind::Clear) {
       apply(deed, instrument.book);
-      entries_.push_back(Fields()
-                             .number("MDUpdateAction", 0)
-                             .number("MDEntryType", kEmptyBook)
-                             .number("SecurityID", instrument.id));
+      entries_.push_back(
+          Fields().number("MDUpdateAction", 0).number("MDEntryType", kEmptyBook).number("SecurityID", instrument.id));
       return;
     }
     std::vector<Level> before = instrument.book.levels(deed.side, settings_.depth);
@@ -155,7 +153,8 @@ class T7Voice final : public Voice {
   void say_other(Instrument& instrument) override {
     switch (++others_ % 3) {
       case 0:
-        messages_.push_back(begin_message(instrument.product).number("SecurityID", instrument.id).message("QuoteRequest"));
+        messages_.push_back(
+            begin_message(instrument.product).number("SecurityID", instrument.id).message("QuoteRequest"));
         break;
       case 1:
         messages_.push_back(begin_message(instrument.product)

@@ -14,9 +14,7 @@ void apply(const Deed& deed, TrueBook& book) {
   switch (deed.kind) {
     case Deed::Kind::Add: return book.insert(deed.side, deed.place, deed.order);
     case Deed::Kind::Resize: return book.resize(deed.side, deed.place, deed.order.size);
-    case Deed::Kind::Move:
-      book.remove(deed.side, deed.place);
-      return book.insert(deed.side, deed.to, deed.order);
+    case Deed::Kind::Move: book.remove(deed.side, deed.place); return book.insert(deed.side, deed.to, deed.order);
     case Deed::Kind::Remove: return book.remove(deed.side, deed.place, deed.count);
     case Deed::Kind::Trade: {
       const std::uint64_t rest = deed.fills.back().rest;
@@ -55,13 +53,9 @@ std::int64_t Trading::price_for(const TrueBook& book, Side side, impair::Random&
 }
 
 Deed Trading::add(const TrueBook& book, Side side, impair::Random& random, std::uint64_t& last_order) const {
-  const Order order = {
-      .id = ++last_order, .price = price_for(book, side, random), .size = 1 + random.below(kMostSize)};
-  return {.kind = Deed::Kind::Add,
-          .side = side,
-          .place = book.place_for(side, order.price),
-          .order = order,
-          .fills = {}};
+  const Order order = {.id = ++last_order, .price = price_for(book, side, random), .size = 1 + random.below(kMostSize)};
+  return {
+      .kind = Deed::Kind::Add, .side = side, .place = book.place_for(side, order.price), .order = order, .fills = {}};
 }
 
 /// A smaller size keeps the order's place; with a larger one it is another order.

@@ -51,8 +51,7 @@ class Trading {
 
  private:
   [[nodiscard]] Deed add(const TrueBook& book, Side side, impair::Random& random, std::uint64_t& last_order) const;
-  [[nodiscard]] static Deed change(const TrueBook& book, Side side, impair::Random& random,
-                                   std::uint64_t& last_order);
+  [[nodiscard]] static Deed change(const TrueBook& book, Side side, impair::Random& random, std::uint64_t& last_order);
   [[nodiscard]] static Deed trade(const TrueBook& book, Side side, impair::Random& random);
   [[nodiscard]] static Deed cancel_many(const TrueBook& book, Side side, impair::Random& random);
   /// A price of the side that does not cross.

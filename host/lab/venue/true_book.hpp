@@ -9,7 +9,9 @@ namespace stopbit::venue {
 
 enum class Side : std::uint8_t { Bid = 0, Ask = 1 };
 inline constexpr std::array kSides = {Side::Bid, Side::Ask};
-[[nodiscard]] constexpr Side other(Side side) noexcept { return side == Side::Bid ? Side::Ask : Side::Bid; }
+[[nodiscard]] constexpr Side other(Side side) noexcept {
+  return side == Side::Bid ? Side::Ask : Side::Bid;
+}
 
 struct Order {
   std::uint64_t id = 0;

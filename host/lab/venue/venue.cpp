@@ -52,8 +52,8 @@ class VenueModel final : public Venue, private Post {
       : settings_(settings), market_(market), random_(settings.seed), voice_(make_voice(floor_, *this, market_)) {}
 
   Status prepare(Diagnostics& diagnostics) {
-    auto source = std::make_shared<SourceBuffer>(std::string(voice_->templates_name()),
-                                                 std::string(voice_->templates()));
+    auto source =
+        std::make_shared<SourceBuffer>(std::string(voice_->templates_name()), std::string(voice_->templates()));
     auto program = templates::compile({std::move(source)}, {}, diagnostics);
     if (!program) return Failure{"its templates are faulty"};
     program_ = std::make_unique<const Program>(std::move(*program));
@@ -333,7 +333,8 @@ std::unique_ptr<Venue> Venue::make(const simulate::Settings& settings, Diagnosti
     return refuse("this exchange has no [[failover]]");
   }
   for (const simulate::LineSettings& line : settings.lines) {
-    if (line.group.port + made->voice().streams().size() > 65'535) return refuse("the ports of its streams exceed 65535");
+    if (line.group.port + made->voice().streams().size() > 65'535)
+      return refuse("the ports of its streams exceed 65535");
   }
   if (const Status done = made->prepare(diagnostics); !done) return refuse(done.message());
   return made;
@@ -341,8 +342,8 @@ std::unique_ptr<Venue> Venue::make(const simulate::Settings& settings, Diagnosti
 
 std::string truth_line(const Venue& venue, const Packet& packet, const TruthRow& row) {
   std::string text = R"({"channel":0,"sequence":)" + std::to_string(packet.sequence) + R"(,"time":)" +
-                     std::to_string(packet.time_ns) + R"(,"instrument":")" +
-                     venue.instruments()[row.instrument].key + R"(","number":)" + std::to_string(row.number);
+                     std::to_string(packet.time_ns) + R"(,"instrument":")" + venue.instruments()[row.instrument].key +
+                     R"(","number":)" + std::to_string(row.number);
   append_levels(text, "bids", row.bids);
   append_levels(text, "asks", row.asks);
   return text + '}';

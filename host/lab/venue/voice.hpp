@@ -21,14 +21,14 @@ using simulate::Phase;
 struct Instrument {
   std::uint64_t id = 0;
   std::string symbol;
-  std::string key;            ///< As books are named by: its key fields with / between them.
-  std::size_t product = 0;    ///< Index.
+  std::string key;          ///< As books are named by: its key fields with / between them.
+  std::size_t product = 0;  ///< Index.
   TrueBook book;
   Trading trading;
-  std::uint64_t report = 0;   ///< RptSeq: entries so far.
-  std::uint64_t wakes_ns = 0; ///< Nothing happens to it before.
-  std::uint64_t volume = 0;   ///< Of its trades.
-  bool has_changed = false;   ///< Its book or its number, since the last packet of increments.
+  std::uint64_t report = 0;    ///< RptSeq: entries so far.
+  std::uint64_t wakes_ns = 0;  ///< Nothing happens to it before.
+  std::uint64_t volume = 0;    ///< Of its trades.
+  bool has_changed = false;    ///< Its book or its number, since the last packet of increments.
 };
 
 struct Product {
