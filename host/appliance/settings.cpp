@@ -442,17 +442,18 @@ class SettingsReader {
       if (std::any_of(settings_.replays.begin(), settings_.replays.end(), is_counted_with)) {
         table.error("address", "another service has this address, sender and user: they would not share its quota");
       }
-      if (!diagnostics_.has_errors()) find_feed(table, replay);
+      const std::string feed = table.text("feed", "");
+      if (!diagnostics_.has_errors()) find_feed(table, feed, replay);
       table.finish();
       settings_.replays.push_back(std::move(replay));
     }
   }
 
   /// Of the feed that a replay service is for: it must have channels that ask, and no other service.
-  void find_feed(config::Table& table, ReplaySettings& replay) {
+  void find_feed(config::Table& table, const std::string& wanted, ReplaySettings& replay) {
     std::vector<std::string> names;
     for (const FeedSettings& feed : settings_.feeds) names.push_back(feed.description.name);
-    const std::string name = table.text("feed", names.size() == 1 ? names.front() : "");
+    const std::string name = wanted.empty() && names.size() == 1 ? names.front() : wanted;
     const auto found = std::find(names.begin(), names.end(), name);
     if (name.empty()) return table.error("feed", "there are several feeds: name one");
     if (found == names.end()) {

@@ -48,7 +48,7 @@ TEST(SettingPages, the_printed_defaults_are_those_of_the_reader) {
   const std::string all = settings_defaults(file_of("feed"));
   const auto printed = feed::parse("text", all, diagnostics);
   const auto bare = feed::parse("text",
-                                "name = \"eurex\"\n[[image]]\nname = \"emdi\"\ntemplates = [\"emdi.xml\"]\n"
+                                "[[image]]\nname = \"emdi\"\ntemplates = [\"emdi.xml\"]\n"
                                 "[[channel]]\nframing = \"t7\"\na = { group = \"224.0.50.59\", port = 59001 }\n",
                                 diagnostics);
   ASSERT_TRUE(printed && bare) << diagnostics.format();
