@@ -111,6 +111,7 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
     return;
   }
   if (!is_joined_) {
+    forget_pictured(number);
     joined_ = number == 0 ? 0 : number - 1;
     is_joined_ = true;
   } else if (number > channel_.numbers.high + 1) {
@@ -166,9 +167,23 @@ bool Synchroniser::step(Scope& scope, std::uint64_t known, bool was_seen, std::u
 
 void Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
   if (!is_joined_) {
+    forget_pictured(message);
+    pictured_ = message;
     scope.pictured = std::max(scope.pictured, message);
   } else {
     scope.proof = std::max(proof(scope), std::min(message, channel_.numbers.high));
+  }
+}
+
+/// Before the first message, which is `message` or what a snapshot says of itself: snapshots that were far ahead of it
+/// had numbers that have begun anew since, and prove nothing of these.
+void Synchroniser::forget_pictured(std::uint64_t message) noexcept {
+  if (pictured_ <= message + kMostAhead) return;
+  for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
+    if (!is_known(row) || scope_of(row).pictured <= message + kMostAhead) continue;
+    const Mark before = mark(row);
+    scope_of(row).pictured = 0;
+    tell_from(row, before, true);  // since another message
   }
 }
 
@@ -183,6 +198,7 @@ void Synchroniser::loss(std::uint64_t first, std::uint64_t last, std::uint64_t n
 void Synchroniser::lose(std::uint64_t first, std::uint64_t last) noexcept {
   Numbers& numbers = channel_.numbers;
   if (!is_joined_) {
+    forget_pictured(last);
     is_joined_ = true;
     joined_ = last;
     first = std::min(first, last);
@@ -547,6 +563,7 @@ void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   queues_.clear();
   asks_.clear();
   ahead_ = 0;
+  pictured_ = 0;
   picture_.is_open = may_heal_ = false;
   channel_missing_ = is_joined_ ? channel_.numbers.missing : kEver;
   const bool is_each = options_.scope == ScopeOf::Instrument;

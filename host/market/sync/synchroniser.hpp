@@ -186,6 +186,8 @@ class Synchroniser {
     bool is_open = false;
   };
   static constexpr std::uint64_t kEver = ~std::uint64_t{0};
+  /// Snapshots are ahead of the first message by no more than this, which the arbiter may hold back.
+  static constexpr std::uint64_t kMostAhead = 64;
   static constexpr std::uint64_t kMost = kEver / 2;  ///< Higher numbers are refused: the next one has to exist.
 
   [[nodiscard]] bool is_channel() const noexcept { return options_.scope == ScopeOf::Channel; }
@@ -214,6 +216,7 @@ class Synchroniser {
   [[nodiscard]] bool take(Scope& scope, std::uint64_t n) noexcept;
   [[nodiscard]] bool step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept;
   void prove(Scope& scope, std::uint64_t message) noexcept;
+  void forget_pictured(std::uint64_t message) noexcept;
   void hit(std::uint32_t scope, std::uint64_t first) noexcept;
   void correct_ahead(std::uint32_t scope, std::uint64_t first) noexcept;
   void heal() noexcept;
@@ -251,6 +254,7 @@ class Synchroniser {
   Scope channel_;
   std::uint64_t channel_missing_ = kEver;  ///< Its highest missing message; before the first one kEver.
   std::uint64_t joined_ = kEver;           ///< Messages up to this were before the first one.
+  std::uint64_t pictured_ = 0;             ///< Before the first message: that of the newest snapshot.
   bool is_joined_ = false;
   std::uint32_t ahead_ = 0;  ///< Rows whose snapshot was ahead of their scope, in a list.
   Picture picture_;

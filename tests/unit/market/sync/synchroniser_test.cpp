@@ -239,6 +239,21 @@ TEST(Synchroniser, an_early_snapshot_proves_nothing_of_losses_after_joining) {
   EXPECT_EQ(feed.loss(102, 103), "= ask 0 102 103\n= state 1 suspect 102 gap\n");
 }
 
+TEST(Synchroniser, an_early_snapshot_far_ahead_of_the_first_message_was_of_other_numbers) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 5, 646);
+  EXPECT_EQ(feed.message(94, {{2, 1}}), "= state 1 suspect 1 join\n");
+  EXPECT_EQ(feed.message(95, {{1, 6}}), "= apply 1 6\n= state 1 latest 0\n") << "its next entry shows it";
+}
+
+TEST(Synchroniser, an_early_snapshot_is_of_other_numbers_if_a_later_one_is_far_below_it) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 5, 646);
+  EXPECT_EQ(feed.picture(2, 8, 77), "= load 2 8\n= state 1 suspect 1 join\n= state 2 suspect 78 join\n");
+  EXPECT_EQ(feed.message(78, {{3, 1}}), "= state 2 latest 0\n");
+  EXPECT_EQ(feed.state(1), "suspect");
+}
+
 TEST(Synchroniser, after_a_reset_books_are_known_to_be_empty) {
   Feed feed(options_of(ScopeOf::Instrument));
   (void)feed.message(100, {{1, 7}});
