@@ -1,7 +1,6 @@
 #include "tests/venue/appliance.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
@@ -121,7 +120,7 @@ void Appliance::make_output(const venue::Voice& voice) {
     if (channel.number == venue::kSnapshots) plan.events.recovery.channels.back().recovers = 0;
   }
   plan.events.map = voice.map();
-  plan.events.ring = fmt::format("venue-{}", ::getpid());
+  plan.events.ring = folder_.path("events");
   plan.events.slots = 65'536;  // a ring holds several of the longest records
   plan.events.room = {.instruments = 64, .orders = 4'096};
   plan.events.recovery.policy = plan_.policy;

@@ -13,6 +13,7 @@
 #include "host/appliance/agent.hpp"
 #include "host/lab/venue/voice.hpp"
 #include "host/market/map/map.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/venue/schedule.hpp"
 
 namespace stopbit::venue_test {
@@ -82,6 +83,7 @@ class Appliance {
   void make_agent();
 
   const Plan& plan_;
+  testing::Scratch folder_;   ///< Of its ring.
   std::uint64_t now_ns_ = 0;  ///< From the start.
   OnRecord on_record_;
   std::vector<feed::Channel> channels_;

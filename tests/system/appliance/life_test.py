@@ -6,6 +6,7 @@ appliance with the same folders, and the messages to a service manager.
 """
 
 import fcntl
+import glob
 import json
 import os
 import select
@@ -292,6 +293,5 @@ finally:
             process.wait()
     shutil.rmtree(WORKPLACE, ignore_errors=True)
     for name in NAMES:
-        for file in (f"/dev/shm/stopbit-{name}.counters",):
-            if os.path.exists(file):
-                os.unlink(file)
+        for file in glob.glob(f"/dev/shm/stopbit-{os.getuid()}/{name}.*"):
+            os.unlink(file)

@@ -20,7 +20,7 @@ end() {
   # shellcheck disable=SC2086  # numbers
   [[ -z $left ]] || kill -9 $left 2>/dev/null || true
   wait 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name".*
+  rm -rf "$folder" "/dev/shm/stopbit-$(id -u)/$name"*
 }
 trap end EXIT
 cd "$folder"
