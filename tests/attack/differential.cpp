@@ -66,7 +66,7 @@ Material random_material(std::uint64_t seed, cases::Random& random) {
   cases::CaseSize size;
   size.packets = 1 + random.below(6);
   size.messages = random.chance(20) ? 40 : 1 + random.below(12);
-  size.fields = random.chance(10) ? 60 : random.chance(5) ? 160 : random.chance(30) ? 2 : 8;  // 160: long presence maps
+  size.fields = random.chance(10) ? 60 : random.chance(1) ? 160 : random.chance(30) ? 2 : 8;  // 160: long presence maps
   cases::RandomCase made = cases::random_case(seed, size);
   templates::CompileOptions options;
   options.supply_fast_reset = random.chance(50);
