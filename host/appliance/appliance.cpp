@@ -573,7 +573,7 @@ void Appliance::run(std::size_t agent, ThreadFilters* filters) {
 void Appliance::rest(std::size_t agent, std::uint32_t quiet_turns) {
   const AgentSettings& settings = settings_.agents[agent];
   Agent& worker = *agents_[agent];
-  // A card works on its own, and calls nobody.
+  // A card works on its own, and wakes no thread.
   const bool can_block = may_rest(settings, quiet_turns) && card_ == nullptr;
   const std::optional<int> waker = can_block ? worker.wakes_by() : std::nullopt;
   if (!waker) return idle(settings, quiet_turns);

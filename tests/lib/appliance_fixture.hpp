@@ -59,7 +59,7 @@ class FakePort final : public ingest::Port {
   }
   [[nodiscard]] std::uint64_t complete_until() const noexcept override { return read_to_ns_; }
   [[nodiscard]] std::optional<int> wakes_by() const noexcept override { return ready_.get(); }
-  /// Calls whoever waits for this port; it goes on calling.
+  /// Wakes the thread that waits for this port, and goes on doing so.
   void call() const { EXPECT_EQ(::eventfd_write(ready_.get(), 1), 0); }
   [[nodiscard]] bool ended() const noexcept override { return ends && items.empty(); }
   [[nodiscard]] const ingest::PortCounters& counters() const noexcept override { return counters_; }

@@ -57,7 +57,10 @@ void Oracle::take(std::span<const record::Slot> record) {
       add(counts_, Count::Gaps);
       told_.push_back({event.first_missing(), event.missing()});
       return;
-    case record::EventKind::Reset: add(counts_, Count::Resets); return;
+    case record::EventKind::Reset:
+      add(counts_, Count::Resets);
+      is_reset_told_ = true;
+      return;
     case record::EventKind::DecodeError:
     case record::EventKind::Dropped:
     case record::EventKind::Lost:
@@ -71,18 +74,25 @@ void Oracle::take(std::span<const record::Slot> record) {
 void Oracle::deliver(std::size_t packet) {
   if (packet == delivered_) return;  // another message of it
   const bool goes_on = delivered_ != History::kNone && packet > delivered_;
-  for (std::size_t missing = goes_on ? delivered_ + 1 : packet; missing < packet; ++missing) {
-    add(counts_, Count::Lost);
-    const bool is_of_run = [&] {
-      for (std::size_t i = missing + 1; i <= packet; ++i) {
-        if (!history_.goes_on(i)) return false;
-      }
-      return history_.goes_on(missing);
-    }();
+  const std::size_t first = goes_on ? delivered_ + 1 : packet;
+  bool begins_anew = false;
+  for (std::size_t i = first; goes_on && i <= packet; ++i) begins_anew = begins_anew || !history_.goes_on(i);
+  add(counts_, Count::Lost, packet - first);
+  // Numbers that begin anew in an outage, and have come further since, look like a gap.
+  const auto looks_like_gap = [&] {
+    const std::uint64_t from = history_.sequence_of(delivered_) + 1;
+    const std::uint64_t to = history_.sequence_of(packet);
+    return std::any_of(told_.begin(), told_.end(),
+                       [&](const Told& told) { return told.first <= from && told.first + told.count >= to; });
+  };
+  if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
+    fault_ = fmt::format("the numbers began anew before {}, and nothing was told", history_.sequence_of(packet));
+  }
+  for (std::size_t missing = first; missing < packet && !begins_anew; ++missing) {
     const std::uint64_t number = history_.sequence_of(missing);
     const bool is_told = std::any_of(told_.begin(), told_.end(),
                                      [number](const Told& told) { return number - told.first < told.count; });
-    if (is_of_run && !is_told && fault_.empty()) {
+    if (!is_told && fault_.empty()) {
       fault_ =
           fmt::format("number {} is missing before {}, and nothing was told", number, history_.sequence_of(packet));
     }
@@ -92,6 +102,7 @@ void Oracle::deliver(std::size_t packet) {
         fmt::format("number {} was delivered after {}", history_.sequence_of(packet), history_.sequence_of(delivered_));
   }
   told_.clear();
+  is_reset_told_ = false;
   delivered_ = packet;
 }
 

@@ -48,7 +48,8 @@ class Oracle {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
   };
-  std::vector<Told> told_;  ///< Since the newest packet.
+  std::vector<Told> told_;      ///< Since the newest packet.
+  bool is_reset_told_ = false;  ///< Since the last delivered packet.
 };
 
 }  // namespace stopbit::venue_test

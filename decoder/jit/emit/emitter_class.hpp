@@ -410,7 +410,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// The map on top, at a depth of the stack, in rsi.
   void find_map(unsigned depth);
-  /// The one that is there is on top again. Loses rsi.
+  /// The map on top of the stack is the present one again. Changes rsi.
   void restore_map(const Reg& base, int offset);
   [[nodiscard]] static int map_offset(unsigned depth);
 

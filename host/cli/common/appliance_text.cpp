@@ -24,17 +24,6 @@ using os::duration_text;
 using os::short_number;
 using os::thousands;
 
-std::string age_text(const LineStatus& line) {
-  if (!line.exists) return "-";
-  if (line.last_arrival_ns == 0) return "never";
-  return duration_text(line.age_ns) + (line.is_silent ? "!" : "");
-}
-
-std::string skew_of(const ChannelStatus& channel) {
-  const std::uint64_t copies = channel.lines[0].skew.count + channel.lines[1].skew.count;
-  return copies == 0 ? "-" : duration_text(channel.skew_ns(0.99));
-}
-
 std::string writer_text(const StatusReport& status) {
   switch (status.writer) {
     case counters::Reader::Writer::Running: return "runs";
@@ -273,6 +262,17 @@ std::string publishers_text(const StatusReport& status) {
 }
 
 }  // namespace
+
+std::string age_text(const LineStatus& line) {
+  if (!line.exists) return "-";
+  if (line.last_arrival_ns == 0) return "never";
+  return duration_text(line.age_ns) + (line.is_silent ? "!" : "");
+}
+
+std::string skew_of(const ChannelStatus& channel) {
+  const std::uint64_t copies = channel.lines[0].skew.count + channel.lines[1].skew.count;
+  return copies == 0 ? "-" : duration_text(channel.skew_ns(0.99));
+}
 
 std::string head_line(const StatusReport& status) {
   return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,

@@ -16,7 +16,6 @@ namespace stopbit::tools {
 namespace {
 
 using appliance::ChannelStatus;
-using appliance::LineStatus;
 using appliance::StatusReport;
 using os::duration_text;
 using os::short_number;
@@ -26,7 +25,7 @@ constexpr std::size_t kMostRates = 512;
 constexpr std::size_t kMostFilter = 32;
 constexpr std::size_t kNameWidth = 18;
 
-// Orange and blue: told apart without red and green.
+// Orange and blue: most colour-blind people can distinguish them.
 constexpr std::string_view kBad = "1;38;5;208";
 constexpr std::string_view kNews = "1;38;5;39";
 constexpr std::string_view kDim = "2";
@@ -47,12 +46,6 @@ constexpr std::string_view kHelp =
     "Colours mark channels that are not ready, and channels that lost numbers since the last reading.\n"
     "\n"
     "Any key goes back.\n";
-
-std::string age_text(const LineStatus& line) {
-  if (!line.exists) return "-";
-  if (line.last_arrival_ns == 0) return "never";
-  return duration_text(line.age_ns) + (line.is_silent ? "!" : "");
-}
 
 std::uint64_t skew_ns(const ChannelStatus& channel) {
   const std::uint64_t copies = channel.lines[0].skew.count + channel.lines[1].skew.count;
@@ -312,13 +305,12 @@ std::string TopView::table_head(std::size_t columns) const {
 
 std::string TopView::table_row(const Row& row, std::size_t columns) const {
   const ChannelStatus& channel = *row.channel;
-  const std::uint64_t skew = skew_ns(channel);
   const std::string line =
       fmt::format("{:<{}} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", fit(plain(channel.name), kNameWidth),
                   kNameWidth, to_text(channel.state), age_text(channel.lines[0]), age_text(channel.lines[1]),
                   row.has_rates ? short_number(row.packets) : "-", row.has_rates ? short_number(row.messages) : "-",
                   short_number(static_cast<double>(channel.gaps)),
-                  short_number(static_cast<double>(channel.numbers_lost)), skew == 0 ? "-" : duration_text(skew));
+                  short_number(static_cast<double>(channel.numbers_lost)), skew_of(channel));
   const std::string shown = fit(line, columns);
   if (!channel.is_ready()) return coloured(shown, kBad);
   return row.loses ? coloured(shown, kNews) : shown;

@@ -16,10 +16,9 @@ namespace stopbit::tools {
 class TopView {
  public:
   struct Look {
-    bool has_colours =
-        false;  ///< Colours that a colour-blind person can tell apart; they mark nothing that text does not.
-    bool has_blocks = false;  ///< The terminal shows block elements of Unicode.
-    bool has_keys = false;    ///< Somebody can press keys.
+    bool has_colours = false;  ///< Colours that most colour-blind people can distinguish; the text says what they mark.
+    bool has_blocks = false;   ///< The terminal shows block elements of Unicode.
+    bool has_keys = false;     ///< Somebody can press keys.
   };
   explicit TopView(Look look) : look_(look) {}
 

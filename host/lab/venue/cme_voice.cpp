@@ -144,10 +144,6 @@ class CmeVoice final : public Voice {
   Fields begin_message(std::size_t stream) const {
     return Fields().number("MsgSeqNum", post_.next(stream)).number("SendingTime", simulate::stamp_ms(floor_.time_ns));
   }
-  void send(std::size_t stream, std::string_view of, const Fields& fields) {
-    const std::array messages = {fields.message(of)};
-    post_.post(stream, messages);
-  }
   Fields& entry(Instrument& instrument, std::uint64_t action, std::string_view type) {
     instrument.has_changed = true;
     entries_.push_back(Fields()
@@ -166,13 +162,7 @@ class CmeVoice final : public Voice {
   }
   /// All books are empty; then each comes again.
   void empty_all() {
-    std::vector<TrueBook> books;
-    for (Instrument& instrument : floor_.instruments) {
-      books.push_back(instrument.book);
-      instrument.book.clear();
-      instrument.report = 0;
-      instrument.has_changed = true;
-    }
+    const std::vector<TrueBook> books = take_books();
     entries_.push_back(Fields().number("MDUpdateAction", 0).text("MDEntryType", "J"));
     end_update();
     for (std::size_t i = 0; i < books.size(); ++i) {

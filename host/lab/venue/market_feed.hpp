@@ -11,7 +11,7 @@ namespace stopbit::venue {
 /// A venue on the lines of the settings: what `stopbit simulate` sends.
 class MarketFeed : public simulate::Exchange {
  public:
-  /// `settings.market` is there. Nothing after an error, which is in `diagnostics`.
+  /// Needs `settings.market`. Null after an error, which is in `diagnostics`.
   [[nodiscard]] static std::unique_ptr<MarketFeed> make(const simulate::Settings& settings, Diagnostics& diagnostics);
 
   using Truth = std::function<void(const Venue& venue, const Packet& packet)>;

@@ -151,11 +151,7 @@ class MoexVoice final : public Voice {
   /// A new day: the numbers of all feeds and of all instruments begin anew without a word, and the books are empty.
   void reset(bool /*empties_books*/) override {
     for (std::size_t stream = 0; stream < kStreams.size(); ++stream) post_.restart(stream);
-    for (Instrument& instrument : floor_.instruments) {
-      instrument.book.clear();
-      instrument.report = 0;
-      instrument.has_changed = true;
-    }
+    (void)take_books();
   }
   /// A night, as short as can be: longer than feeds are waited for.
   std::uint64_t pause_ns() const override { return 3'000'000'000; }
@@ -163,10 +159,6 @@ class MoexVoice final : public Voice {
  private:
   Fields begin_message(std::size_t stream) const {
     return Fields().number("MsgSeqNum", post_.next(stream)).number("SendingTime", simulate::stamp_us(floor_.time_ns));
-  }
-  void send(std::size_t stream, std::string_view of, const Fields& fields) {
-    const std::array messages = {fields.message(of)};
-    post_.post(stream, messages);
   }
   void say_status(const Instrument& instrument) {
     send(kIncrements, "f",

@@ -38,7 +38,7 @@ struct Packet {
 /// thread; knows no clock and no network.
 class Venue {
  public:
-  /// `settings.market` is there. Nothing after an error, which is in `diagnostics`.
+  /// Needs `settings.market`. Null after an error, which is in `diagnostics`.
   [[nodiscard]] static std::unique_ptr<Venue> make(const simulate::Settings& settings, Diagnostics& diagnostics);
   Venue() = default;
   Venue(const Venue&) = delete;

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/lab/simulate/preset.hpp"
 #include "host/lab/simulate/settings.hpp"
+#include "host/lab/venue/fields.hpp"
 #include "host/lab/venue/trading.hpp"
 #include "host/lab/venue/true_book.hpp"
 
@@ -127,6 +130,22 @@ class Voice {
   virtual void fail_over() {}
 
  protected:
+  /// A packet of one message.
+  void send(std::size_t stream, std::string_view of, const Fields& fields) const {
+    const std::array messages = {fields.message(of)};
+    post_.post(stream, messages);
+  }
+  /// All books are empty, and their numbers begin anew. @returns the books as they were, by instrument.
+  std::vector<TrueBook> take_books() {
+    std::vector<TrueBook> books;
+    for (Instrument& instrument : floor_.instruments) {
+      books.push_back(std::exchange(instrument.book, {}));
+      instrument.report = 0;
+      instrument.has_changed = true;
+    }
+    return books;
+  }
+
   Floor& floor_;
   Post& post_;
   const MarketSettings& settings_;

@@ -177,7 +177,7 @@ class Exchange:
                   TRADE_LINES, is_lost)
 
     def lose_orders(self, count):
-        """Then as many that come: the window closes."""
+        """After the loss as many packets as close the window."""
         for _ in range(count):
             self.order(is_lost=True)
         for _ in range(10):

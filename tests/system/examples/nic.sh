@@ -58,7 +58,7 @@ for program in built/exchange ./exchange; do
   rm -f served
   $program broker.sock >served &
   server=$!
-  wait_for '[[ -s served ]]'
+  wait_for '[[ -s served ]] || ! kill -0 $server 2>/dev/null'
   read -r node port <served
   $program broker.sock "$node" "$port" >called
   wait $server

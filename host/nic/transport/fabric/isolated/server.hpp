@@ -26,7 +26,7 @@ class FabricServer {
   void begin();
   /// @returns how much it did.
   std::size_t step();
-  /// Sleeps until there is a task, or for this time: arrivals from the network wake nobody.
+  /// Sleeps until there is a task, or for this time: arrivals from the network do not wake it.
   void doze(std::chrono::nanoseconds longest);
   /// Something waits for its time: frames for a node that is not there, slots that the provider does not take.
   [[nodiscard]] bool is_waiting() const noexcept { return waits_ != 0 || !unposted_.empty(); }
