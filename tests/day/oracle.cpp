@@ -862,10 +862,15 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
     if (number.told == Number::Told::Nothing && is_within && !has_died && !number.is_told_late)
       describe("neither delivered nor told as lost");
     if (!is_good(number) || number.is_tainted) continue;
-    // Too long for what set aside packets and chunks have.
+    // Too long for what set aside packets and chunks have. The first three numbers of a new address are set aside, too.
+    const std::size_t before = i - std::min<std::size_t>(i, 2);
+    const bool is_of_newcomer = std::any_of(run.numbers.begin() + static_cast<std::ptrdiff_t>(before),
+                                            run.numbers.begin() + static_cast<std::ptrdiff_t>(i + 1),
+                                            [](const Number& near) { return near.is_of_new_address; });
     if (number.has_oversized_copy &&
-        (number.chunks > 1 || number.is_aside || number.is_far || number.reason == GapReason::Room))
+        (number.chunks > 1 || number.is_aside || number.is_far || is_of_newcomer || number.reason == GapReason::Room)) {
       continue;
+    }
     // What comes after its leap was undone stays lost.
     if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_aside) continue;
     // Which cycle a packet of the second line belongs to is known by how its cycle began.

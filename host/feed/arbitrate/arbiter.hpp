@@ -197,6 +197,7 @@ class Arbiter {
   void drop(Stranger& stranger, Sink& sink) noexcept;
   void drop_outlived(Sink& sink) noexcept;
   [[nodiscard]] const Entry* known_of(const Packet& packet) const noexcept;
+  [[nodiscard]] bool came_with_run(std::uint64_t t_ns) const noexcept;
   [[nodiscard]] bool was_given_up(const Packet& packet) const noexcept;
   [[nodiscard]] bool fills_hole(const Packet& packet) const noexcept;
   [[nodiscard]] bool may_be_late(const Packet& packet) const noexcept;

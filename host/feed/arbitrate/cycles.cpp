@@ -87,16 +87,17 @@ void Cycles::reach(const Packet& packet) noexcept {
 
 /// Whether the line begins a cycle with this packet: it is back at a number that it has passed, with other bytes or
 /// after a pause. A delayed packet or a second copy comes within the window. Of a number in several chunks only the
-/// first counts.
+/// first counts, but after a pause any of a number that the line has passed: the first may be lost.
 bool Cycles::opens(const Cycle& line, const Packet& packet, Match match, bool is_in_step) const noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
-  if (sequence > line.highest || packet.preamble.chunk > 1) return false;
+  if (sequence > line.highest) return false;
+  const bool was_silent = since(packet.t_ns, line.t_ns) >= options_.window_ns;
+  if (packet.preamble.chunk > 1 && !(was_silent && sequence < line.highest)) return false;
   if (is_in_step && match == Match::Other) return true;
   // The line's latest packet once more is a second copy, which may be read long after the first.
   if (!is_in_step && sequence == line.highest && sequence > 1) return false;
   // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
   const bool is_far = sequence + options_.window_packets < line.highest;
-  const bool was_silent = since(packet.t_ns, line.t_ns) >= options_.window_ns;
   // The same bytes: a copy, but for a cycle that repeats its data.
   if (is_in_step && match == Match::Same ? is_far && was_silent : is_far || was_silent) return true;
   // A second copy of the first packet has the same bytes. If the next few packets overtook the first one, no first

@@ -150,8 +150,11 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
 void Arbiter::note_second_copy(Stranger& stranger, std::uint32_t slot, const Packet& packet) noexcept {
   const Packet& held = slots_[slot].packet;
   if (held.line != packet.line) stranger.is_confirmed = true;  // a second copy on the same line proves nothing
-  // The one that is held was the run's own, late or a second copy, and what begins anew has come to its number.
-  if (stranger.fit == Fit::Behind && (match_of(held) == Match::Same || may_be_late(held)) &&
+  // The one that is held was the run's own, late or a second copy, and what begins anew has come to its number. Copies
+  // of one number are not as far apart.
+  const bool was_before = came_with_run(held.t_ns) && known_of(held) != nullptr &&
+                          since(packet.t_ns, held.t_ns) > kLateWindows * options_.window_ns;
+  if (stranger.fit == Fit::Behind && (was_before || match_of(held) == Match::Same || may_be_late(held)) &&
       !std::ranges::equal(held.payload, packet.payload)) {
     slots_.put(slot, packet);
   }
@@ -246,10 +249,9 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
 /// Among the packets of what begins anew may be late ones and second copies of the present run's that came with it.
 void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
   if (stranger.fit != Fit::Behind) return;
-  const auto came_with_run = [&](const Packet& packet) {
-    return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns;
+  const auto is_of_run = [&](const Packet& packet) {
+    return came_with_run(packet.t_ns) && match_of(packet) == Match::Same;
   };
-  const auto is_of_run = [&](const Packet& packet) { return came_with_run(packet) && match_of(packet) == Match::Same; };
   // All may be the same: then it is a run that repeats its data.
   std::uint32_t last = stranger.first;
   while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
@@ -264,7 +266,7 @@ void Arbiter::drop_leftovers(Stranger& stranger, Sink& sink) noexcept {
     Arrivals& lower = below_it[index(packet.line)];
     const bool is_copy =
         below != kNone && is_of_run(packet) && since(slots_[below].packet.t_ns, packet.t_ns) > options_.window_ns;
-    const bool may_be_leftover = came_with_run(packet) && known_of(packet) != nullptr;
+    const bool may_be_leftover = came_with_run(packet.t_ns) && known_of(packet) != nullptr;
     if (is_copy || (may_be_leftover && lower.are_after(packet.t_ns + options_.window_ns))) {
       drop_leftover(stranger, slot, sink);
     } else {
@@ -310,6 +312,11 @@ bool Arbiter::may_be_late(const Packet& packet) const noexcept {
   const Entry* const known = known_of(packet);
   return !has_both_lines() && known != nullptr && known->brought != 0 &&
          since(packet.t_ns, known->t_ns) < kLateWindows * options_.window_ns;
+}
+
+/// Whether it came before the run fell silent, or soon after.
+bool Arbiter::came_with_run(std::uint64_t t_ns) const noexcept {
+  return t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns;
 }
 
 /// Whether its number is one of the run's that were given up.

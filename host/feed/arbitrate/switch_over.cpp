@@ -48,6 +48,8 @@ std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
   if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
   // One number that was given up has come very late, or several have just come too late.
   if (stranger.fills_holes || (stranger.is_given_up && stranger.packets == 1)) return kNever;
+  // So have second copies, with the run's last packets: a sender that begins anew has neighbours, or goes on later.
+  if (stranger.is_given_up && stranger.successions == 0 && came_with_run(stranger.last_t_ns)) return kNever;
   // Numbers that were given up are late ones, but if they go on when the run does not.
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
   // Like any missing numbers, those that it leaves out may come until the window closes, by its time or its count.

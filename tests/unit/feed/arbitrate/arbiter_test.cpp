@@ -1012,6 +1012,18 @@ TEST(Carousel, number_one_may_be_lost) {
   EXPECT_EQ(bench.offer(A, {2}), "cycle(2)");
 }
 
+TEST(Carousel, begins_after_a_pause_with_any_chunk_of_a_number_that_the_line_has_passed) {
+  Bench bench(with_chunks(carousel_options()));
+  for (std::uint64_t number = 1; number <= 5; ++number) bench.offer(chunk(number, 1, 1));
+  bench.tick(2'000);
+  bench.story.take();
+  bench.offer(chunk(1, 2, 3));  // the first chunk is lost
+  bench.offer(chunk(1, 3, 3));
+  bench.offer(chunk(2, 1, 1));
+  bench.offer(chunk(3, 1, 1));
+  EXPECT_EQ(bench.tick(2'000), "cycle(1) gap(1+1) 2 3");
+}
+
 TEST(Carousel, leaps_on_the_word_of_two_packets_only) {
   Bench bench(carousel_options());
   bench.offer(A, {1, 2});

@@ -527,6 +527,35 @@ TEST(Reset, is_not_second_copies_of_chunks_that_come_at_the_end_of_a_short_run) 
   EXPECT_EQ(bench.tick(3 * kSilence), "");
 }
 
+TEST(Reset, is_not_second_copies_on_the_only_line_with_the_last_packets_of_a_run) {
+  Options options = ordered_options();
+  options.lines = {true, false};
+  Bench bench(options);
+  offer_all(bench, A, 1, 60);
+  bench.tick(kWindow / 2);
+  bench.story.take();
+  offer(bench, A, {9, 14});
+  EXPECT_EQ(bench.tick(3 * kSilence), "");
+  EXPECT_EQ(offer(bench, A, {15, 16}), "reset(9) 9 gap(10+4) 14 15 16") << "it goes on: a sender has begun anew";
+}
+
+TEST(Return, has_its_own_packet_where_one_of_a_leap_came_late_before_it) {
+  Bench bench(ordered_options());
+  offer_all(bench, B, 1, 29);
+  bench.tick(2 * kWindow);
+  for (const Line line : {A, B}) offer(bench, line, {200, 201, 202});
+  bench.tick(2 * kSilence);
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  for (const Line line : {A, B}) offer(bench, line, {203});
+  for (const Line line : {A, B}) offer(bench, line, {32}, {.payload = other});
+  offer(bench, A, {35});  // of the numbers that were leapt over
+  bench.story.take();
+  bench.tick(6 * kWindow);
+  for (const Line line : {A, B}) offer(bench, line, {33, 34, 35}, {.payload = other});
+  EXPECT_EQ(bench.tick(2 * kSilence), "back(32) 32 33 34 35");
+  EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, other));
+}
+
 TEST(Reset, does_not_take_what_a_late_line_has_brought_of_numbers_that_were_leapt_over) {
   Bench bench(ordered_options());
   offer_all(bench, B, 1, 29);
