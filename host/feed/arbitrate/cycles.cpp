@@ -14,7 +14,10 @@ Cycles::Verdict Cycles::judge(const Packet& packet, const Seen& seen) noexcept {
   const bool is_in_step = !is_first && line.number == present_;
   const bool is_opening = !is_first && opens(line, packet, seen.match, is_in_step);
   note(line, packet, is_first || is_opening);
-  if (is_in_step && seen.match == Match::Same && std::exchange(line.has_been_led, false)) line.highest = sequence;
+  if (is_in_step && seen.match == Match::Same && std::exchange(line.has_been_led, false)) {
+    line.highest = sequence;
+    line.opened_ns = packet.t_ns;
+  }
 
   // The line seemed to be in this cycle already, because it was read late: it is its copy of what the other has
   // brought.
@@ -100,10 +103,11 @@ bool Cycles::opens(const Cycle& line, const Packet& packet, Match match, bool is
   const bool is_far = sequence + options_.window_packets < line.highest;
   // The same bytes: a copy, but for a cycle that repeats its data.
   if (is_in_step && match == Match::Same ? is_far && was_silent : is_far || was_silent) return true;
-  // A second copy of the first packet has the same bytes. If the next few packets overtook the first one, no first
-  // packet has been seen.
-  return sequence == 1 && line.first_hash != 0 && line.highest > 1 &&
-         (line.first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
+  if (sequence != 1 || line.highest == 1) return false;
+  // Some of the next packets may have overtaken the first one, but not for longer than the window.
+  if (line.first_hash == 0) return since(packet.t_ns, line.opened_ns) > options_.window_ns;
+  // A second copy has the same bytes.
+  return line.first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns;
 }
 
 }  // namespace stopbit::arbitrate

@@ -1024,6 +1024,22 @@ TEST(Carousel, begins_after_a_pause_with_any_chunk_of_a_number_that_the_line_has
   EXPECT_EQ(bench.tick(2'000), "cycle(1) gap(1+1) 2 3");
 }
 
+TEST(Carousel, has_number_one_again_after_a_cycle_without) {
+  Bench bench(carousel_options());
+  const auto cycle = [&](std::uint64_t first, std::uint8_t filler) {
+    for (std::uint64_t number = first; number <= 5; ++number) {
+      for (const Line line : {A, B}) offer_with(bench, line, number, filler);
+      bench.now_ns += 400;  // no pause
+    }
+  };
+  cycle(1, 1);
+  cycle(2, 2);  // number 1 is lost
+  bench.story.take();
+  cycle(1, 3);
+  cycle(1, 4);
+  EXPECT_EQ(bench.tick(2'000), "cycle(1) 1 2 3 4 5 cycle(1) 1 2 3 4 5");
+}
+
 TEST(Carousel, leaps_on_the_word_of_two_packets_only) {
   Bench bench(carousel_options());
   bench.offer(A, {1, 2});
