@@ -146,8 +146,9 @@ void SyncChannel::distrust(std::uint32_t row, Cause cause) noexcept {
 void SyncChannel::introduce(std::uint32_t row) noexcept {
   const Mark mark = sync_.mark(row);
   if (mark.is_like(Mark())) return;
-  if (mark.state != SyncState::Stale) {
-    // It was not known when the exchange said that all books are empty.
+  if (sync_.has_book(row)) {
+    // It was not known when the exchange said that all books are empty. In doubt, too: what ends the doubt does not say
+    // so again.
     Content clear = content(Kind::Clear, row);
     clear.id = static_cast<std::uint64_t>(Cause::Exchange);
     market_.writer.emit(clear);

@@ -136,6 +136,8 @@ class Synchroniser {
   void tick(std::uint64_t now_ns) noexcept;
 
   [[nodiscard]] Mark mark(std::uint32_t row) const noexcept;
+  /// Whether it has one that the exchange has had, stale or not.
+  [[nodiscard]] bool has_book(std::uint32_t row) const noexcept { return is_known(row) && rows_[row].has_book; }
   /// Number in its scope that the book of an instrument, if it is not stale, has reached.
   [[nodiscard]] std::uint64_t reached(std::uint32_t row) const noexcept;
   /// What a snapshot of an instrument's book would say of itself: a number in its scope, and up to which message of the

@@ -147,6 +147,26 @@ class Day {
 
 class Recovery : public ::testing::TestWithParam<ScopeOf> {};
 
+/// The first entry of an instrument ends the doubt, and comes after the exchange has emptied all books.
+TEST(RecoveryOfBooks, knows_that_a_book_was_empty_that_it_first_sees_in_doubt) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Exchange exchange(ScopeOf::Instrument, seed, 7);
+    Stage stage(ScopeOf::Instrument, 7, {.policy = Policy::Pessimistic});
+    stage.message(kIncrements, 1, exchange.reset(stage.now).json);
+    const std::uint64_t lost = exchange.next(stage.now).sequence;
+    stage.event(kIncrements, record::EventKind::Gap, static_cast<std::uint32_t>(lost));
+    for (int i = 0; i < 40; ++i) {
+      const Exchange::Message message = exchange.next(stage.now += 1'000);
+      stage.message(kIncrements, message.sequence, message.json);
+      for (std::uint32_t security = 1; security <= 7; ++security) {
+        if (stage.standing(security) != Standing::Latest) continue;
+        EXPECT_TRUE(same_rows(stage.book(stage.row(security)), exchange.book(security))) << seed << ' ' << security;
+        EXPECT_TRUE(stage.is_whole(stage.row(security))) << seed << ' ' << security;
+      }
+    }
+  }
+}
+
 TEST_P(Recovery, makes_each_book_right_again_and_none_latest_that_is_wrong) {
   const std::uint64_t days = std::getenv("STOPBIT_LONG") != nullptr ? 1'000 : 12;
   MarketCounts sum;
