@@ -78,6 +78,7 @@ void Oracle::deliver(std::size_t packet) {
   bool begins_anew = false;
   for (std::size_t i = first; goes_on && i <= packet; ++i) begins_anew = begins_anew || !history_.goes_on(i);
   add(counts_, Count::Lost, packet - first);
+  if (packet != first) before_loss_ = delivered_;
   // Numbers that begin anew in an outage, and have come further since, look like a gap.
   const auto looks_like_gap = [&] {
     const std::uint64_t from = history_.sequence_of(delivered_) + 1;
@@ -142,6 +143,7 @@ void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrumen
   const std::size_t first = first_book(instrument);
   const auto is_it = [&](const History::Book& book) { return sides.is(book); };
   if (standing == market::Standing::Latest) {
+    right_at_[instrument] = delivered_;
     add(counts_, Count::LatestBooks);
     if (is_it(all[first])) return;
     add(counts_, Count::AheadBooks);
@@ -153,9 +155,11 @@ void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrumen
   blame(instrument, "it is suspect and was never the exchange's: " + sides.text());
 }
 
-/// Of books by price level only: those of orders have rows that are a part of a price.
+/// Of books by price level only: those of orders have rows that are a part of a price. Until the instrument's next
+/// entry a stale book is that of before the loss, which was whole.
 void Oracle::check_known_rows(const market::BookSet& books, std::uint32_t instrument, std::uint32_t row) {
   if (books.shape(row).direct.kind != market::BookKind::Level) return;
+  if (books.extent(row, market::Side::Bid).is_whole && books.extent(row, market::Side::Ask).is_whole) return;
   const Sides sides(books, row);
   const auto is_right = [&sides](const History::Book& book) {
     for (std::size_t side = 0; side < 2; ++side) {
@@ -169,7 +173,17 @@ void Oracle::check_known_rows(const market::BookSet& books, std::uint32_t instru
   };
   add(counts_, Count::KnownRows, sides.rows[0].size() + sides.rows[1].size());
   const std::span<const History::Book> all = history_.books(instrument);
-  if (std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first_book(instrument)), all.end(), is_right)) return;
+  const auto is_since = [&](std::size_t book) {
+    return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(book), all.end(), is_right);
+  };
+  if (is_since(first_book(instrument))) {
+    right_at_[instrument] = delivered_;
+    return;
+  }
+  // After a loss nothing shows yet whether it had an entry of the instrument.
+  const std::size_t right_at = right_at_[instrument];
+  const bool was_lost = before_loss_ != History::kNone && right_at != History::kNone && right_at <= before_loss_;
+  if (was_lost && is_since(history_.at(instrument, right_at))) return;
   blame(instrument, "it is stale, and a row that is known is wrong: " + sides.text());
 }
 

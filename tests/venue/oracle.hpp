@@ -12,13 +12,19 @@ namespace stopbit::venue_test {
 ///
 ///     latest   it is the book at the newest packet that was delivered, or of one that was sent later (by a snapshot)
 ///     suspect  it is a book that the exchange has had
-///     stale    rows of a refreshed book that are known are right at the newest packet
+///     stale    rows of a refreshed book that are known are right at the newest packet, or, after a loss that may have
+///              been of another instrument, were right before it
 ///
 /// A number between two that were delivered was told as lost, if it was not delivered itself.
 class Oracle {
  public:
   Oracle(const Plan& plan, const venue::Venue& venue, const History& history, Counts& counts, int story)
-      : plan_(plan), venue_(venue), history_(history), counts_(counts), story_(story) {}
+      : plan_(plan),
+        venue_(venue),
+        history_(history),
+        counts_(counts),
+        story_(story),
+        right_at_(venue.instruments().size(), History::kNone) {}
 
   void take(std::span<const record::Slot> record);
   /// After each turn, between two datagrams.
@@ -43,7 +49,9 @@ class Oracle {
   std::string fault_;
   std::string story_line_;
   std::uint64_t now_ns_ = 0;
-  std::size_t delivered_ = History::kNone;  ///< The newest packet.
+  std::size_t delivered_ = History::kNone;    ///< The newest packet.
+  std::size_t before_loss_ = History::kNone;  ///< The newest packet when some were lost last.
+  std::vector<std::size_t> right_at_;         ///< By instrument: the newest packet when its rows were right last.
   struct Told {
     std::uint64_t first = 0;
     std::uint64_t count = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "host/market/stage/message.hpp"
@@ -25,13 +26,18 @@ class SnapshotPlace {
     std::uint64_t at = 0;  ///< One more than that of the part before, if nothing is between them.
     bool begins = false;   ///< The part is the first one of its snapshot.
     bool is_new_cycle = false;
+    /// Pictures of this cycle have at least this message of the channel: that of the newest one in the cycle before.
+    std::uint64_t not_before = 0;
   };
   [[nodiscard]] Step take(const Message& message, const SnapshotPart& part) noexcept {
     const bool is_same_run = is_seen_ && channel_ == message.channel && epoch_ == message.epoch;
     const bool follows = is_same_run && goes_on(sequence_, message.sequence);
+    const bool is_new_cycle = !is_same_run || (!follows && message.sequence < sequence_);
+    if (is_new_cycle) not_before_ = newest_;
     const Step step = {.at = at_ + (follows ? 1 : 2),
                        .begins = begins(message, part, follows),
-                       .is_new_cycle = !is_same_run || (!follows && message.sequence < sequence_)};
+                       .is_new_cycle = is_new_cycle,
+                       .not_before = not_before_};
     is_seen_ = true;
     was_last_ = part.is_last;
     channel_ = message.channel;
@@ -42,6 +48,10 @@ class SnapshotPlace {
     at_ = step.at;
     return step;
   }
+  /// The part is no snapshot of a run of numbers before.
+  void note_taken(const SnapshotPart& part) noexcept { newest_ = std::max(newest_, part.message); }
+  /// The channel's numbers begin anew.
+  void forget_messages() noexcept { newest_ = not_before_ = 0; }
 
  private:
   /// Whether a packet is `before` or the next one. Packet numbers of 16 bits go round in a session, wider ones do not.
@@ -65,6 +75,8 @@ class SnapshotPlace {
   std::uint32_t row_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t at_ = 0;
+  std::uint64_t newest_ = 0;
+  std::uint64_t not_before_ = 0;
 };
 
 }  // namespace stopbit::market

@@ -113,6 +113,7 @@ void SyncChannel::reset() noexcept {
   const bool was_in_packet = is_in_packet_;
   market_.restarts.forget(market_.instruments.count());
   ++era_;
+  place_.forget_messages();
   sync_.reset(market_.message.sent_ns(), number - 1);
   if (was_in_packet) sync_.begin(number);
 }
@@ -123,6 +124,7 @@ void SyncChannel::forget(Cause cause) noexcept {
   ++market_.counts.gaps;
   market_.asked.forget(channel_);
   market_.restarts.forget(market_.instruments.count());
+  place_.forget_messages();
   sync_.forget(cause, newest_sent_ns());
 }
 
@@ -217,14 +219,17 @@ bool SyncChannel::part(const SnapshotPart& part) noexcept {
     ++market_.counts.old_snapshots;
     return false;
   }
+  // That of an instrument without an entry says no number: it was made after the cycle before.
+  const bool is_blank = part.number == 0 && part.message == 0;
   is_taken_ = sync_.part({.row = part.row,
                           .place = step.at,
                           .number = part.number,
-                          .message = part.message,
+                          .message = is_blank ? step.not_before : part.message,
                           .sent_ns = message.sent_ns(),
                           .is_first = step.begins,
                           .is_last = part.is_last,
                           .replaces = part.replaces});
+  if (is_taken_) place_.note_taken(part);
   if (is_taken_ && step.begins) picture_.begin(part.row);
   return is_taken_;
 }
