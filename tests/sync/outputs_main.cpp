@@ -26,6 +26,7 @@ class Program {
     if (name == "part") part(in);
     if (name == "loss") loss(in);
     if (name == "reset") reset(in);
+    if (name == "refuse_before") machine_->refuse_before(static_cast<std::int64_t>(number(in)));
     if (name == "cycle") machine_->cycle(number(in));
     if (name == "tick") machine_->tick(number(in));
     if (name == "spoil") view_->spoil(row(in));

@@ -23,6 +23,7 @@ struct Message {
   std::uint32_t product = 0;
   std::uint64_t of_product = 0;
   std::vector<Entry> entries;
+  bool begins_numbers = false;  ///< It never comes: what it says would be another input.
 };
 
 /// Knows the truth: after message m an instrument has a book.
@@ -36,6 +37,18 @@ class Exchange {
     numbers_.assign(rows_ + 1, 0);
     books_.assign(1, std::vector<std::uint64_t>(rows_ + 1, 0));
     values_.assign(rows_ + 1, {});
+  }
+  /// Empties all books with the next message: instruments' numbers begin anew, those of messages go on.
+  void begin_numbers() {
+    numbers_.assign(rows_ + 1, 0);
+    sent_.push_back(
+        {.number = number() + 1, .product = 1, .of_product = ++of_product_[1], .entries = {}, .begins_numbers = true});
+    books_.emplace_back(rows_ + 1, 0);
+    for (auto& values : values_) values.push_back(~std::uint64_t{0});
+  }
+  /// Whether each instrument has had an entry since then.
+  [[nodiscard]] bool has_shown_all() const {
+    return std::all_of(numbers_.begin() + 1, numbers_.end(), [](std::uint64_t number) { return number != 0; });
   }
   const Message& send() {
     Message message;
@@ -119,6 +132,14 @@ class Schedule {
         restart(step_);
         ++happened_.resets;
       }
+      // A message that says so is lost; the others come until the numbers show it.
+      const bool may_return = options_.scope == ScopeOf::Instrument && !is_calm_ && is_joined_ && seen_ != 0;
+      is_settling_ = is_settling_ && !exchange_.has_shown_all();
+      if (may_return && returns_ != 0 && !is_settling_ && random_.below(1'000) < returns_) {
+        exchange_.begin_numbers();
+        dead_ = 0;
+        is_settling_ = true;
+      }
       exchange_.send();
       if (is_joined_ && exchange_.number() > lag_) deliver();
       take_pictures();
@@ -186,7 +207,7 @@ class Schedule {
 
   /// The newest message, or its loss; and those that come late.
   void deliver() {
-    if (dead_ == 0 && !is_calm_ && random_.below(100) < loss_) dead_ = 1 + random_.below(burst_);
+    if (dead_ == 0 && !is_calm_ && !is_settling_ && random_.below(100) < loss_) dead_ = 1 + random_.below(burst_);
     if (dead_ != 0) {
       --dead_;
       ++happened_.messages_lost;
@@ -214,6 +235,7 @@ class Schedule {
     }
     const bool comes_back = random_.chance(static_cast<unsigned>(replay_));
     for (std::uint64_t number = first; number <= last; ++number) {
+      if (exchange_.sent(number).begins_numbers) continue;
       if (random_.chance(static_cast<unsigned>(late_))) coming_.push_back({step_ + 1 + random_.below(6), number});
       if (comes_back && random_.chance(90)) coming_.push_back({step_ + 3 + random_.below(13), number});
     }
@@ -225,7 +247,11 @@ class Schedule {
     for (const Entry& entry : message.entries) {
       const Event event =
           Event::of({.instrument = entry.row, .kind = Kind::New, .price = static_cast<std::int64_t>(entry.value)});
+      const std::uint64_t returns = machine_.counts().returns;
       if (machine_.entry(entry.row, entry.number, event)) view_.apply(event);
+      if (machine_.counts().returns != returns) {
+        machine_.refuse_before(static_cast<std::int64_t>(step_ - lag_));
+      }
     }
     machine_.end();
     check();
@@ -366,6 +392,7 @@ class Schedule {
   bool tells_ = random_.chance(80);
   bool marks_cycles_ = random_.chance(50);
   bool is_disturbed_ = random_.chance(25);
+  std::uint64_t returns_ = lag_ == 0 ? pick({0, 0, 5}) : 0;
 
   std::uint64_t step_ = 0;
   std::uint64_t seen_ = 0;  ///< Newest message delivered.
@@ -374,17 +401,29 @@ class Schedule {
   std::uint32_t cycle_ = 0;
   bool is_calm_ = false;
   bool is_joined_ = false;
+  bool is_settling_ = false;  ///< Numbers have gone back, and not all instruments have shown it.
   bool has_reset_ = false;
   std::vector<Coming> coming_;
   std::vector<Picture> pictures_;
 };
 
-constexpr std::uint64_t SyncCounts::*kCounts[] = {&SyncCounts::repeats,   &SyncCounts::queued, &SyncCounts::lost,
-                                                  &SyncCounts::forgotten, &SyncCounts::torn,   &SyncCounts::outdated,
-                                                  &SyncCounts::loads,     &SyncCounts::audits, &SyncCounts::differences,
-                                                  &SyncCounts::refreshes, &SyncCounts::losses, &SyncCounts::asks};
-constexpr const char* kNames[] = {"repeats", "queued", "numbers lost for room", "holes forgotten", "torn",   "outdated",
-                                  "loads",   "audits", "differences",           "refreshes",       "losses", "asks"};
+constexpr std::uint64_t SyncCounts::*kCounts[] = {
+    &SyncCounts::repeats,  &SyncCounts::queued, &SyncCounts::lost,   &SyncCounts::forgotten,   &SyncCounts::torn,
+    &SyncCounts::outdated, &SyncCounts::loads,  &SyncCounts::audits, &SyncCounts::differences, &SyncCounts::refreshes,
+    &SyncCounts::losses,   &SyncCounts::asks,   &SyncCounts::returns};
+constexpr const char* kNames[] = {"repeats",
+                                  "queued",
+                                  "numbers lost for room",
+                                  "holes forgotten",
+                                  "torn",
+                                  "outdated",
+                                  "loads",
+                                  "audits",
+                                  "differences",
+                                  "refreshes",
+                                  "losses",
+                                  "asks",
+                                  "numbers that went back"};
 
 }  // namespace
 

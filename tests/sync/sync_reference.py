@@ -10,7 +10,7 @@ This machine looks at every instrument after every input, where the product's to
 from bisect import insort
 
 LATEST, SUSPECT, STALE = "latest", "suspect", "stale"
-JOIN, GAP, QUEUE = "join", "gap", "queue"
+JOIN, GAP, QUEUE, RESET = "join", "gap", "queue", "reset"
 NONE, SCOPE, CHANNEL = range(3)  # what a mark's number counts
 EVER = float("inf")
 MASK = (1 << 64) - 1
@@ -86,6 +86,8 @@ class Row:
     def __init__(self, scope):
         self.scope, self.at, self.book, self.queue, self.lost = scope, None, None, [], 0  # queue: (number, value)
         self.last = 0  # number of the last entry in the book
+        self.high_in = 0  # the message that brought the highest number
+        self.pictured = 0  # entries of messages up to this may be in the snapshot that was loaded
         self.cause, self.number, self.refreshed = JOIN, 0, None
         self.reported, self.mark, self.retell = (STALE, JOIN, NONE), (STALE, 0, JOIN), False
 
@@ -105,6 +107,8 @@ class Synchroniser:
             key = row if style == "instrument" else scope_of(row)
             scope = self.channel if style == "channel" else self.scopes.setdefault(key, Scope(holes))
             self.rows[row] = Row(scope)
+        self.over = 0  # messages up to this that come late have numbers that are over
+        self.returned = False  # numbers have begun anew without a word; for the caller
         self.asks, self.open, self.waiting = [], None, []  # open: row, place, (number, message), values
 
     # ---------------------------------------------------------------- inputs
@@ -115,11 +119,20 @@ class Synchroniser:
         elif number > self.channel.high + 1:
             self.lose(self.channel.high + 1, number - 1)
         before = self.channel.missing()
-        is_new = self.channel.take(number)
+        is_new = number > self.over and self.channel.take(number)
         if self.channel.missing() > before:
             self.channel.since = self.now
         if self.style == "instrument":
             for row, n, value in entries:
+                inst = self.rows[row]
+                if number <= self.over:
+                    continue
+                in_order = is_new and number == self.channel.high
+                if in_order and inst.scope.high is not None and n <= inst.scope.high and \
+                        self.is_doubtful(inst.scope) and number > inst.pictured:
+                    self.begin_anew(inst, row, n)
+                if inst.scope.high is None or n > inst.scope.high:
+                    inst.high_in = number
                 if self.number(self.rows[row].scope, n, number):
                     self.keep(self.rows[row], row, n, value)
                     self.drain(self.rows[row], row)
@@ -153,6 +166,11 @@ class Synchroniser:
             return
         book, self.open = join(self.open[3]), None
         scope, is_stale = inst.scope, inst.reported[0] == STALE
+        if self.style == "instrument" and self.channel.high is not None and scope.high is not None and self.is_doubtful(scope) and \
+                message >= self.channel.missing() and message > inst.pictured and number < scope.high and \
+                message >= inst.high_in:
+            self.begin_anew(inst, row, number + 1)
+            self.since = max(self.since, time)
         reach = -1 if inst.at is None else scope.reach(inst.at)
         # Where instruments share numbers, a book is the same until the instrument's next entry.
         last = reach if self.style == "instrument" else inst.last
@@ -162,9 +180,9 @@ class Synchroniser:
         if not is_stale and is_equal:
             self.out.append(("audit", row, int(book == inst.book)))
             if book != inst.book:
-                self.load(inst, row, reach, book)
+                self.load(inst, row, reach, book, message)
         elif inst.reported[0] != LATEST and self.is_useful(inst, number):
-            self.load(inst, row, number, book)
+            self.load(inst, row, number, book, message)
         self.settle()
 
     def cycle(self, now):
@@ -173,7 +191,7 @@ class Synchroniser:
 
     def reset(self, time, number=0):
         """The exchange begins anew: books are empty, and known to be."""
-        self.since, self.open, self.asks, self.waiting = time, None, [], []
+        self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], 0
         self.channel.__init__(self.limit)
         self.channel.high = self.joined = number
         for scope in self.scopes.values():
@@ -209,7 +227,25 @@ class Synchroniser:
                 if not self.repeat:
                     self.asks.remove(ask)
 
+    def refuse_before(self, time):
+        """Snapshots from before are of no use: numbers have begun anew."""
+        self.since = max(self.since, time)
+
     # ---------------------------------------------------------------- inside
+    def begin_anew(self, inst, row, n):
+        """The numbers of an instrument have begun anew without a word, and are at n. Messages that are missing may have
+        the old ones."""
+        self.over, self.asks = self.channel.missing(), []
+        if self.open is not None and self.open[0] == row:
+            self.open = None
+        scope = inst.scope
+        scope.holes, scope.floor, scope.high = [], max(n - 1, 0), n - 1 if n else None
+        self.forget(inst, row, EVER)
+        reported, mark = inst.reported, inst.mark
+        inst.__init__(scope)
+        inst.reported, inst.mark, inst.cause = reported, mark, RESET
+        self.returned = True
+
     def lose(self, first, last):
         if self.channel.high is None:
             self.joined = last
@@ -265,8 +301,9 @@ class Synchroniser:
             return number >= max(need, inst.refreshed or 0)
         return number > inst.scope.reach(inst.at)
 
-    def load(self, inst, row, number, book):
+    def load(self, inst, row, number, book, message):
         inst.at = inst.last = number
+        inst.pictured = message
         inst.book, inst.refreshed, inst.retell = book, None, True
         self.out.append(("load", row, number))
         if self.style == "instrument":

@@ -36,8 +36,23 @@ class Exchange:
     def begin(self):
         self.number, self.product, self.rpt = 0, collections.Counter(), collections.Counter()
         self.book = {row: 0 for row in self.rows}
+        self.returns = set()
         self.sent, self.truth = {}, [dict(self.book)]
         self.counts = [collections.Counter()]
+
+    def begin_numbers(self):
+        """Empties all books with the next message, which is lost: the numbers of instruments begin anew."""
+        self.number += 1
+        self.returns.add(self.number)
+        self.product[1] += 1
+        self.rpt = collections.Counter()
+        self.book = {row: 0 for row in self.rows}
+        self.sent[self.number] = (self.number, 1, self.product[1], [])
+        self.truth.append(dict(self.book))
+        self.counts.append(collections.Counter())
+
+    def has_shown_all(self):
+        return all(self.rpt[row] for row in self.rows)
 
     def product_of(self, row):
         return 1 + row % self.products
@@ -104,6 +119,8 @@ class Run:
         parts, delay, anew = rng.choice([1, 2, 3]), rng.choice([0, 3, 12]), rng.choice([0, 0, .01])
         length, from_start = rng.choice([60, 200, 400]), rng.random() < .5
         distrust = rng.choice([0, 0, 0, .01])
+        back_to_one = rng.choice([0, 0, .005]) if style == "instrument" else 0
+        settling = False  # numbers have begun anew without a word, and not all instruments have shown it
         early = rng.choice([10, 20])  # snapshots may be seen before the first message
         tells, cycles = rng.random() < .8, rng.random() < .5
         dead, coming, pictures, cycle, place = 0, [], [], [], 0
@@ -117,9 +134,14 @@ class Run:
                 self.give("reset", step, 0)
                 self.stats["resets"] += 1
                 self.seen, coming, dead = 0, [], 0
+            settling = settling and not ex.has_shown_all()
+            if not calm and joined and self.seen and not settling and rng.random() < back_to_one:
+                ex.begin_numbers()
+                self.stats["returns"] += 1
+                settling, dead = True, 0
             message = ex.send()
             if joined:
-                if not dead and not calm and rng.random() < loss:
+                if not dead and not calm and not settling and rng.random() < loss:
                     dead = rng.randint(1, burst)
                 if dead:
                     dead -= 1
@@ -131,12 +153,17 @@ class Run:
                             self.give("loss", gone[0], gone[-1], step)
                         back = rng.random() < replay
                         for n in gone:
+                            if n in ex.returns:  # it never comes: what it says would be another input
+                                continue
                             if rng.random() < late:
                                 coming.append((step + rng.randint(1, 6), n))
                             if back and rng.random() < .9:
                                 coming.append((step + rng.randint(3, 15), n))
                     self.seen = message[0]
                     self.give("message", *message)
+                    if self.sync.returned:
+                        self.give("refuse_before", step)
+                    self.sync.returned = False
                     if rng.random() < .05:
                         self.give("message", *message)
                 for _, n in sorted(w for w in coming if w[0] <= step):
@@ -188,7 +215,7 @@ class Run:
                 raise Failure(f"{row} is latest and not the exchange's book at message {self.seen}")
             if state == SUSPECT and not any(t[row] == inst.book for t in reversed(ex.truth)):
                 raise Failure(f"{row} is suspect and no book that the exchange had")
-            if inst.reported[2] == SCOPE and self.style == "instrument" and inst.at >= ex.counts[self.seen][row]:
+            if not ex.returns and inst.reported[2] == SCOPE and self.style == "instrument" and inst.at >= ex.counts[self.seen][row]:
                 raise Failure(f"{row} is stale and has everything")
         if held > self.options["pool"]:
             raise Failure("the pool is too small for what is kept")

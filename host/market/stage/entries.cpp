@@ -274,7 +274,10 @@ void Translator::begin_snapshot() noexcept {
     ++counts_.strayed;
     return;
   }
-  if (scope_ == ScopeOf::Product) snapshot_of_->attach(key.row, product_);
+  if (scope_ == ScopeOf::Product && !snapshot_of_->attach_snapshot(key.row, product_)) {
+    ++counts_.old_snapshots;
+    return;
+  }
   if (!snapshot_of_->part(part)) return;
   picture_ = &snapshot_of_->picture();
   if (values_.has(message_.slots->session)) picture_->set_session(values_.bits(message_.slots->session));

@@ -31,6 +31,7 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
                    .policy = options.policy,
                    .refresh = options.refresh,
                    .snapshots = false,
+                   .may_return = !market.restarts.has_rows(),  // they look at the exchange's time, too
                    .instruments = market.instruments.view().capacity(),
                    .products = scope == ScopeOf::Product ? options.products : 0,
                    .queued = share(options.queued, options),
@@ -153,6 +154,7 @@ void Recovery::add_counts(MarketCounts& to) const noexcept {
     to.repeats += from.repeats;
     to.gaps += from.holes + (scope_ == ScopeOf::Channel ? from.losses : 0);
     to.losses += from.losses;
+    to.returns += from.returns;
     to.refreshes += from.refreshes;
     to.queued += from.queued;
     to.unqueued += from.lost;

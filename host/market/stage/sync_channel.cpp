@@ -61,6 +61,14 @@ void SyncChannel::attach(std::uint32_t row, std::uint32_t product) noexcept {
   market_.products.put(row, product);
 }
 
+bool SyncChannel::attach_snapshot(std::uint32_t row, std::uint32_t product) noexcept {
+  const std::uint32_t now = market_.products.of(row);
+  const bool is_of_another = product != 0 && product != now;
+  if (is_of_another && sync_.is_numbered(now) && !sync_.is_numbered(product)) return false;
+  attach(row, product);
+  return true;
+}
+
 // Losses.
 
 void SyncChannel::gap(std::uint64_t first, std::uint64_t count) noexcept {
@@ -90,6 +98,12 @@ void SyncChannel::empty(std::uint32_t row, Cause cause, std::uint64_t missing) n
 void SyncChannel::end_refreshes() noexcept {
   if (sync_.scope() != ScopeOf::Channel) return;
   for (std::uint32_t row = 1; row <= market_.instruments.count(); ++row) end_refresh(row);
+}
+
+/// The numbers of an instrument have begun anew without a word.
+void SyncChannel::end_numbers(std::int64_t sent_ns) noexcept {
+  ++era_;
+  sync_.refuse_before(sent_ns);
 }
 
 void SyncChannel::damage() noexcept {
@@ -242,7 +256,9 @@ void SyncChannel::end_part() noexcept {
     ++market_.counts.torn_snapshots;
     return;
   }
+  const std::uint64_t returns = sync_.returns();
   sync_.part_end();
+  if (sync_.returns() != returns) end_numbers(market_.message.sent_ns());
 }
 
 void SyncChannel::load(std::uint32_t row, std::uint64_t number) noexcept {
@@ -291,7 +307,8 @@ void SyncChannel::refresh(std::uint32_t row, Cause cause, std::uint64_t missing)
     return market_.books.best(row, side).is_known == 0 && !market_.books.extent(row, side).is_whole;
   };
   if (cause == Cause::Join && is_unknown(Side::Bid) && is_unknown(Side::Ask)) return;
-  empty(row, cause, missing);
+  // A clear with cause reset says that the book is empty. Here numbers have begun anew, and nothing is known.
+  empty(row, cause == Cause::Reset ? Cause::Gap : cause, missing);
 }
 
 void SyncChannel::restarted() noexcept {

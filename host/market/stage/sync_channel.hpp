@@ -71,12 +71,16 @@ class SyncChannel final : private SyncSink {
   void product(std::uint32_t product, std::uint64_t number) noexcept;
   /// The instrument is of this product.
   void attach(std::uint32_t row, std::uint32_t product) noexcept;
+  /// The same of a snapshot. False: it is that of a sender before.
+  [[nodiscard]] bool attach_snapshot(std::uint32_t row, std::uint32_t product) noexcept;
   /// An entry. True: the events are the caller's to emit, now.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
     const std::uint64_t holes = sync_.holes();
+    const std::uint64_t returns = sync_.returns();
     if (sync_.entry(row, number, events)) [[likely]]
       return true;
     if (sync_.holes() != holes) end_refresh(row);
+    if (sync_.returns() != returns) end_numbers(newest_sent_ns());
     return false;
   }
   [[nodiscard]] Synchroniser& sync() noexcept { return sync_; }
@@ -155,6 +159,7 @@ class SyncChannel final : private SyncSink {
   void empty(std::uint32_t row, Cause cause, std::uint64_t missing) noexcept;
   void end_refresh(std::uint32_t row) noexcept;
   void end_refreshes() noexcept;
+  void end_numbers(std::int64_t sent_ns) noexcept;
   [[nodiscard]] std::int64_t newest_sent_ns() const noexcept;
   [[nodiscard]] std::uint64_t judge_resumed(std::uint64_t number) noexcept;
 

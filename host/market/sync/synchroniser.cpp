@@ -12,6 +12,7 @@ Synchroniser::Synchroniser(const SyncOptions& options, SyncSink& sink)
       asks_(options.wait_ns, options.repeat_ns, options.give_up_ns),
       rows_(std::make_unique<Row[]>(std::size_t{options.instruments} + 1)) {
   options_.queued_each = std::max(options.queued_each, 1U);
+  taken_rows_ = options_.instruments;
   const bool is_each = options.scope == ScopeOf::Instrument;
   scopes_ = std::make_unique<Scope[]>(std::size_t{is_each ? options.instruments : options.products} + 1);
   for (std::uint32_t row = 1; is_each && row <= options.instruments; ++row) rows_[row].scope = row;
@@ -104,6 +105,7 @@ void Synchroniser::tell_from(std::uint32_t row, const Mark& before, bool is_reto
 
 void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   channel_missing_before_ = channel_missing_;
+  is_newest_ = false;
   if (number > kMost) {
     ++counts_.refused;
     message_ = 0;
@@ -117,9 +119,12 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   } else if (number > channel_.numbers.high + 1) {
     lose(channel_.numbers.high + 1, number - 1);  // the arbiter did not say so
   }
-  const bool is_new = take(channel_, number);
+  const bool is_over = number <= over_;
+  const bool is_new = !is_over && take(channel_, number);
+  if (is_over) taken_rows_ = 0;
   channel_missing_ = channel_.numbers.missing;
   if (is_channel()) is_new_ = is_new;
+  is_newest_ = is_new && number == channel_.numbers.high;
   may_heal_ = channel_missing_ < channel_missing_before_;
 }
 
@@ -304,19 +309,60 @@ void Synchroniser::drain_waiting() noexcept {
 
 // Entries.
 
+/// Whether an entry, of a message that came in order after a loss, has a number that its instrument has passed, and no
+/// snapshot can have brought: the numbers have begun anew in what was lost.
+bool Synchroniser::goes_back(std::uint32_t row, std::uint64_t number) const noexcept {
+  const Scope& scope = scopes_[row];
+  return options_.may_return && is_newest_ && is_joined_ && scope.numbers.is_seen && number <= scope.numbers.high &&
+         is_doubtful(scope) && message_ > rows_[row].pictured;
+}
+
+/// The same of a snapshot that was taken after what was lost, and lacks entries of messages before it.
+bool Synchroniser::goes_back(const Part& part) const noexcept {
+  if (!options_.may_return || options_.scope != ScopeOf::Instrument || !is_joined_) return false;
+  const Row& known = rows_[part.row];
+  const Scope& scope = scopes_[part.row];
+  return is_doubtful(scope) && part.message >= channel_missing_ && part.message > known.pictured &&
+         part.message >= known.high_in && part.number < scope.numbers.high;
+}
+
+/// With this number: of the book nothing is known, and of the numbers only those before it. What is missing of the
+/// channel is not waited for any more: it may have the numbers of before.
+void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number) noexcept {
+  ++counts_.returns;
+  over_ = channel_missing_;
+  asks_.clear();
+  Scope& scope = scopes_[row];
+  holes_.forget(scope.numbers, scope.numbers.high);
+  const std::uint64_t before = number == 0 ? 0 : number - 1;
+  scope.numbers = {.high = before, .missing = before, .floor = before, .is_seen = number != 0};
+  scope.is_smooth = false;
+  queues_.drop(row, kEver);
+  rows_[row] = {.scope = row, .cause = Cause::Reset};
+}
+
 bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
   if (!is_known(row) || number > kMost) {
     ++counts_.refused;
     return is_new_entry_ = false;
   }
+  if (taken_rows_ == 0) {
+    ++counts_.repeats;
+    return is_new_entry_ = false;
+  }
   Scope& scope = scopes_[row];
   const Mark before = mark(row);
   Mark told = before;
+  if (goes_back(row, number)) {
+    if (picture_.part.row == row) picture_.is_open = false;
+    begin_anew(row, number);
+  }
   if (is_joined_) scope.proof = proof(scope);  // entry() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
   const bool is_new = is_new_entry_ = take(scope, number);
   if (was_seen && number > known + 1) ++counts_.holes;
+  if (number == scope.numbers.high) rows_[row].high_in = message_;
   const bool is_proved = step(scope, known, was_seen, number);
   if (is_new) {
     for (const Event& event : events) keep(row, number, event, told);
@@ -460,7 +506,8 @@ void Synchroniser::settle(std::uint32_t row) noexcept {
     });
     known.at = std::max(known.at, scope.numbers.high);
   }
-  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = is_open || (!keeps_ && is_refreshed(known, scope));
+  if (options_.scope != ScopeOf::Instrument) return;
+  scope.is_smooth = is_open || (!keeps_ && is_refreshed(known, scope));
 }
 
 // Snapshots.
@@ -491,6 +538,10 @@ void Synchroniser::part_end() noexcept {
   Row& known = rows_[row];
   Scope& scope = scope_of(row);
   Mark before = mark(row);
+  if (goes_back(picture_.part)) {
+    refuse_before(picture_.part.sent_ns);
+    begin_anew(row, number + 1);
+  }
   const std::uint64_t reach = holes_.reach(scope.numbers, known.at);
   // Where instruments share numbers, a book is the same until the instrument's next entry.
   const std::uint64_t last = options_.scope == ScopeOf::Instrument ? reach : known.last;
@@ -534,6 +585,7 @@ bool Synchroniser::is_useful(const Row& row, const Scope& scope, std::uint64_t n
 void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
   Row& known = rows_[row];
   known.at = known.last = number;
+  known.pictured = picture_.part.message == 0 ? kEver : picture_.part.message;
   known.has_book = true;
   known.is_refreshed = false;
   ++counts_.loads;
@@ -563,7 +615,7 @@ void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   queues_.clear();
   asks_.clear();
   ahead_ = 0;
-  pictured_ = 0;
+  pictured_ = over_ = 0;
   picture_.is_open = may_heal_ = false;
   channel_missing_ = is_joined_ ? channel_.numbers.missing : kEver;
   const bool is_each = options_.scope == ScopeOf::Instrument;
@@ -588,7 +640,7 @@ void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
 
 void Synchroniser::forget(Cause cause, std::int64_t sent_ns) noexcept {
   reset_ns_ = std::max(reset_ns_, sent_ns);
-  is_joined_ = is_new_ = false;
+  is_joined_ = is_new_ = is_newest_ = false;
   joined_ = kEver;
   channel_ = {};
   product_ = 0;

@@ -31,6 +31,11 @@ class Synchroniser {
 
   /// The product of an instrument, where that is the scope. An instrument that moves loses its book.
   void attach(std::uint32_t row, std::uint32_t product) noexcept;
+  /// Whether the product has had numbers since the last reset. A snapshot of one that has none does not move an
+  /// instrument of one that has: it is that of a sender before.
+  [[nodiscard]] bool is_numbered(std::uint32_t product) const noexcept {
+    return options_.scope == ScopeOf::Product && product - 1 < options_.products && scopes_[product].numbers.is_seen;
+  }
 
   /// A message of the increments: in order, late, replayed, or a copy.
   void begin(std::uint64_t number) noexcept {
@@ -38,6 +43,7 @@ class Synchroniser {
     product_ = 0;
     is_new_ = true;
     may_heal_ = false;
+    is_newest_ = true;
     if (number == channel_.numbers.high + 1 && is_joined_) {
       channel_.numbers.high = number;
       channel_missing_before_ = channel_missing_;
@@ -67,7 +73,7 @@ class Synchroniser {
   /// The same of an entry that is several events. False: none of them is the caller's.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
     if (options_.scope == ScopeOf::Instrument) {
-      if (row - 1 < options_.instruments) {
+      if (row - 1 < taken_rows_) {
         Scope& scope = scopes_[row];
         if (number == scope.numbers.high + 1 && scope.is_smooth && scope.proof >= channel_missing_) {
           scope.numbers.high = number;
@@ -91,6 +97,7 @@ class Synchroniser {
   void end() noexcept {
     if (may_heal_) heal();
     may_heal_ = false;
+    taken_rows_ = options_.instruments;
   }
   /// The message that begin() was called with cannot be read to its end: it is lost, but for what was read. Before its
   /// end(). Whoever sends it again leaves out what was read.
@@ -130,6 +137,9 @@ class Synchroniser {
   void forget(Cause cause, std::int64_t sent_ns) noexcept;
   /// The numbers of one instrument begin anew, at 1, and its book is empty. Where each has numbers of its own.
   void restart(std::uint32_t row) noexcept;
+  /// After returns() has changed: snapshots that were sent before this are of no use. Other instruments' numbers may
+  /// have begun anew, too.
+  void refuse_before(std::int64_t sent_ns) noexcept { reset_ns_ = std::max(reset_ns_, sent_ns); }
   /// The book is not the exchange's: an entry contradicts it, or it had no room.
   void distrust(std::uint32_t row, Cause cause) noexcept;
   /// Time passes: asks that are due, cycles that did not come.
@@ -153,6 +163,8 @@ class Synchroniser {
   [[nodiscard]] SyncCounts counts() const noexcept;
   [[nodiscard]] std::uint64_t losses() const noexcept { return counts_.losses; }
   [[nodiscard]] std::uint64_t holes() const noexcept { return counts_.holes; }
+  /// How often the numbers of an instrument have begun anew without a word.
+  [[nodiscard]] std::uint64_t returns() const noexcept { return counts_.returns; }
   [[nodiscard]] ScopeOf scope() const noexcept { return options_.scope; }
   /// A message has come, or a loss was told, or a reset.
   [[nodiscard]] bool is_joined() const noexcept { return is_joined_; }
@@ -176,6 +188,8 @@ class Synchroniser {
     std::uint64_t lost = 0;       ///< Only a snapshot with this number, or a later one, will do.
     std::uint64_t refreshed = 0;  ///< The missing number after which the refreshed book began.
     std::uint64_t since = 0;      ///< Of a row without a book.
+    std::uint64_t pictured = 0;   ///< Entries of messages up to this may be in the snapshot that was loaded last.
+    std::uint64_t high_in = 0;    ///< Message that brought the highest number; 0: one before the newest loss.
     std::uint32_t scope = 0;
     std::uint32_t next_ahead = 0;
     Cause cause = Cause::Join;  ///< Of a row without a book.
@@ -226,6 +240,9 @@ class Synchroniser {
   void drain_waiting() noexcept;
 
   // Entries.
+  [[nodiscard]] bool goes_back(std::uint32_t row, std::uint64_t number) const noexcept;
+  [[nodiscard]] bool goes_back(const Part& part) const noexcept;
+  void begin_anew(std::uint32_t row, std::uint64_t number) noexcept;
   [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept;
   [[nodiscard]] bool shared_entry(std::uint32_t row, std::span<const Event> events) noexcept;
   [[nodiscard]] bool is_refreshed(const Row& row, const Scope& scope) const noexcept {
@@ -255,6 +272,7 @@ class Synchroniser {
   std::unique_ptr<Row[]> rows_;
   Scope channel_;
   std::uint64_t channel_missing_ = kEver;  ///< Its highest missing message; before the first one kEver.
+  std::uint64_t over_ = 0;                 ///< Messages up to this that come late have numbers that are over.
   std::uint64_t joined_ = kEver;           ///< Messages up to this were before the first one.
   std::uint64_t pictured_ = 0;             ///< Before the first message: that of the newest snapshot.
   bool is_joined_ = false;
@@ -270,6 +288,8 @@ class Synchroniser {
   std::uint64_t number_ = 0;   ///< In its scope, where instruments share one.
   std::uint32_t product_ = 0;  ///< 0: none was given.
   bool is_new_ = false;
+  std::uint32_t taken_rows_ = 0;  ///< Entries of these are looked at: all, or none of a message whose numbers are over.
+  bool is_newest_ = false;        ///< It came in order, and for the first time.
   bool is_new_entry_ = false;
   bool may_heal_ = false;
   std::uint64_t missing_before_ = 0;  ///< Of the scope.

@@ -802,11 +802,23 @@ TEST(Translator, takes_lower_numbers_for_repeats_without_a_loss_or_a_later_time)
   line.refresh_at(Line::kNow - 6, bid("A", 499, 1, "11"));  // the loss was before 501, which had its own number
   EXPECT_EQ(line.counts().repeats, 4U);
   EXPECT_EQ(line.bids(), "10*5 part");
-  Line other;  // of an exchange whose numbers never begin again
-  other.refresh_at(Line::kNow - 9, bid("A", 500, 1, "10"));
-  other.gap();
-  other.refresh_at(Line::kNow - 5, bid("A", 7, 1, "11"));
-  EXPECT_EQ(other.counts().repeats, 1U);
+}
+
+TEST(Translator, takes_lower_numbers_after_a_loss_for_new_ones_where_a_reset_says_so) {
+  Line line;
+  line.refresh_at(Line::kNow - 9, bid("A", 500, 1, "10"));
+  line.refresh_at(Line::kNow - 8, bid("A", 7, 1, "11"));  // nothing was lost
+  EXPECT_EQ(line.counts().repeats, 1U);
+  line.gap();
+  line.refresh_at(Line::kNow - 5, bid("A", 7, 1, "11"));
+  EXPECT_EQ(line.counts().returns, 1U);
+  EXPECT_EQ(line.books().standing(1), Standing::Stale);
+  EXPECT_EQ(line.bids(), "11*5 part");
+  line.channel(1);
+  line.read(snapshot("A", 600, row(1, "9"), sent_at(Line::kNow - 7)), 1);
+  EXPECT_EQ(line.counts().old_snapshots, 1U) << "it has the numbers of before";
+  line.read(snapshot("A", 7, row(1, "11"), sent_at(Line::kNow - 4)), 2);
+  EXPECT_EQ(line.books().standing(1), Standing::Latest);
 }
 
 TEST(Translator, makes_a_trade_and_what_it_leaves_of_one_entry) {

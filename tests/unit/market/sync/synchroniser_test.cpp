@@ -417,6 +417,40 @@ TEST(Synchroniser, an_instrument_that_moves_to_another_product_loses_its_book) {
   EXPECT_EQ(feed->said(), "= state 1 stale 0 join\n");
 }
 
+TEST(Synchroniser, begins_anew_with_an_instrument_whose_numbers_go_back_after_a_loss) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}, {1, 2}, {2, 1}});
+  (void)feed->message(2, {{1, 3}});
+  (void)feed->loss(3, 3);
+  EXPECT_EQ(feed->message(4, {{1, 1}}), "= state 1 stale 0 reset\n");
+  EXPECT_EQ(feed->machine().counts().returns, 1U);
+  EXPECT_EQ(feed->message(3, {{2, 2}}), "") << "what comes late may have the numbers of before";
+  EXPECT_EQ(feed->state(2), "suspect");
+  EXPECT_EQ(feed->picture(1, 1, 4), "= load 1 1\n= state 1 latest 0\n");
+  EXPECT_EQ(feed->message(5, {{1, 2}}), "= apply 1 2\n");
+}
+
+TEST(Synchroniser, begins_anew_with_a_snapshot_that_goes_back_over_a_loss) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}, {1, 2}});
+  (void)feed->loss(2, 2);
+  (void)feed->message(3, {{2, 1}});
+  EXPECT_EQ(feed->picture(1, 1, 1), "") << "it is older than the loss";
+  EXPECT_EQ(feed->picture(1, 0, 3), "= load 1 0\n= state 1 latest 0\n");
+  EXPECT_EQ(feed->message(4, {{1, 1}}), "= apply 1 1\n");
+}
+
+TEST(Synchroniser, takes_what_a_snapshot_ahead_has_brought_for_repetitions) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}});
+  (void)feed->loss(2, 2);
+  EXPECT_EQ(feed->picture(1, 4, 6), "= load 1 4\n= state 1 latest 0\n");
+  (void)feed->loss(3, 3);
+  (void)feed->message(4, {{1, 3}});
+  (void)feed->message(5, {{1, 4}});
+  EXPECT_EQ(feed->machine().counts().returns, 0U);
+}
+
 TEST(Synchroniser, tells_that_a_cycle_of_snapshots_does_not_come) {
   SyncOptions options = options_of(ScopeOf::Instrument);
   options.cycle_ns = 100;
