@@ -40,6 +40,18 @@ shows "^incremental .*live"
 shows "instruments; .* books: "
 shows "q quits"
 shown >"$output/top.txt"
+# With its colours, as a picture. The name of the test's appliance is nobody's business.
+mux capture-pane -e -p -t screen | sed "s/$name/demo/" >"$output/top.ansi"
+python3 "$here/../../page/terminal_svg.py" "stopbit top" <"$output/top.ansi" >"$output/top.svg"
+python3 - "$output/top.svg" <<'PYTHON'
+import sys
+import xml.etree.ElementTree
+root = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
+texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+inks = {one.get("fill") for one in root.iter("{http://www.w3.org/2000/svg}text")}
+assert any(text.startswith("incremental") for text in texts) and any("q quits" in text for text in texts), texts
+assert len(inks) > 2, inks  # top has colours
+PYTHON
 [[ $(wc -l <"$output/top.txt") == 24 ]] || { echo "not 24 rows"; cat "$output/top.txt"; exit 1; }
 awk 'length > 80 { print "wider than 80 columns: " $0; bad = 1 } END { exit bad }' "$output/top.txt"
 # The sparkline, in block elements.
