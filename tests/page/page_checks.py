@@ -88,7 +88,9 @@ def keyboard_faults(tab):
   const {visible} = page_checks;
   const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter(one => visible(one) || one.matches(".skip"));
   all.forEach((one, i) => { one.dataset.stop = i; });
-  document.activeElement.blur();
+  document.body.tabIndex = -1;  // from the top
+  document.body.focus();
+  document.body.removeAttribute("tabindex");
   return all.length;
 })()
 """)

@@ -31,7 +31,7 @@ def open_page(browser, server, width, height, dark=False):
     tab.complaints.clear()
     tab.requests.clear()
     tab.call("Page.navigate", url=server.origin + "/")
-    tab.wait("location.href.startsWith('http')", "the page is there")
+    tab.wait("location.href.startsWith('http') && document.readyState === 'complete'", "the page is there")
     tab.wait(f"Number(document.body.dataset.turns) > {len(server.answers['books'])}", "all answers are shown")
     return tab
 

@@ -105,7 +105,7 @@ def check_errors(tab):
 
 def drill_down(tab):
     gaps = rows(tab, "gaps")
-    assert gaps[0] == ["time", "channel", "numbers", "count", "cause", "lines", "books", "packets"], gaps
+    assert gaps[0] == ["time", "channel", "numbers", "count", "cause", "lines", "on books", "packets"], gaps
     assert all(row[1] == "incremental" and row[5].startswith("A was at ") and row[6] == "" for row in gaps[1:]), gaps
     tab.run("document.querySelector('#gaps tbody button').focus()")
     key = tab.run("document.activeElement.dataset.key")

@@ -69,10 +69,11 @@ function grid(put, width, y, values, label) {
     put("text", {x: kLeft - 6, y: y(value) + 4, "text-anchor": "end"}, label(value));
   }
 }
-function times(put, width, height, from, to) {
-  put("text", {x: kLeft, y: height - 5}, clock(from));
+function times(put, width, height, from, to, left = kLeft) {
+  put("text", {x: left, y: height - 5}, clock(from));
   put("text", {x: width - kRight, y: height - 5, "text-anchor": "end"}, clock(to) + " UTC");
 }
+const round = ns => duration(ns).replace(/\.0+ /, " ");
 // A round number of steps that reaches `most`.
 function ticks(most) {
   const base = 10 ** Math.floor(Math.log10(most)), step = [1, 2, 5, 10].map(n => n * base / 2).find(n => most / n <= 4);
@@ -87,9 +88,9 @@ function steps(points) {
   return points.slice(1).map((point, i) => ({from: points[i][kMonotonic], to: point[kMonotonic], point,
     more: point.map((value, k) => value - points[i][k])})).filter(step => step.to > step.from);
 }
-const span = (all, width) => {
+const span = (all, width, left = kLeft) => {
   const begin = all[0].from, end = all[all.length - 1].to;
-  return time => kLeft + (time - begin) / (end - begin) * (width - kLeft - kRight);
+  return time => left + (time - begin) / (end - begin) * (width - left - kRight);
 };
 
 function show_rates(points) {
@@ -123,7 +124,7 @@ function show_delays(points) {
     if (full.length === 0) return nothing(put, "no records with a latency yet (captures have none)");
     const values = full.flatMap(step => kPercentiles.map(k => Math.max(1, step.point[k])));
     const {y, marks} = powers(Math.min(...values), Math.max(...values), height), x = span(all, width);
-    grid(put, width, y, marks, duration);
+    grid(put, width, y, marks, round);
     for (const [i, k] of kPercentiles.entries()) {
       let path = "", is_open = false;
       for (const step of all) {
@@ -161,7 +162,7 @@ function show_latency(agents) {
     }
     for (let ns = 1; ns < 1e13; ns *= 10) {
       const at = 4 * Math.log2(ns);
-      if (at >= first && x(at) < width - 50) put("text", {x: x(at), y: height - 5}, duration(ns));
+      if (at >= first && x(at) < width - 50) put("text", {x: x(at), y: height - 5}, round(ns));
     }
     const quantiles = [[0.5, "50 %"], [0.99, "99 %"], [0.999, "99.9 %"]], stops = [];
     let seen = 0, row = 0;

@@ -13,22 +13,25 @@ function show_timeline(history) {
   get("timeline").style.height = `${Math.max(2, lanes.length + (channels.length > lanes.length)) * kLane + kTop + kBottom}px`;
   show("timeline", (put, width, height) => {
     if (all.length === 0) return nothing(put, "the first values come within 10 s");
-    const begin = all[0].from, end = all[all.length - 1].to, x = span(all, width);
-    const last = points[points.length - 1], inside = time => Math.min(width - kRight, Math.max(kLeft, x(time)));
+    // Names get the room that they need, up to a third; longer ones are cut.
+    const labels = lanes.map(name => put("text", {class: "name"}, name));
+    const left = Math.min(Math.max(kLeft, ...labels.map(label => label.getComputedTextLength() + 18)), Math.max(kLeft, width * 0.3));
+    const begin = all[0].from, end = all[all.length - 1].to, x = span(all, width, left);
+    const last = points[points.length - 1], inside = time => Math.min(width - kRight, Math.max(left, x(time)));
     const most = Math.max(1, ...history.line_losses.map(loss => loss[3]));
     for (const [i, name] of lanes.entries()) {
       const middle = kTop + kLane * (i + 0.5);
-      put("line", {class: "lane", x1: kLeft, x2: width - kRight, y1: middle, y2: middle});
-      const label = put("text", {class: "name", x: kLeft - 6, y: middle + 4, "text-anchor": "end"}, name);
-      for (let shown = name; shown.length > 1 && label.getComputedTextLength() > kLeft - 10;) label.textContent = (shown = shown.slice(0, -1)) + "\u2026";
+      put("line", {class: "lane", x1: left, x2: width - kRight, y1: middle, y2: middle});
+      for (const [key, value] of Object.entries({x: 10, y: middle + 4})) labels[i].setAttribute(key, value);
+      for (let shown = name; shown.length > 1 && labels[i].getComputedTextLength() > left - 16;) labels[i].textContent = (shown = shown.slice(0, -1)) + "\u2026";
     }
-    if (channels.length > lanes.length) put("text", {x: kLeft, y: kTop + kLane * (lanes.length + 0.6)}, `and ${plural(channels.length - lanes.length, "channel")} more`);
+    if (channels.length > lanes.length) put("text", {x: left, y: kTop + kLane * (lanes.length + 0.6)}, `and ${plural(channels.length - lanes.length, "channel")} more`);
     for (const [from, channel, line, numbers] of history.line_losses) {
       const lane = lanes.indexOf(channels[channel]);
       if (lane < 0) continue;
-      const left = inside(from), right = inside(from + kLossStep), tall = 2 + 10 * Math.log1p(numbers) / Math.log1p(most);
+      const first = inside(from), right = inside(from + kLossStep), tall = 2 + 10 * Math.log1p(numbers) / Math.log1p(most);
       const middle = kTop + kLane * (lane + 0.5);
-      put("rect", {class: kNames[line], x: left, width: Math.max(2, right - left - 1), y: line ? middle + 1 : middle - 1 - tall, height: tall});
+      put("rect", {class: kNames[line], x: first, width: Math.max(2, right - first - 1), y: line ? middle + 1 : middle - 1 - tall, height: tall});
     }
     const stops = [];
     for (const [i, gap] of gaps.entries()) {
@@ -39,7 +42,7 @@ function show_timeline(history) {
       mark.addEventListener("click", () => open_gap(gap));
       stops.push({x: cx, gap: i, text: `${gap.time.slice(11, 19)}: ${range(gap)} of ${gap.channel}, ${gap.cause}`});
     }
-    times(put, width, height, points[0][0], last[0]);
+    times(put, width, height, points[0][0], last[0], left);
     return stops.sort((a, b) => a.x - b.x);
   });
 }
@@ -64,7 +67,7 @@ function hit(books) {
 function show_gaps(history) {
   gaps = history.gaps;
   show_timeline(history);
-  table("gaps", ["time", "channel", "numbers", "count", "cause", "lines", "books", "packets"], gaps.slice(-12).reverse().map(gap => {
+  table("gaps", ["time", "channel", "numbers", "count", "cause", "lines", "on books", "packets"], gaps.slice(-12).reverse().map(gap => {
     const button = element("button", {type: "button", "data-key": gap.key + gap.channel, "aria-label": `packets of gap ${range(gap)} of ${gap.channel}`}, "Explain");
     button.addEventListener("click", () => open_gap(gap));
     return [gap.time.slice(0, 19).replace("T", " "), gap.channel, range(gap), number(gap.count), gap.cause,
