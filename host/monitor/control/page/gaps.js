@@ -70,7 +70,7 @@ function show_gaps(history) {
   table("gaps", ["time", "channel", "numbers", "count", "cause", "lines", "on books", "packets"], gaps.slice(-12).reverse().map(gap => {
     const button = element("button", {type: "button", "data-key": gap.key + gap.channel, "aria-label": `packets of gap ${range(gap)} of ${gap.channel}`}, "Explain");
     button.addEventListener("click", () => open_gap(gap));
-    return [gap.time.slice(0, 19).replace("T", " "), gap.channel, range(gap), number(gap.count), gap.cause,
+    return [gap.time.slice(0, 23).replace("T", " "), gap.channel, range(gap), number(gap.count), gap.cause,
       [had(gap.a, "A"), had(gap.b, "B"), gap.replayed ? `${number(gap.replayed)} by replay` : "",
         gap.came_late ? `${number(gap.came_late)} arrived ${duration(gap.late_by_ns)} late` : ""].filter(Boolean).join(", "),
       hit(gap.books), button];
