@@ -24,7 +24,7 @@ line() { printf '[line_%s]\ngroup = "%s"\ninterface = "lo"\nimpair = { %s }\n' "
   printf '[impair_both]\nloss = 0.00001\nloss_burst = 2\n'
 } >market.toml
 {
-  printf 'preset = "cme"\nseed = 7\nduration = "%ss"\nchannels = 2\ninstruments = 20\nrate = 150\n' $((60 * minutes + 300))
+  printf 'preset = "cme"\nseed = 7\nduration = "%ss"\nchannels = 2\ninstruments = 20\nrate = 150\nsnapshot_every = "1s"\n' $((60 * minutes + 300))
   printf 'heartbeat_every = "100ms"\nskew = "20us"\n'
   line a 239.40.1.1:30001 'loss = 0.0002, corrupt = 0.00002'
   line b 239.40.64.1:31001 "loss = 0.0001, dies_at = $((3600 * minutes)), returns_at = $((4200 * minutes))"

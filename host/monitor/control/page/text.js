@@ -30,6 +30,7 @@ function is_shown(id, content) {
   return false;
 }
 
+const kMostInLine = 24;  // Longer texts may have several lines.
 // Columns of text; all others are numbers.
 const texts = new Set(["cause", "lines", "on books", "channel", "state", "ring", "image", "files", "why", "carrier", "packets"]);
 
@@ -55,6 +56,7 @@ function table(id, head, rows, none) {
       const made = element("td", {"data-name": head[column]}, is_bad ? cell.bad : cell);
       made.classList.toggle("bad", is_bad);
       made.classList.toggle("text", texts.has(head[column]));
+      made.classList.toggle("long", made.textContent.length > kMostInLine);
       line.append(made);
     }
   }
