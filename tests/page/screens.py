@@ -99,6 +99,34 @@ def resize(browser, server):
     tab.close()
 
 
+def read_charts(browser, server):
+    """Each chart says by its cursor what it draws, by arrow keys and by mouse."""
+    tab = open_page(browser, server, 1400, 1000)
+    for chart, word in (("rates", "packets/s"), ("delays", "99.9 %"), ("timeline", " of "), ("best", "ask"), ("latency", "so far")):
+        tab.run(f"document.getElementById('{chart}').focus()")
+        tab.press("Home")
+        first = page_checks.text(tab, f"{chart}_read")
+        tab.press("End")
+        last = page_checks.text(tab, f"{chart}_read")
+        assert word in first and word in last and first != last, (chart, first, last)
+        tab.run(f"document.getElementById('{chart}').blur()")
+        assert page_checks.text(tab, f"{chart}_read") == "", chart
+        x, y = tab.run(f"(box => [box.left + box.width / 2, box.top + box.height / 2])((one => {{ one.scrollIntoView(); return one.getBoundingClientRect(); }})(document.getElementById('{chart}')))")
+        tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        tab.wait(f"document.getElementById('{chart}_read').textContent.includes({word!r})", f"{chart} is read by the mouse")
+    tab.close()
+
+
+def another_program(browser, server):
+    """A program of another version has another page: this one loads it."""
+    tab = open_page(browser, server, 1400, 1000)
+    version = server.answers["about"]["version"]
+    server.answers["about"]["version"] = "stopbit 99.0"
+    tab.wait("performance.getEntriesByType('navigation')[0].type === 'reload' && document.body?.textContent.includes('stopbit 99.0')", "the page is loaded again")
+    server.answers["about"]["version"] = version
+    tab.close()
+
+
 def bad_page(browser, server):
     """The checks see what they are for."""
     tab = open_page(browser, server, 360, 740)
@@ -125,6 +153,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder, Browser(folder) as browser:
             look(browser, server, arguments.output)
             drill_down(browser, server, arguments.output)
+            read_charts(browser, server)
+            another_program(browser, server)
             resize(browser, server)
             bad_page(browser, server)
     finally:
