@@ -92,6 +92,29 @@ TEST(GapDesk, answers_for_recent_gaps_only_and_reads_one_at_a_time) {
   EXPECT_EQ(one.ask("1-2-3").at("state"), "waiting");
 }
 
+TEST(GapDesk, keeps_and_explains_a_bounded_part_of_a_long_gap) {
+  Recorded one;
+  constexpr std::uint32_t kNext = 302;
+  for (const std::size_t line : {0, 1}) one.give(line, tick(1, 1));
+  one.pass(2'000'000);
+  for (const std::size_t line : {0, 1}) one.give(line, tick(kNext, kNext));
+  one.pass(2'000'000);
+  one.pass(2'000'000);
+  for (std::uint32_t sequence = 2; sequence < kNext; ++sequence) one.give(1, tick(sequence, sequence));
+  one.pass(2'000'000);
+  one.made->stop();
+  ASSERT_EQ(one.housekeeper.recent_gaps().size(), 1U);
+  (void)one.ask(one.key());
+  for (int i = 0; i < 1'000 && one.ask(one.key()).at("state") == "reading"; ++i) one.desk.step();
+  const json answer = one.ask(one.key());
+  ASSERT_EQ(answer.at("state"), "done") << answer;
+  EXPECT_EQ(answer.at("packets").at("b"), kNext);
+  EXPECT_EQ(answer.at("rows").size(), GapDesk::kMostRows);
+  EXPECT_EQ(answer.at("rows_are_whole"), false);
+  EXPECT_EQ(answer.at("explained").size(), 8U);
+  EXPECT_THAT(answer.at("notes").dump(), HasSubstr("more packets of this gap than are kept"));
+}
+
 TEST(GapDesk, says_that_nothing_is_recorded) {
   Recorded one("");
   one.lose();
