@@ -637,6 +637,12 @@ std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& sample) 
   return entry.generation == sample.generation ? entry.program : nullptr;
 }
 
+std::shared_ptr<const Program> Appliance::program_of(const feed::Channel& channel) const {
+  const auto found = std::find_if(channels_.begin(), channels_.end(),
+                                  [&](const ChannelEntry& entry) { return entry.description == &channel; });
+  return found != channels_.end() ? output_entries_[found->output].program : nullptr;
+}
+
 std::string Appliance::why_busy() {
   retire();
   // Until then the agent changes what prepare looks at.

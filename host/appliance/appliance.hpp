@@ -135,6 +135,16 @@ class Appliance {
   [[nodiscard]] bool next_error_sample(ErrorSample& sample);
   /// What the channel of a sample ran when it came; null if another image runs by now. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& sample) const;
+  /// What a channel of the settings runs by now; null if it is none of them. From the same thread.
+  [[nodiscard]] std::shared_ptr<const Program> program_of(const feed::Channel& channel) const;
+  /// The program of an output, as the last of them. From the same thread.
+  [[nodiscard]] std::shared_ptr<const Program> program_of_output(std::uint32_t output) const {
+    return output_entries_.at(output).program;
+  }
+  /// The name of the feed of an output.
+  [[nodiscard]] const std::string& feed_of_output(std::uint32_t output) const {
+    return settings_.feeds[output_entries_.at(output).feed].description.name;
+  }
   /// The channel of a notice.
   [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }

@@ -24,12 +24,14 @@
 #include "host/appliance/publications.hpp"
 #include "host/appliance/reader_watch.hpp"
 #include "host/appliance/status.hpp"
+#include "host/cli/common/about_page.hpp"
 #include "host/cli/common/appliance_metrics.hpp"
 #include "host/cli/common/appliance_text.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/confiner.hpp"
 #include "host/cli/common/error_desk.hpp"
 #include "host/cli/common/files.hpp"
+#include "host/cli/common/gap_desk.hpp"
 #include "host/cli/common/log.hpp"
 #include "host/cli/common/market_pages.hpp"
 #include "host/cli/common/messages.hpp"
@@ -39,6 +41,7 @@
 #include "host/cli/common/start_check.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/monitor/control/metrics.hpp"
+#include "host/monitor/control/page_policy.hpp"
 #include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
 #include "host/os/clock.hpp"
@@ -95,6 +98,7 @@ class Desk {
         log_(log),
         reader_(open_own(appliance)),
         errors_(appliance),
+        gaps_(appliance, housekeeper),
         reloader_(settings_file_, appliance),
         audit_(appliance.settings().state_folder, appliance::kCommandFiles, appliance.settings().keep_days) {}
 
@@ -105,6 +109,7 @@ class Desk {
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
+    gaps_.step();
     appliance_.housekeeper_counter_set().log_lines_lost.set(log_.lost());
     if (take_hangup()) (void)reload("SIGHUP");
     if (now >= next_clean_ns_) {
@@ -159,7 +164,7 @@ class Desk {
   std::optional<control::Page> page(std::string_view target) {
     const std::string_view path = target.substr(0, target.find('?'));
     // Of other pages a query makes no other page.
-    if (path != "/book.json" && path != "/instruments.json") target = path;
+    if (path != "/book.json" && path != "/instruments.json" && path != "/gap.json") target = path;
     if (pages_.size() > kMostPages) pages_.clear();
     const auto now = std::chrono::steady_clock::now();
     auto known = pages_.find(target);
@@ -202,7 +207,12 @@ class Desk {
   std::optional<control::Page> make_page(std::string_view target) {
     const std::string_view path = target.substr(0, target.find('?'));
     const std::string_view query = target.substr(std::min(target.size(), path.size() + 1));
-    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
+    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage), page_policy_};
+    if (path == "/about.json") return control::Page{"application/json", about_.to_json(appliance_)};
+    if (path == "/gap.json") {
+      return control::Page{"application/json",
+                           gaps_.page(control::query_value(query, "channel"), control::query_value(query, "key"))};
+    }
     if (path == "/status.json") return control::Page{"application/json", appliance::to_json(look())};
     if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
     if (path == "/history.json") return control::Page{"application/json", history()};
@@ -231,11 +241,12 @@ class Desk {
   [[nodiscard]] std::string history() const {
     std::string gaps;
     for (const appliance::GapEntry& gap : housekeeper_.recent_gaps()) {
-      if (!gaps.empty()) gaps += ',';
-      gaps += appliance::to_json(gap);
+      // With the key by which /gap.json knows it.
+      gaps += fmt::format(R"({}{{"key":"{}",{})", gaps.empty() ? "" : ",", GapDesk::key_of(gap),
+                          appliance::to_json(gap).substr(1));
     }
-    return fmt::format(R"({{"step_ns":{},"points":{},"gaps":[{}]}})", appliance::LastHour::kStepNs,
-                       last_hour_.to_json(), gaps);
+    return fmt::format(R"({{"step_ns":{},"points":{},"line_losses":{},"gaps":[{}]}})", appliance::LastHour::kStepNs,
+                       last_hour_.to_json(), last_hour_.line_losses_json(), gaps);
   }
   std::string freeze() {
     const auto& recorder = appliance_.settings().recorder;
@@ -319,6 +330,9 @@ class Desk {
   counters::Reader reader_;
   appliance::LastHour last_hour_;
   ErrorDesk errors_;
+  GapDesk gaps_;
+  AboutPage about_;
+  const std::string page_policy_ = control::page_policy(kAppliancePage);
   Reloader reloader_;
   appliance::DayLog audit_;
   std::chrono::steady_clock::time_point audit_minute_;

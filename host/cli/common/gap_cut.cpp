@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,28 +12,19 @@
 
 #include "host/analyse/explain/explain.hpp"
 #include "host/appliance/appliance.hpp"
-#include "host/cli/common/feed_source.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/pipeline.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/recordings.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/cli/common/text.hpp"
-#include "host/os/readable.hpp"
-#include "host/ports/merger.hpp"
 #include "host/ports/out/frame.hpp"
 #include "microcode/base/printable.hpp"
-#include "microcode/base/time.hpp"
 
 namespace stopbit::tools {
 namespace {
 
-constexpr std::uint64_t kAroundNs = 60 * kNsPerSecond;  ///< A gap's packets arrive within this time of its entry.
-constexpr std::size_t kMostRows = 65'536;
-constexpr std::size_t kMostTableLines = 200;
-constexpr std::size_t kMostExplained = 8;
 constexpr std::size_t kMostCuts = 200;  ///< Each has an open file while its packets come.
-constexpr std::array<std::string_view, 2> kLineNames = {"A", "B"};
 
 /// A name that every file system takes.
 std::string file_base(const appliance::GapEntry& gap) {
@@ -47,12 +37,6 @@ std::string file_base(const appliance::GapEntry& gap) {
   return gap.epoch == 0 ? base : fmt::format("{}-epoch-{}", base, gap.epoch);
 }
 
-/// Whether packets come from captures: then the entry of a gap and its packets have times of their own.
-bool has_captures(const appliance::Settings& settings) {
-  return std::any_of(settings.ports.begin(), settings.ports.end(),
-                     [](const appliance::PortSettings& port) { return !port.source->is_live(); });
-}
-
 /// Of its own, though numbers and epochs recur.
 std::string gap_file_base(const appliance::GapEntry& gap, std::set<std::string>& taken) {
   const std::string base = file_base(gap);
@@ -61,260 +45,65 @@ std::string gap_file_base(const appliance::GapEntry& gap, std::set<std::string>&
   return free;
 }
 
-std::string range_of(std::uint64_t first, std::uint64_t last) {
-  return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
-}
-
 }  // namespace
 
-GapCut::GapCut(const appliance::GapEntry& gap, const CutOptions& options, const std::string& base_name) : gap_(gap) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  first_ = gap.first - std::min(gap.first, options.around);
-  const std::uint64_t end = gap.count > kMost - gap.first ? kMost : gap.first + gap.count - (gap.count != 0 ? 1 : 0);
-  last_ = options.around > kMost - end ? kMost : end + options.around;
+GapCut::GapCut(const appliance::GapEntry& gap, const CutOptions& options, const std::string& base_name)
+    : account_(gap, options.around) {
   const std::string base = options.folder + "/" + base_name;
   capture_ = base + ".pcapng";
   text_file_ = base + ".txt";
-  const std::uint64_t numbers = last_ - first_;
-  rows_.resize(numbers < kMostRows ? static_cast<std::size_t>(numbers) + 1 : kMostRows);
-  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].sequence = first_ + i;
-}
-
-bool GapCut::wants(std::uint64_t sequence, std::uint64_t time_ns) const noexcept {
-  const std::uint64_t apart = time_ns > gap_.time_ns ? time_ns - gap_.time_ns : gap_.time_ns - time_ns;
-  return sequence >= first_ && sequence <= last_ && (ignores_times_ || apart <= kAroundNs);
-}
-
-GapCut::Row* GapCut::row_of(std::uint64_t sequence) noexcept {
-  const std::uint64_t at = sequence - first_;
-  return at < rows_.size() ? &rows_[static_cast<std::size_t>(at)] : nullptr;
 }
 
 void GapCut::open() {
   out_.emplace(Output::replace(capture_));
-  constexpr std::string_view kNames[] = {"A", "B"};
   writer_ = std::make_unique<recorder::PcapngWriter>(
       [this](std::span<const std::byte> bytes) {
         out_->buffer().append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         out_->flush_if_full();
       },
-      kNames);
+      kLineNames);
 }
 
-std::string GapCut::comment_on(std::uint32_t line, std::uint64_t sequence, std::uint64_t time_ns) const {
-  if (is_missing(sequence) && ignores_times_) {
-    return fmt::format("stopbit: {} of the gap {} on line {}", sequence, appliance::range_text(gap_), kLineNames[line]);
-  }
-  if (is_missing(sequence)) {
-    const bool is_late = time_ns > gap_.time_ns;
-    return fmt::format("stopbit: {} of the gap {} on line {}: {} {} it was given up", sequence,
-                       appliance::range_text(gap_), kLineNames[line],
-                       os::delay_text(is_late ? time_ns - gap_.time_ns : gap_.time_ns - time_ns),
-                       is_late ? "after" : "before");
-  }
-  const bool is_next = sequence == gap_.first + gap_.count;
-  if (!is_next && sequence + 1 != gap_.first) return {};
-  return fmt::format("stopbit: {} on line {}, the {} the gap {}", sequence, kLineNames[line],
-                     is_next ? "first number after" : "last number before", appliance::range_text(gap_));
-}
-
-void GapCut::add(std::uint32_t line, std::uint64_t sequence, const ingest::Packet& packet,
-                 const net::Datagram& datagram) {
+void GapCut::add(const GapPacket& found) {
   if (!writer_) open();
-  const std::string comment = comment_on(line, sequence, packet.arrival_ns);
+  const ingest::Packet& packet = found.packet;
+  const std::string comment = account_.comment_on(found.line, found.sequence, packet.arrival_ns);
   if (packet.link == net::LinkType::Ethernet) {
-    writer_->write(line, packet.frame, packet.arrival_ns, comment);
+    writer_->write(found.line, packet.frame, packet.arrival_ns, comment);
   } else {
-    egress::FrameBuilder frames(datagram.source, datagram.destination);
-    writer_->write(line, frames.build(datagram.payload), packet.arrival_ns, comment);
+    egress::FrameBuilder frames(found.datagram.source, found.datagram.destination);
+    writer_->write(found.line, frames.build(found.datagram.payload), packet.arrival_ns, comment);
   }
-  ++packets_[line];
-  Row* const row = row_of(sequence);
-  if (row == nullptr || row->lines[line].time_ns != 0) return;
-  row->lines[line] = {.time_ns = packet.arrival_ns, .place = packets_[0] + packets_[1]};
+  account_.note(found.line, found.sequence, packet.arrival_ns, account_.packets(0) + account_.packets(1) + 1);
 }
 
 void GapCut::close() {
   if (out_) out_->close();
 }
 
-std::vector<std::uint64_t> GapCut::remarkable() const {
-  std::vector<std::uint64_t> places;
-  const auto add = [&](const Row& row) {
-    for (const Seen& seen : row.lines) {
-      if (seen.place == 0 || places.size() >= kMostExplained) continue;
-      places.push_back(seen.place);
-      return;  // both lines have the same bytes
-    }
-  };
-  const auto is_seen = [](const Row& row) { return row.lines[0].place + row.lines[1].place != 0; };
-  const auto before = std::find_if(rows_.rbegin(), rows_.rend(),
-                                   [&](const Row& row) { return row.sequence < gap_.first && is_seen(row); });
-  if (before != rows_.rend()) add(*before);
-  for (const Row& row : rows_) {
-    if (is_missing(row.sequence)) add(row);
-  }
-  const auto after = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
-    return row.sequence > gap_.first && !is_missing(row.sequence) && is_seen(row);
-  });
-  if (after != rows_.end()) add(*after);
-  return places;
-}
-
-std::string GapCut::conclusion() const {
-  std::array<std::uint64_t, 2> recorded{};
-  std::uint64_t on_none = 0;
-  std::uint64_t latest_ns = 0;
-  for (const Row& row : rows_) {
-    if (!is_missing(row.sequence)) continue;
-    std::uint64_t first_ns = 0;
-    for (std::size_t line = 0; line < 2; ++line) {
-      const std::uint64_t time_ns = row.lines[line].time_ns;
-      if (time_ns == 0) continue;
-      ++recorded[line];
-      first_ns = first_ns == 0 ? time_ns : std::min(first_ns, time_ns);
-    }
-    if (first_ns == 0) ++on_none;
-    latest_ns = std::max(latest_ns, first_ns);
-  }
-  if (packets_[0] + packets_[1] == 0) {
-    return "The recordings have no packet of this channel around the gap: nothing was recorded then, or the files are "
-           "deleted.\n";
-  }
-  if (recorded[0] + recorded[1] == 0) {
-    return "The recordings have none of the numbers: no line brought them to the recorder. They were lost before it: "
-           "at "
-           "the sender, in the network, or in the card or kernel of this machine, whose drops `stopbit stat` shows.\n";
-  }
-  std::string text;
-  for (std::size_t line = 0; line < 2; ++line) {
-    if (recorded[line] != 0)
-      text += fmt::format("Line {} brought {} of the numbers. ", kLineNames[line], recorded[line]);
-  }
-  if (on_none != 0) text += fmt::format("{} came on no line. ", on_none);
-  if (ignores_times_) {
-    text += "The recordings have the times of a capture, so it is not known how late that was.";
-  } else if (latest_ns > gap_.time_ns) {
-    text += fmt::format(
-        "The last of them came {} after the gap was given up: a window longer by that, or with more packets, would "
-        "have "
-        "waited for it.",
-        os::delay_text(latest_ns - gap_.time_ns));
-  } else if (on_none == 0) {
-    text += "They arrived before the gap was given up, so they were on this machine: look at its drops and stalls.";
-  }
-  return text + "\n";
-}
-
-std::string GapCut::table() const {
-  std::string text = fmt::format("{:>25}  {:<27}  line B\n", "number", "line A");
-  std::size_t lines = 0;
-  const auto is_same = [](const Row& left, const Row& right) {
-    return left.lines[0].time_ns + left.lines[1].time_ns + right.lines[0].time_ns + right.lines[1].time_ns == 0;
-  };
-  for (std::size_t i = 0; i < rows_.size();) {
-    std::size_t end = i + 1;
-    while (end < rows_.size() && is_same(rows_[i], rows_[end]) &&
-           is_missing(rows_[i].sequence) == is_missing(rows_[end].sequence)) {
-      ++end;
-    }
-    if (++lines > kMostTableLines) return text + fmt::format("{:>25}\n", "...");
-    text += fmt::format("{:>25}", range_of(rows_[i].sequence, rows_[end - 1].sequence));
-    for (std::size_t line = 0; line < 2; ++line) {
-      const std::uint64_t time_ns = rows_[i].lines[line].time_ns;
-      text += fmt::format("  {:<27}", !gap_.lines[line].exists ? "" : time_ns == 0 ? "-" : os::time_text(time_ns));
-    }
-    if (is_missing(rows_[i].sequence)) text += "  missing";
-    while (text.ends_with(' ')) text.pop_back();
-    text += '\n';
-    i = end;
-  }
-  if (last_ - first_ >= kMostRows) text += fmt::format("{:>25}\n", "...");
-  return text;
-}
-
-std::string GapCut::account() const {
-  std::string text = fmt::format("Gap {} of channel {}, {} {}\n", appliance::range_text(gap_), plain(gap_.channel),
-                                 gap_.count, gap_.count == 1 ? "number" : "numbers");
-  text += fmt::format("Given up {}; feed {}, epoch {}\n", os::time_text(gap_.time_ns), plain(gap_.feed), gap_.epoch);
-  text += fmt::format("Cause: {}: {}\n", appliance::to_text(gap_.cause), appliance::lines_text(gap_));
-  if (gap_.came_late != 0) {
-    text +=
-        fmt::format("{} of the numbers arrived up to {} late\n", gap_.came_late, os::duration_text(gap_.late_by_ns));
-  }
-  if (const std::string books = appliance::books_text(gap_); !books.empty()) text += "Books: " + books + "\n";
-  text += '\n' + conclusion();
-  if (packets_[0] + packets_[1] == 0) return text;
+std::string GapCut::text() const {
+  std::string text = account_.head() + '\n' + account_.conclusion();
+  if (account_.is_empty()) return text;
   return text +
-         fmt::format("\n{} packets of line A and {} of line B are in {}.\n\n", packets_[0], packets_[1],
+         fmt::format("\n{} packets of line A and {} of line B are in {}.\n\n", account_.packets(0), account_.packets(1),
                      plain(std::filesystem::path(capture_).filename().string())) +
-         table();
+         account_.table();
 }
 
 namespace {
 
-/// The channel of a gap in the settings; null if they have none of that name.
-struct GapChannel {
-  const appliance::FeedSettings* feed = nullptr;
-  const feed::Channel* channel = nullptr;
-  std::vector<std::string> lines;  ///< How its recorded files begin.
-};
-
-GapChannel channel_of_gap(const std::string& name, const appliance::Settings& settings) {
-  GapChannel found;
-  for (const appliance::RecordedLine& line : appliance::recorded_lines(settings)) {
-    const appliance::FeedSettings& feed = settings.feeds[line.feed];
-    const feed::Channel& channel = feed.description.channels[line.channel];
-    if (channel.name != name) continue;
-    found.feed = &feed;
-    found.channel = &channel;
-    found.lines.push_back(line.name);
-  }
-  return found;
-}
-
-/// The recordings of a channel, a source for each line.
-Sources sources_of(const GapChannel& of, const std::vector<recorder::RecordedFile>& files, std::uint64_t since_ns) {
-  Sources sources;
-  for (const std::string& line : of.lines) {
-    std::vector<recorder::RecordedFile> own;
-    for (const recorder::RecordedFile& file : files) {
-      // A compressed file was written long after its packets.
-      if (file.name.line == line && file.written_ns + kAroundNs >= since_ns) own.push_back(file);
-    }
-    sources.push_back(std::make_unique<RecordedSource>(std::move(own)));
-  }
-  return sources;
-}
-
 void cut_channel(const GapChannel& of, const std::vector<recorder::RecordedFile>& files,
                  const std::vector<GapCut*>& cuts) {
-  const Sources sources = sources_of(of, files, cuts.front()->gap().time_ns);
-  const feed::LineTable lines = lines_of({of.channel});
-  ingest::Merger merger(sources);
-  ingest::Packet packet;
-  for (ingest::Next next = merger.next(packet); next != ingest::Next::End && !stop_requested();
-       next = merger.next(packet)) {
-    net::Datagram datagram;
-    if (next == ingest::Next::Fault ||
-        net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted) {
-      continue;
-    }
-    const feed::LineTarget* const line = lines.find(datagram.destination, datagram.source.address);
-    if (line == nullptr) continue;
-    const net::Preamble preamble = net::read_preamble(of.channel->framing, datagram.payload);
-    if (preamble.error != ErrorCode::None) continue;
+  GapScan scan(of, files, cuts.front()->account().gap().time_ns);
+  GapPacket found;
+  for (GapScan::Step step = scan.next(found); step != GapScan::Step::End && !stop_requested();
+       step = scan.next(found)) {
+    if (step == GapScan::Step::Other) continue;
     for (GapCut* const cut : cuts) {
-      if (cut->wants(preamble.sequence, packet.arrival_ns)) {
-        cut->add(static_cast<std::uint32_t>(line->line), preamble.sequence, packet, datagram);
-      }
+      if (cut->account().wants(found.sequence, found.packet.arrival_ns)) cut->add(found);
     }
   }
-  for (const auto& source : sources) {
-    for (const std::string& fault : static_cast<const RecordedSource&>(*source).faults()) {
-      print_stderr("{}\n", printable(fault));
-    }
-  }
+  for (const std::string& fault : scan.faults()) print_stderr("{}\n", printable(fault));
 }
 
 std::vector<GapCut*> all_of(const std::vector<std::unique_ptr<GapCut>>& cuts) {
@@ -325,7 +114,7 @@ std::vector<GapCut*> all_of(const std::vector<std::unique_ptr<GapCut>>& cuts) {
 
 /// What the packets at the edges of the gap, and those of its numbers that came, say.
 std::string explanations(const GapCut& cut, const GapChannel& of) {
-  const std::vector<std::uint64_t> places = cut.remarkable();
+  const std::vector<std::uint64_t> places = cut.account().remarkable();
   if (places.empty()) return {};
   Diagnostics diagnostics;
   const auto program = appliance::load_image(of.feed->description.images[of.channel->image], diagnostics);
@@ -351,7 +140,7 @@ CutReport cut_gaps(const std::vector<appliance::GapEntry>& gaps, const appliance
   std::filesystem::create_directories(options.folder, error);
   if (error) throw ToolError(kExitEnvironment, printable(options.folder) + ": " + error.message());
   CutReport report;
-  const bool captures = has_captures(settings);
+  const bool captures = plays_captures(settings);
   const std::size_t skipped = gaps.size() - std::min(gaps.size(), kMostCuts);
   std::set<std::string> taken;
   std::map<std::string, std::vector<std::unique_ptr<GapCut>>> by_channel;
@@ -363,19 +152,19 @@ CutReport cut_gaps(const std::vector<appliance::GapEntry>& gaps, const appliance
     if (of.channel != nullptr) cut_channel(of, files, all_of(cuts));
     std::vector<GapCut*> empty;
     for (const auto& cut : cuts) {
-      if (captures && cut->packets(0) + cut->packets(1) == 0) empty.push_back(cut.get());
+      if (captures && cut->account().is_empty()) empty.push_back(cut.get());
     }
-    for (GapCut* cut : empty) cut->ignore_times();
+    for (GapCut* cut : empty) cut->account().ignore_times();
     if (of.channel != nullptr && !empty.empty()) cut_channel(of, files, empty);
     for (const auto& cut : cuts) {
       cut->close();
-      const bool is_empty = cut->packets(0) + cut->packets(1) == 0;
+      const bool is_empty = cut->account().is_empty();
       report.empty += is_empty ? 1 : 0;
-      std::string text = cut->account();
+      std::string text = cut->text();
       if (of.channel == nullptr) text += "The settings no longer have this channel.\n";
       replace_file(cut->text_file(), is_empty ? text : text + explanations(*cut, of));
       report.text += fmt::format("{}: {} packets of line A, {} of line B\n", printable(cut->text_file()),
-                                 cut->packets(0), cut->packets(1));
+                                 cut->account().packets(0), cut->account().packets(1));
       if (stop_requested()) return report;
     }
   }

@@ -20,8 +20,8 @@ namespace {
 /// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are
 /// read.
 constexpr std::uint64_t kReplayRingSlots = 524'288;
-constexpr double kNsPerSecond = 1e9;
-constexpr double kLongestNs = 3600 * kNsPerSecond;
+constexpr double kNsInSecond = 1e9;
+constexpr double kLongestNs = 3600 * kNsInSecond;
 
 /// The smallest ring that keeps `slots` slots, whatever the writer claims ahead and pads.
 std::uint64_t slots_to_hold(std::uint64_t slots, const Program& program) {
@@ -54,7 +54,7 @@ void tell(const std::string& name, const ring::ReaderEvent& event, const ring::P
     case Kind::Died: print_stderr("{}died after {} records, detached\n", who, event.delivered); return;
     case Kind::Stuck:
       print_stderr("{}did not move for {} s after {} records, detached: it may lose later records\n", who,
-                   static_cast<double>(patience.stuck_ns) / kNsPerSecond, event.delivered);
+                   static_cast<double>(patience.stuck_ns) / kNsInSecond, event.delivered);
       return;
     case Kind::GivenUp:
       print_stderr("{}detached after {} records: the writer is stopping\n", who, event.delivered);
@@ -194,7 +194,7 @@ RingPlan plan_ring(const RingArguments& arguments, const Program& program, std::
   ring::WriterOptions& options = plan.options;
   options.slot_count = arguments.slots.value_or(kReplayRingSlots);
   if (arguments.hold) {
-    const double seconds = static_cast<double>(arguments.hold_ns()) / kNsPerSecond;
+    const double seconds = static_cast<double>(arguments.hold_ns()) / kNsInSecond;
     if (arguments.slot_rate) {
       peak_slots = static_cast<std::uint64_t>(std::ceil(static_cast<double>(*arguments.slot_rate) * seconds));
     }

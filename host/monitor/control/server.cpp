@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "host/monitor/control/host_rule.hpp"
+#include "host/monitor/control/page_policy.hpp"
 #include "host/os/shm/read_file.hpp"
 #include "host/os/unix_socket.hpp"
 
@@ -268,9 +269,9 @@ class HttpClient : public Client, public std::enable_shared_from_this<HttpClient
     response_.set(http::field::x_frame_options, "DENY");
     response_.set("X-Content-Type-Options", "nosniff");
     response_.set(http::field::cache_control, "no-store");
-    response_.set("Content-Security-Policy",
-                  "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-                  "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    response_.set("Content-Security-Policy", kInertPolicy);
+    response_.set("Referrer-Policy", "no-referrer");
+    response_.set("Cross-Origin-Resource-Policy", "same-origin");
     fill(request);
     response_.prepare_payload();
     expire();
@@ -324,6 +325,7 @@ class HttpClient : public Client, public std::enable_shared_from_this<HttpClient
     if (!page) return say(http::status::not_found, "no such page");
     response_.result(http::status::ok);
     response_.set(http::field::content_type, page->type);
+    if (!page->policy.empty()) response_.set("Content-Security-Policy", page->policy);
     response_.body() = std::move(page->body);
   }
 

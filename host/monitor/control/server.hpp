@@ -70,6 +70,7 @@ using Answer = std::function<std::string(const Command&)>;
 struct Page {
   std::string type;
   std::string body;
+  std::string policy = {};  ///< Its Content-Security-Policy; empty: a browser loads and runs nothing of it.
 };
 using Pages = std::function<std::optional<Page>(std::string_view path)>;
 

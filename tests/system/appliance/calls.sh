@@ -43,6 +43,18 @@ wait_for 'ls packets/frozen-incremental-a-*.pcapng >/dev/null 2>&1'
 "$bin/stopbit" tail ./ring --name book >/dev/null &
 wait_for 'grep -q "what=\"reader comes\"" log'
 curl -sf http://127.0.0.1:9464/metrics >/dev/null
+# The packets of a gap, out of the recordings.
+python3 - <<'PYTHON'
+import json, sys, time, urllib.parse, urllib.request
+def ask(path):
+    with urllib.request.urlopen(f"http://127.0.0.1:9464/{path}", timeout=60) as answer:
+        return json.load(answer)
+gap = ask("history.json")["gaps"][0]
+query = urllib.parse.urlencode({"channel": gap["channel"], "key": gap["key"]})
+while (answer := ask("gap.json?" + query)).get("state") in ("reading", "waiting"):
+    time.sleep(0.2)
+sys.exit(not answer.get("explained"))
+PYTHON
 python3 - <<'PYTHON'
 import socket
 door = socket.socket(socket.AF_UNIX)

@@ -55,6 +55,8 @@ with urllib.request.urlopen("http://127.0.0.1:9464/history.json") as answer:
     shown = json.load(answer)["gaps"]
 with open("before") as file:
     kept = [json.loads(line) for line in file]
+keys = [gap.pop("key") for gap in shown]
+assert len(set(keys)) == len(keys), "two gaps have one key"
 assert shown == kept[-200:], (len(shown), len(kept))
 print(f"{len(kept)} gaps were kept, {len(shown)} of them are on the page")
 PYTHON

@@ -18,7 +18,44 @@ example=$here/../../../host/appliance/example
 sed "s|../../../tests/data/sample|$sample|; s|ring = \"example\"|ring = \"$PWD/ring\"|" "$example/feed.toml" >feed.toml
 sed "s|../../../tests/data/sample|$sample|; s|name = \"example\"|name = \"$name\"|; s|/tmp/stopbit-example|state|; s|^speed = 1 |speed = 0.02 |" \
   "$example/appliance.toml" >appliance.toml
+# And an exchange whose lines lose packets.
+use_loopback
+cat >sim.toml <<'TOML'
+preset = "cme"
+seed = 7
+duration = "600s"
+channels = 2
+instruments = 20
+rate = 100
+heartbeat_every = "100ms"
+snapshot_every = "500ms"
+[burst]
+every = "4s"
+packets = 150
+gap = "2ms"
+[line_a]
+group = "239.40.1.1:30001"
+interface = "lo"
+impair = { loss = 0.01 }
+[line_b]
+group = "239.40.64.1:31001"
+interface = "lo"
+[impair_both]
+loss = 0.005
+TOML
+sed 's/^duration.*/duration = "1s"/' sim.toml >short.toml
+"$bin/stopbit" simulate short.toml -o /dev/null --write-feed made -q
+sed -i "s|^ring = \"|&$PWD/|" made/feed.toml
+cat >>appliance.toml <<'TOML'
+[[port]]
+name = "eth"
+interface = "lo"
+[[feed]]
+file = "made/feed.toml"
+a = "eth"
+TOML
 start_appliance
+"$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 wait_for '"$bin/stopbit" stat "$name" --json | python3 -c "import json, sys; sys.exit(json.load(sys.stdin)[\"channels\"][0][\"messages\"] < 100)"'
 
 # A tmux of its own, that no file of the user's changes.
@@ -46,6 +83,21 @@ awk 'length > 80 { print "wider than 80 columns: " $0; bad = 1 } END { exit bad 
 wait_for "shown | grep -q '^messages/s.*[▁▂▃▄▅▆▇█]'"
 press ">" ">" ">"
 shows " MSG/S "
+# Some seconds of rates, and a gap.
+wait_for "shown | grep -qE '^messages/s.*[▁▂▃▄▅▆▇█]{8}' && shown | grep -qE '^incremental [12] .* [1-9][0-9]* +[1-9][0-9]* +[0-9.]+ .s\$'"
+# With its colours, as a picture: a channel that has just lost something is blue.
+wait_for "mux capture-pane -e -p -t screen >top.ansi && grep -q '38;5;39mincremental' top.ansi"
+sed -i "s/$name/demo/" top.ansi
+python3 "$here/../../page/terminal_svg.py" "stopbit top" <top.ansi >"$output/top.svg"
+python3 - "$output/top.svg" <<'PYTHON'
+import sys
+import xml.etree.ElementTree
+root = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
+texts = ["".join(one.itertext()) for one in root.iter("{http://www.w3.org/2000/svg}text")]
+inks = {one.get("fill") for one in root.iter("{http://www.w3.org/2000/svg}text")}
+assert any(text.startswith("incremental") for text in texts) and any("q quits" in text for text in texts), texts
+assert len(inks) > 2, inks  # top has colours
+PYTHON
 press / x x x Enter
 shows "no channel's name contains this"
 press / BSpace BSpace BSpace i n c Enter

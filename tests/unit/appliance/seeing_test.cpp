@@ -86,7 +86,57 @@ TEST(LastHour, keeps_an_hour_in_steps) {
   ASSERT_EQ(history.points().size(), LastHour::kPoints);
   EXPECT_EQ(history.points().front().gaps, 20U);
   EXPECT_EQ(history.points().back().gaps, 2 * (LastHour::kPoints + 9));
-  EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0,50000000000],["));
+  EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0,50000000000,0,0,0,0],["));
+}
+
+TEST(LastHour, has_the_latency_of_each_step_alone) {
+  LastHour history;
+  StatusReport status;
+  status.agents.resize(2);
+  const auto record = [&](std::size_t agent, std::uint64_t ns, std::uint64_t times) {
+    counters::Distribution& latency = status.agents[agent].latency;
+    latency.buckets[counters::bucket_of(ns)] += times;
+    latency.count += times;
+    latency.largest = std::max(latency.largest, ns);
+  };
+  record(0, 1'000, 90);
+  record(1, 1'000'000, 10);
+  history.add(status, 0);
+  history.add(status, LastHour::kStepNs);
+  record(1, 5'000, 7);
+  history.add(status, 2 * LastHour::kStepNs);
+  const auto& points = history.points();
+  EXPECT_EQ(points[0].records, 100U);
+  EXPECT_EQ(points[0].p50_ns, counters::bucket_last(counters::bucket_of(1'000)));
+  EXPECT_EQ(points[0].p99_ns, 1'000'000U);
+  EXPECT_EQ(points[1].records, 0U);
+  EXPECT_EQ(points[1].p999_ns, 0U);
+  EXPECT_EQ(points[2].records, 7U);
+  EXPECT_EQ(points[2].p999_ns, counters::bucket_last(counters::bucket_of(5'000)));
+}
+
+TEST(LastHour, has_the_losses_of_each_line_in_longer_steps) {
+  LastHour history;
+  StatusReport status;
+  status.channels.resize(2);
+  const auto pass = [&](std::uint64_t ns, std::size_t channel, std::size_t line, std::uint64_t missing) {
+    status.channels[channel].lines[line].missing += missing;
+    history.add(status, ns);
+  };
+  pass(0, 0, 0, 3);
+  pass(LastHour::kStepNs, 1, 1, 1);
+  pass(2 * LastHour::kStepNs, 0, 0, 4);
+  pass(LastHour::kLossStepNs, 0, 0, 5);
+  EXPECT_EQ(history.line_losses_json(), "[[0,0,0,7],[0,1,1,1],[30000000000,0,0,5]]");
+  constexpr std::uint64_t kHour = LastHour::kPoints * LastHour::kStepNs;
+  pass(kHour + LastHour::kLossStepNs, 0, 0, 0);
+  EXPECT_EQ(history.line_losses().size(), 1U);
+  // A storm on many channels is bounded, and the newest losses remain.
+  status.channels.resize(2 * LastHour::kMostLosses);
+  for (ChannelStatus& channel : status.channels) channel.lines[0].missing += 1;
+  history.add(status, kHour + 2 * LastHour::kLossStepNs);
+  EXPECT_EQ(history.line_losses().size(), LastHour::kMostLosses);
+  EXPECT_EQ(history.line_losses().back().channel, 2 * LastHour::kMostLosses - 1);
 }
 
 TEST(LastHour, goes_by_the_clock_that_is_never_stepped) {

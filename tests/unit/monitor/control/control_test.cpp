@@ -16,6 +16,7 @@
 #include "host/monitor/control/client.hpp"
 #include "host/monitor/control/command.hpp"
 #include "host/monitor/control/metrics.hpp"
+#include "host/monitor/control/page_policy.hpp"
 #include "host/monitor/control/query.hpp"
 #include "host/monitor/control/server.hpp"
 #include "tests/lib/scratch.hpp"
@@ -503,6 +504,16 @@ TEST_F(ControlServer, sends_pages_that_may_load_nothing_from_elsewhere) {
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Security-Policy: default-src 'none';"));
   EXPECT_THAT(answer, HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nCache-Control: no-store\r\n"));
+}
+
+TEST(PagePolicy, runs_what_is_in_the_page_and_nothing_else) {
+  const std::string policy =
+      page_policy("<style>p { color: red }</style><p>x</p><script>let a = 1;</script><script>let a = 1;");
+  EXPECT_THAT(policy, HasSubstr("; script-src 'sha256-xY6QKfH9PRsQnLz56nj6MBwiK5oHg+im1Jkpdp1x/Ck='; "));
+  EXPECT_THAT(policy, HasSubstr("; style-src 'sha256-ngewhhP73WDIbgwseeu52VAAJgKdGUsu1IUQQsAm8m4='; "));
+  EXPECT_THAT(policy, HasSubstr("; require-trusted-types-for 'script'; trusted-types 'none'"));
+  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_THAT(page_policy("<p onclick=x>"), HasSubstr("; script-src 'none'; style-src 'none'; "));
 }
 
 TEST_F(ControlServer, does_not_open_to_the_world_without_a_token) {
