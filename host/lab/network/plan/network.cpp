@@ -1,5 +1,7 @@
 #include "host/lab/network/plan/network.hpp"
 
+#include <algorithm>
+
 #include "host/lab/network/routing/delta_router.hpp"
 #include "host/lab/network/routing/grid_router.hpp"
 #include "host/lab/network/routing/tables.hpp"
@@ -19,6 +21,7 @@ GridOrder grid_order(Order order) {
 
 }  // namespace
 
+Network::Network(Topology topology) : topology_(std::move(topology)) {}
 Network::~Network() = default;
 
 void Network::make_router(const Plan& plan) {
@@ -50,30 +53,45 @@ void Network::make_router(const Plan& plan) {
   router_ = own_ != nullptr ? own_.get() : table_.get();
 }
 
-Status Network::check(const Plan& plan) {
-  if (topology_.switches() > kMostCheckedSwitches) return Done{};
+Result<Done, NetworkFault> Network::check(const Plan& plan) {
+  // Without a walk over all routes: those that can be wrong are refused (read_plan), and the network is connected.
+  if (topology_.switches() > kMostCheckedSwitches) {
+    const std::vector<std::uint32_t> distances = topology_.distances_to(0);
+    const bool is_connected = std::find(distances.begin(), distances.end(), kNone) == distances.end();
+    if (!is_connected) return NetworkFault{"the network is not connected", plan.topology_place};
+    return Done{};
+  }
   Dependencies dependencies(topology_, plan.simulation.node.vcs);
-  if (Status status = follow_routes(topology_, *router_, plan.simulation.node.vcs, dependencies); !status)
-    return status;
+  const auto followed = follow_routes(topology_, *router_, plan.simulation.node.vcs, dependencies);
+  if (!followed) {
+    const RouteFault& fault = followed.failure();
+    // The first change of a route to this target is the most likely cause.
+    for (const RouteChange& change : plan.routing.changes) {
+      if (change.target == fault.target) return NetworkFault{fault.message, change.place};
+    }
+    return NetworkFault{fault.message, plan.routing.place};
+  }
   groups_.add_dependencies(topology_, dependencies);
   cycle_ = dependencies.cycle();
   is_checked_ = true;
   return Done{};
 }
 
-Result<std::unique_ptr<Network>> Network::make(const Plan& plan) {
+Result<std::unique_ptr<Network>, NetworkFault> Network::make(const Plan& plan) {
   Result<Topology> topology = Topology::make(plan.topology);
-  if (!topology) return topology.failure();
+  if (!topology) return NetworkFault{topology.message(), {}};
   std::unique_ptr<Network> made(new Network(std::move(topology).value()));
   if (plan.routing.by == By::Delta && !DeltaRouter::fits(made->topology_)) {
-    return Failure{
+    return NetworkFault{
         "delta routes of this network do not fit their elements: at most 63 hops along a dimension, 16 ports"};
   }
-  for (const GroupPlan& group : plan.groups) {
-    if (Status status = made->groups_.add(made->topology_, group); !status) return status.failure();
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const Status added = made->groups_.add(made->topology_, plan.groups[i]);
+    if (added) continue;
+    return NetworkFault{added.message(), i < plan.group_places.size() ? plan.group_places[i] : SourceRange{}};
   }
   made->make_router(plan);
-  if (Status status = made->check(plan); !status) return status.failure();
+  if (auto checked = made->check(plan); !checked) return checked.failure();
   return made;
 }
 

@@ -13,12 +13,18 @@ namespace stopbit::network {
 class GridRouter;
 class TableRouter;
 
+/// Why a plan makes no network, and the place of the file that says so; a plan that comes from no file has no places.
+struct NetworkFault {
+  std::string message;
+  SourceRange place = {};
+};
+
 /// A topology with its routes and groups, as a plan says. Simulations refer to it.
 class Network {
  public:
   /// Follows all routes, unless the network is too large for that. Fails if one leads nowhere or in circles, or if a
   /// group has a member that cannot be reached.
-  [[nodiscard]] static Result<std::unique_ptr<Network>> make(const Plan& plan);
+  [[nodiscard]] static Result<std::unique_ptr<Network>, NetworkFault> make(const Plan& plan);
 
   ~Network();
   Network(const Network&) = delete;
@@ -33,9 +39,9 @@ class Network {
   [[nodiscard]] const std::vector<ChannelId>& cycle() const noexcept { return cycle_; }
 
  private:
-  explicit Network(Topology topology) : topology_(std::move(topology)) {}
+  explicit Network(Topology topology);
   void make_router(const Plan& plan);
-  [[nodiscard]] Status check(const Plan& plan);
+  [[nodiscard]] Result<Done, NetworkFault> check(const Plan& plan);
 
   Topology topology_;
   std::unique_ptr<GridRouter> grid_;

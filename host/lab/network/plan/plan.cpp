@@ -69,6 +69,7 @@ std::optional<TopologySize> read_topology(config::Table& root, Plan& plan) {
     if (!root.has("topology")) root.error("[topology] is missing: kind = \"torus\", extent = [4, 4]");
     return std::nullopt;
   }
+  plan.topology_place = root.range("topology");
   plan.topology = read_shape(*table);
   table->finish();
   const Result<TopologySize> size = size_of(plan.topology);

@@ -23,6 +23,7 @@ struct RouteChange {
   SwitchId target = 0;
   std::uint8_t port = 0;
   std::uint8_t vc = 0;
+  SourceRange place = {};
 };
 
 struct RoutingPlan {
@@ -31,6 +32,7 @@ struct RoutingPlan {
   bool is_adaptive = false;
   std::uint32_t local_bits = 10;  ///< By::TwoLevel.
   std::vector<RouteChange> changes;
+  SourceRange place = {};
 };
 
 enum class TrafficKind : std::uint8_t { Pattern, FanOut };
@@ -55,9 +57,11 @@ struct RunPlan {
 /// What a file of settings says.
 struct Plan {
   TopologyPlan topology;
+  SourceRange topology_place = {};
   SimulationOptions simulation;
   RoutingPlan routing;
   std::vector<GroupPlan> groups;
+  std::vector<SourceRange> group_places;  ///< Where the file says them, for errors.
   TrafficPlan traffic;
   RunPlan run;
   std::vector<double> loads;  ///< A sweep; empty: one run.

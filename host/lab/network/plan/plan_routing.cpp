@@ -60,6 +60,7 @@ void read_changes(config::Table& table, Plan& plan, const std::optional<Topology
     to.target = static_cast<SwitchId>(change.integer("to", {0, last}));
     to.port = static_cast<std::uint8_t>(change.integer("port", {0, size ? size->ports - 1 : kMaxPorts - 1}));
     to.vc = static_cast<std::uint8_t>(change.integer("vc", {0, plan.simulation.node.vcs - 1}, 0));
+    to.place = change.range();
     change.finish();
   }
   if (!plan.routing.changes.empty() && plan.routing.by != By::Table) {
@@ -73,6 +74,7 @@ void read_routing(config::Table& root, Plan& plan, const std::optional<TopologyS
   RoutingPlan& routing = plan.routing;
   const Order usual = usual_order(plan.topology);
   routing.order = usual;
+  routing.place = root.range("routing");
   auto table = root.table("routing");
   if (!table) return;
   routing.order = static_cast<Order>(
@@ -83,6 +85,11 @@ void read_routing(config::Table& root, Plan& plan, const std::optional<TopologyS
   routing.local_bits = static_cast<std::uint32_t>(table->integer("local_bits", {1, 16}, routing.local_bits));
   if (const char* const why = size ? why_not(routing.order, plan.topology) : nullptr) table->error("order", why);
   check_by(*table, plan);
+  if (size && size->switches > kMostCheckedSwitches && (routing.by == By::TwoLevel || table->has("route"))) {
+    table->error("by",
+                 "routes that may lead in circles, two-level or of your own, need at most 1024 switches: only these "
+                 "are followed");
+  }
   if (routing.is_adaptive) check_adaptive(*table, plan);
   if (plan.simulation.node.is_fifo && routing.is_adaptive)
     table->error("adaptive", "adaptive routing needs queues = \"voq\"");

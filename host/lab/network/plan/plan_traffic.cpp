@@ -39,6 +39,7 @@ void read_groups(config::Table& root, Plan& plan, const std::optional<TopologySi
   const std::uint64_t last = size ? size->hosts - 1 : kNone;
   for (config::Table& table : root.tables("group", {0, 256})) {
     GroupPlan& group = plan.groups.emplace_back();
+    plan.group_places.push_back(table.range("members"));
     group.source = static_cast<HostId>(table.integer("source", {0, last}));
     for (const std::uint64_t member : table.integers("members", {0, last}, {1, 65'536})) {
       group.members.push_back(static_cast<HostId>(member));

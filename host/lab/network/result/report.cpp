@@ -118,7 +118,7 @@ std::string topology_text(const Plan& plan, const Network& network) {
     case Shape::FatTree: shape = fmt::format("fat tree of arity {}", plan.topology.arity); break;
     case Shape::Graph: shape = fmt::format("graph of {} switches", plan.topology.nodes); break;
     case Shape::Grid:
-      shape = plan.topology.wraps ? "torus " : "mesh ";
+      shape = !plan.topology.wraps ? "mesh " : plan.topology.extent.size() == 1 ? "ring of " : "torus ";
       for (std::size_t d = 0; d < plan.topology.extent.size(); ++d) {
         shape += (d == 0 ? "" : "x") + std::to_string(plan.topology.extent[d]);
       }
@@ -136,6 +136,7 @@ std::string report_text(const Plan& plan, const Network& network, const std::vec
     out += network.is_checked() ? "routes         no deadlock is possible\n"
                                 : "routes         not checked: more than 1024 switches\n";
   }
+  if (results.empty()) return out;
   if (results.size() == 1) {
     add_run(out, plan, network, results.front());
     return out;

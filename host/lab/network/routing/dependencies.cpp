@@ -16,12 +16,12 @@ class Walk {
         dependencies_(dependencies),
         seen_(std::size_t{topology.switches()} * topology.ports() * vcs, 0) {}
 
-  Status run(HostId target) {
+  Result<Done, RouteFault> run(HostId target) {
     target_ = target;
     opened_ = 2 * target + 1;
     for (SwitchId from = 0; from < topology_.switches(); ++from) {
       if (topology_.host_of(from) == kNone || from == topology_.place(target).at) continue;
-      if (Status status = walk(from, 0, kNone, 0); !status) return status;
+      if (Result<Done, RouteFault> status = walk(from, 0, kNone, 0); !status) return status;
     }
     return Done{};
   }
@@ -41,12 +41,13 @@ class Walk {
     return made;
   }
 
-  Failure fault(SwitchId at, const std::string& what) const {
-    return Failure{"the route from switch " + std::to_string(at) + " to host " + std::to_string(target_) + ' ' + what};
+  RouteFault fault(SwitchId at, const std::string& what) const {
+    return {"the route from switch " + std::to_string(at) + " to host " + std::to_string(target_) + ' ' + what,
+            topology_.place(target_).at};
   }
 
   /// Depth first. A channel that is met again while its own walk is not finished is part of a circle.
-  Status walk(SwitchId from, std::uint8_t in_port, ChannelId held, std::uint32_t vc) {
+  Result<Done, RouteFault> walk(SwitchId from, std::uint8_t in_port, ChannelId held, std::uint32_t vc) {
     std::vector<Frame> open{frame(from, in_port, held, vc)};
     while (!open.empty()) {
       Frame& top = open.back();
@@ -86,11 +87,12 @@ class Walk {
 
 }  // namespace
 
-Status follow_routes(const Topology& topology, const Router& router, std::uint32_t vcs, Dependencies& dependencies) {
+Result<Done, RouteFault> follow_routes(const Topology& topology, const Router& router, std::uint32_t vcs,
+                                       Dependencies& dependencies) {
   Walk walk(topology, router, vcs, dependencies);
   for (SwitchId at = 0; at < topology.switches(); ++at) {
     if (topology.host_of(at) == kNone) continue;  // routes to all hosts of a switch are the same
-    if (Status status = walk.run(topology.host_of(at)); !status) return status;
+    if (Result<Done, RouteFault> status = walk.run(topology.host_of(at)); !status) return status;
   }
   return Done{};
 }

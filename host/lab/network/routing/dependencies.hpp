@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "host/lab/network/routing/router.hpp"
@@ -30,8 +31,14 @@ class Dependencies {
       waits_;  ///< By channel and vc: ports of the switch at its end, by vc.
 };
 
-/// Follows all routes from all hosts to all hosts. Fails if one leads nowhere, or in circles; the message names it.
-[[nodiscard]] Status follow_routes(const Topology& topology, const Router& router, std::uint32_t vcs,
-                                   Dependencies& dependencies);
+/// A route that leads nowhere, or in circles.
+struct RouteFault {
+  std::string message;
+  SwitchId target = 0;
+};
+
+/// Follows all routes from all hosts to all hosts.
+[[nodiscard]] Result<Done, RouteFault> follow_routes(const Topology& topology, const Router& router, std::uint32_t vcs,
+                                                     Dependencies& dependencies);
 
 }  // namespace stopbit::network

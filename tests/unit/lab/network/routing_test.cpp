@@ -14,7 +14,7 @@ using testing::torus;
 /// Channels that may wait for each other. A route that leads nowhere fails the test.
 std::vector<ChannelId> cycle_of(const Topology& topology, const Router& router, std::uint32_t vcs) {
   Dependencies dependencies(topology, vcs);
-  const Status status = follow_routes(topology, router, vcs, dependencies);
+  const auto status = follow_routes(topology, router, vcs, dependencies);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.message());
   return dependencies.cycle();
 }
@@ -148,7 +148,7 @@ TEST(Routes, wrong_ones_are_found_and_named) {
     const auto table = TableRouter::of(topology, grid);
     table->set(at, target, port, vc);
     Dependencies dependencies(topology, 1);
-    const Status status = follow_routes(topology, *table, 1, dependencies);
+    const auto status = follow_routes(topology, *table, 1, dependencies);
     return status.ok() ? std::string() : status.message();
   };
   EXPECT_EQ(message(1, 8, 1, 0), "");
