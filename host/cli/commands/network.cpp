@@ -83,9 +83,10 @@ void print_cost(const std::vector<network::RunResult>& results, std::uint64_t to
     bytes = std::max(bytes, result.packet_bytes);
   }
   const double seconds = static_cast<double>(took_ns) / static_cast<double>(kNsPerSecond);
-  print_stderr("took {:.2f} s: {:.2f} million events/s, {:.3f} us for each of {} hops; packets took {} of memory\n",
-               seconds, static_cast<double>(events) / seconds / 1e6,
-               hops == 0 ? 0 : seconds * 1e6 / static_cast<double>(hops), hops, mebibytes(bytes));
+  print_stderr(
+      "took {:.2f} s: {:.2f} million events/s, {:.3f} us for each of {} hops; packets and events took {} of memory\n",
+      seconds, static_cast<double>(events) / seconds / 1e6, hops == 0 ? 0 : seconds * 1e6 / static_cast<double>(hops),
+      hops, mebibytes(bytes));
 }
 
 int run_network(const NetworkArguments& arguments) {

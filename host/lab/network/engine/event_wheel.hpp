@@ -30,7 +30,8 @@ struct Event {
 };
 
 /// Events by cycle: a wheel of buckets for the next 4,096 cycles, a heap for later ones. Events of one cycle come in
-/// the order in which they were added. Buckets keep their memory, so a network in steady state allocates nothing.
+/// the order in which they were added. Buckets are chains of blocks from a pool, so memory follows the number of events
+/// under way, and a network in steady state allocates nothing.
 class EventWheel {
  public:
   [[nodiscard]] Cycle now() const noexcept { return now_; }
@@ -50,10 +51,7 @@ class EventWheel {
   /// Goes on to the next cycle that has events, at most to `limit`. False: there is none; the time is then `limit`,
   /// unless `limit` is the end of time.
   [[nodiscard]] bool advance(Cycle limit) {
-    std::vector<Event>& done = buckets_[now_ % kSpan];
-    done.clear();
-    cursor_ = 0;
-    unmark(now_ % kSpan);
+    clear_bucket();
     const Cycle next = std::min(next_near(), far_.empty() ? ~Cycle{0} : far_.top().at);
     const bool found = next <= limit && next != ~Cycle{0};
     if (!found && limit == ~Cycle{0}) return false;
@@ -67,16 +65,38 @@ class EventWheel {
 
   /// The next event of this cycle. False: there is none left.
   [[nodiscard]] bool pop(Event& event) {
-    const std::vector<Event>& bucket = buckets_[now_ % kSpan];
-    if (cursor_ == bucket.size()) return false;
-    event = bucket[cursor_++];
+    const Bucket& bucket = buckets_[now_ % kSpan];
+    if (block_ == kNone) block_ = bucket.head;
+    if (block_ == kNone) return false;
+    if (cursor_ == kBlock) {
+      if (blocks_[block_].next == kNone) return false;
+      block_ = blocks_[block_].next;
+      cursor_ = 0;
+    }
+    if (cursor_ == blocks_[block_].count) return false;
+    event = blocks_[block_].events[cursor_++];
     --size_;
     return true;
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return blocks_.size() * sizeof(Block) + far_.size() * sizeof(Far) + buckets_.size() * sizeof(Bucket);
   }
 
  private:
   static constexpr std::size_t kSpan = 4'096;
   static constexpr std::size_t kWords = kSpan / 64;
+  static constexpr std::uint32_t kBlock = 31;  ///< Events: a block is eight cache lines.
+
+  struct Block {
+    std::array<Event, kBlock> events;
+    std::uint32_t count = 0;
+    std::uint32_t next = kNone;
+  };
+  struct Bucket {
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+  };
 
   struct Far {
     Cycle at;
@@ -88,8 +108,41 @@ class EventWheel {
   };
 
   void put(Cycle at, const Event& event) {
-    buckets_[at % kSpan].push_back(event);
-    used_[at % kSpan / 64] |= std::uint64_t{1} << (at % 64);
+    Bucket& bucket = buckets_[at % kSpan];
+    if (bucket.tail == kNone || blocks_[bucket.tail].count == kBlock) {
+      const std::uint32_t block = take_block();
+      (bucket.tail == kNone ? bucket.head : blocks_[bucket.tail].next) = block;
+      bucket.tail = block;
+      used_[at % kSpan / 64] |= std::uint64_t{1} << (at % 64);
+    }
+    Block& block = blocks_[bucket.tail];
+    block.events[block.count++] = event;
+  }
+
+  [[nodiscard]] std::uint32_t take_block() {
+    std::uint32_t number = free_;
+    if (number == kNone) {
+      number = static_cast<std::uint32_t>(blocks_.size());
+      blocks_.emplace_back();
+    } else {
+      free_ = blocks_[number].next;
+      blocks_[number].count = 0;
+      blocks_[number].next = kNone;
+    }
+    return number;
+  }
+
+  /// Gives the blocks of this cycle back.
+  void clear_bucket() noexcept {
+    Bucket& bucket = buckets_[now_ % kSpan];
+    if (bucket.head != kNone) {
+      blocks_[bucket.tail].next = free_;
+      free_ = bucket.head;
+      bucket = {};
+    }
+    block_ = kNone;
+    cursor_ = 0;
+    unmark(now_ % kSpan);
   }
   void unmark(std::size_t slot) noexcept { used_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64)); }
 
@@ -109,11 +162,14 @@ class EventWheel {
   }
 
   Cycle now_ = 0;
-  std::size_t cursor_ = 0;
+  std::uint32_t block_ = kNone;  ///< Of the next event of this cycle,
+  std::uint32_t cursor_ = 0;     ///< and its place in it.
+  std::uint32_t free_ = kNone;
   std::size_t size_ = 0;
   std::uint64_t order_ = 0;
   std::array<std::uint64_t, kWords> used_{};
-  std::vector<std::vector<Event>> buckets_{kSpan};
+  std::vector<Bucket> buckets_{kSpan};
+  std::vector<Block> blocks_;
   std::priority_queue<Far> far_;
 };
 

@@ -66,7 +66,7 @@ End Simulation::run(Cycle until) {
     }
     dirty_.clear();
     if (is_stuck_) return End::Deadlock;
-    if (pool_.bytes() > most_bytes_) return End::Memory;
+    if (packet_bytes() > most_bytes_) return End::Memory;
     if (wheel_.size() == 0) return End::Idle;
     if (!wheel_.advance(until)) return End::Limit;
   }

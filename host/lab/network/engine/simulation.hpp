@@ -36,8 +36,8 @@ class Simulation {
 
   /// Memory that the constructor takes. Packets come on top of it, as they are created.
   [[nodiscard]] static std::uint64_t bytes_for(const TopologySize& size, const SwitchOptions& options) noexcept;
-  /// Memory of packets now, and the most that they may take.
-  [[nodiscard]] std::uint64_t packet_bytes() const noexcept { return pool_.bytes(); }
+  /// Memory of packets and events so far, and the most that they may take.
+  [[nodiscard]] std::uint64_t packet_bytes() const noexcept { return pool_.bytes() + wheel_.bytes(); }
   void limit_packet_bytes(std::uint64_t bytes) noexcept { most_bytes_ = bytes; }
 
   /// Handles all events up to `until`, those of that cycle included. Later calls continue.

@@ -146,4 +146,18 @@ TEST(EventWheel, events_come_in_the_order_of_time_and_then_of_their_addition) {
   EXPECT_EQ(got, want);
 }
 
+TEST(EventWheel, memory_follows_the_events_under_way) {
+  EventWheel wheel;
+  Event event;
+  std::uint64_t count = 0;
+  for (Cycle cycle = 1; cycle <= 10'000; ++cycle) {
+    for (int i = 0; i < 1'000; ++i) wheel.add(cycle, {.kind = EventKind::Inject});
+    ASSERT_TRUE(wheel.advance(cycle));
+    while (wheel.pop(event)) ++count;
+  }
+  EXPECT_EQ(count, 10'000'000U);
+  EXPECT_EQ(wheel.size(), 0U);
+  EXPECT_LT(wheel.bytes(), 200'000U);
+}
+
 }  // namespace stopbit::network::engine_test
