@@ -88,35 +88,37 @@ std::uint32_t Simulation::helper(std::size_t waiting, const std::vector<std::uin
   const std::size_t first = queue_of(input, 0, 0);
   const std::size_t count = options_.node.is_fifo ? 1 : topology_.ports() * std::size_t{flows_};
   for (std::size_t queue = first; queue < first + count; ++queue) {
-    const std::uint32_t head = queues_[queue].head;
-    if (head == kNone) continue;
-    const Packet& packet = pool_[head];
-    const std::uint32_t held = flow_of(packet, packet.vc);
-    if (held != flow && !credits_.is_over_reserve(channel, held)) continue;
-    const std::size_t next = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
-    if (live == nullptr || (*live)[next] != 0 || packet.is_adaptive) return head;
+    // Of a queue for one output not only the first: those before it may have come on other flows.
+    for (std::uint32_t number = queues_[queue].head; number != kNone;
+         number = options_.node.is_fifo ? kNone : pool_[number].next) {
+      const Packet& packet = pool_[number];
+      const std::uint32_t held = flow_of(packet, packet.vc);
+      if (held != flow && !credits_.is_over_reserve(channel, held)) continue;
+      const std::size_t next = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
+      if (live == nullptr || (*live)[next] != 0 || packet.is_adaptive) return number;
+    }
   }
   return kNone;
 }
 
-/// Follows first packets that wait for each other, until one comes again.
+/// Follows packets that wait for each other, until one comes again.
 void Simulation::find_cycle(const std::vector<std::uint8_t>& live) {
   std::vector<std::uint32_t> seen(live.size(), kNone);
   std::size_t waiting = 0;
   while (live[waiting] != 0 || requests_[waiting] == 0) ++waiting;
   last_cycle_.clear();
-  cycle_heads_.clear();
+  cycle_packets_.clear();
   while (seen[waiting] == kNone) {
-    seen[waiting] = static_cast<std::uint32_t>(cycle_heads_.size());
-    const std::uint32_t head = helper(waiting, nullptr);
-    if (head == kNone) return cycle_heads_.clear();
-    cycle_heads_.push_back(head);
-    const Packet& packet = pool_[head];
+    seen[waiting] = static_cast<std::uint32_t>(cycle_packets_.size());
+    const std::uint32_t number = helper(waiting, nullptr);
+    if (number == kNone) return cycle_packets_.clear();
+    cycle_packets_.push_back(number);
+    const Packet& packet = pool_[number];
     last_cycle_.push_back(packet.input);
     waiting = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
   }
   const auto tail = static_cast<std::ptrdiff_t>(seen[waiting]);
-  cycle_heads_.erase(cycle_heads_.begin(), cycle_heads_.begin() + tail);
+  cycle_packets_.erase(cycle_packets_.begin(), cycle_packets_.begin() + tail);
   last_cycle_.erase(last_cycle_.begin(), last_cycle_.begin() + tail);
 }
 
@@ -124,10 +126,10 @@ void Simulation::find_cycle(const std::vector<std::uint8_t>& live) {
 /// is cut. It starts again from the host of its switch, or from its source if the switch has none.
 bool Simulation::remove_one() {
   std::uint32_t victim = kNone;
-  for (const std::uint32_t head : cycle_heads_) {
-    const Packet& packet = pool_[head];
-    if (packet.stored != head) continue;  // the other copies would lose their store
-    if (victim == kNone || packet.input < pool_[victim].input) victim = head;
+  for (const std::uint32_t number : cycle_packets_) {
+    const Packet& packet = pool_[number];
+    if (packet.stored != number) continue;  // the other copies would lose their store
+    if (victim == kNone || packet.input < pool_[victim].input) victim = number;
   }
   if (victim == kNone) return false;
   Packet& packet = pool_[victim];

@@ -127,7 +127,7 @@ class Simulation {
   [[nodiscard]] bool search();
   [[nodiscard]] std::vector<std::uint8_t> live_channels() const;
   [[nodiscard]] bool gets_room(std::size_t waiting, const std::vector<std::uint8_t>& live) const;
-  /// A first packet of the input at the end of `waiting`'s channel whose departure would help it; kNone: there is none.
+  /// A packet in the input at the end of `waiting`'s channel whose departure would help it; kNone: there is none.
   [[nodiscard]] std::uint32_t helper(std::size_t waiting, const std::vector<std::uint8_t>* live) const;
   void find_cycle(const std::vector<std::uint8_t>& live);
   [[nodiscard]] bool remove_one();
@@ -190,8 +190,8 @@ class Simulation {
   std::vector<std::uint32_t> coming_;     ///< By channel and flow: packets on the link.
   std::vector<std::uint32_t> returning_;  ///< By channel and flow: credits on their way.
   std::vector<ChannelId> last_cycle_;
-  std::vector<std::uint32_t> cycle_heads_;  ///< Their packets.
-  std::size_t checks_ = 0;                  ///< Events of that kind under way.
+  std::vector<std::uint32_t> cycle_packets_;  ///< Their packets.
+  std::size_t checks_ = 0;                    ///< Events of that kind under way.
   Cycle searched_at_ = 0;
   bool has_searched_ = false;
 };

@@ -118,6 +118,24 @@ TEST(Deadlock, a_torus_needs_two_channels) {
   EXPECT_EQ(deadlocks(torus({8, 8}), GridOrder::Dimension, 2, 0.9), 0);
 }
 
+TEST(Deadlock, packets_of_several_channels_in_one_queue_are_not_one) {
+  // A queue holds packets that came on different channels: one that is not the first keeps the room of its own.
+  const Topology topology = topology_of(mesh({8, 8}));
+  const GridRouter router(topology, GridOrder::Dimension, 1, true);
+  SimulationOptions options = one_channel(OnDeadlock::Stop);
+  options.node.is_fifo = false;
+  options.node.vcs = 2;
+  options.node.slots = 2;
+  options.node.almost_full = 100;
+  options.deadlock.timer_cycles = 100;
+  PatternSource source(64, options.node.cells_of(64), {.load = 1, .payload = 64, .seed = 2});
+  Simulation simulation(topology, router, {}, &source, options);
+  simulation.limit_packets(20'000);
+  EXPECT_EQ(simulation.run(kNever), End::Idle);
+  EXPECT_GT(simulation.counts().searches, 10U);
+  EXPECT_EQ(simulation.counts().delivered, 20'000U);
+}
+
 TEST(Deadlock, recovery_delivers_everything_from_256_nodes_with_unsafe_routes) {
   const Topology topology = topology_of(mesh({16, 16}));
   const GridRouter router(topology, GridOrder::Random, 1, false);

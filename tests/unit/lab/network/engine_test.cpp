@@ -132,6 +132,7 @@ TEST(EventWheel, events_come_in_the_order_of_time_and_then_of_their_addition) {
   for (const Cycle at : {9'000U, 5U, 5U, 100'000U, 4'096U, 4'095U}) {
     wheel.add(at, {.kind = EventKind::Inject, .a = static_cast<std::uint32_t>(at)});
   }
+  for (std::uint32_t i = 1; i <= 5; ++i) wheel.add(200'000, {.kind = EventKind::Inject, .a = i});
   std::vector<std::pair<Cycle, std::uint32_t>> got;
   Event event;
   while (wheel.advance(~Cycle{0})) {
@@ -142,7 +143,9 @@ TEST(EventWheel, events_come_in_the_order_of_time_and_then_of_their_addition) {
     }
   }
   const std::vector<std::pair<Cycle, std::uint32_t>> want{
-      {5, 5}, {5, 5}, {4'095, 4'095}, {4'096, 4'096}, {5'000, 5'000}, {9'000, 9'000}, {9'000, 1}, {100'000, 100'000}};
+      {5, 5},         {5, 5},       {4'095, 4'095},     {4'096, 4'096}, {5'000, 5'000},
+      {9'000, 9'000}, {9'000, 1},   {100'000, 100'000}, {200'000, 1},   {200'000, 2},
+      {200'000, 3},   {200'000, 4}, {200'000, 5}};
   EXPECT_EQ(got, want);
 }
 

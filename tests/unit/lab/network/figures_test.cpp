@@ -208,6 +208,23 @@ TEST(Adaptive, avoids_a_hot_row_and_never_deadlocks) {
   EXPECT_EQ(adaptive.counts.deadlocks, 0U);
 }
 
+TEST(Adaptive, packets_that_chose_the_same_channel_get_out_of_each_others_way) {
+  const Topology topology = topology_of(testing::torus({8, 8}));
+  const GridRouter router(topology, GridOrder::Dimension, 2, true);
+  SimulationOptions options;
+  options.node.vcs = 3;
+  options.node.packet_bytes = 64;
+  options.node.slots = 3;  // one for each channel
+  options.node.reserve = 1;
+  options.node.almost_full = 100;
+  PatternSource source(64, options.node.cells_of(64), {.load = 1, .payload = 64, .seed = 2});
+  Simulation simulation(topology, router, {}, &source, options);
+  simulation.limit_packets(20'000);
+  EXPECT_EQ(simulation.run(10'000'000), End::Idle);
+  EXPECT_EQ(simulation.counts().delivered, 20'000U);
+  EXPECT_GT(simulation.counts().escapes, 100U);
+}
+
 TEST(Multicast, copies_share_one_store_and_free_it_with_the_last) {
   const Topology topology = topology_of(mesh({3, 3}));
   const GridRouter router(topology, GridOrder::Dimension, 1, false);
