@@ -22,6 +22,10 @@ void Simulation::check(std::uint32_t waiting, std::uint32_t since) {
   --checks_;
   if (is_stuck_) return;
   if (blocked_since_[waiting] == kNever || static_cast<std::uint32_t>(blocked_since_[waiting]) != since) return;
+  if (requests_[waiting] == 0) {  // those that waited have taken another way
+    blocked_since_[waiting] = kNever;
+    return;
+  }
   // A search looks at the whole network, so one is enough for all timers that run out at about the same time.
   if (!has_searched_ || now() - searched_at_ >= options_.deadlock.timer_cycles) look_for_deadlock();
   if (is_stuck_) return;
