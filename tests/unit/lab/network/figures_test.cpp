@@ -119,6 +119,19 @@ TEST(Geib, a_port_carries_1505_mb_a_second_and_33_million_packets) {
   EXPECT_NEAR(port_rate(8, 4).first, 400, 1);
 }
 
+/// What 16 hosts that always have packets get through one switch.
+double saturated_switch(const std::string& queues) {
+  return run(plan_of("[topology]\nkind = \"single\"\nhosts = 16\n[switch]\nqueues = \"" + queues +
+                     "\"\n[traffic]\nload = 1.2\n[run]\ncycles = 60000\nwarmup = 10000\n"))
+      .accepted;
+}
+
+TEST(Switch, one_queue_for_each_input_wastes_two_fifths_and_virtual_output_queues_almost_nothing) {
+  // Karol, Hluchyj and Morgan 1987: 0.6013 for 16 ports, 2 - sqrt(2) for very many.
+  EXPECT_NEAR(saturated_switch("fifo"), 0.60, 0.015);
+  EXPECT_GT(saturated_switch("voq"), 0.95);
+}
+
 TEST(Geib, packets_are_33_80_and_94_percent_payload) {
   const SwitchOptions r2;
   const auto efficiency = [&](std::uint32_t payload) { return payload / (8.0 * r2.cells_of(payload)); };
