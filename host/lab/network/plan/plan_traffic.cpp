@@ -35,7 +35,11 @@ void read_pattern(config::Table& table, Plan& plan, std::size_t kind, const std:
 
 }  // namespace
 
+/// A tree is grown by a walk over the network for each member.
+constexpr std::uint64_t kMostTreeSteps = 10'000'000'000;
+
 void read_groups(config::Table& root, Plan& plan, const std::optional<TopologySize>& size) {
+  std::uint64_t steps = 0;
   const std::uint64_t last = size ? size->hosts - 1 : kNone;
   for (config::Table& table : root.tables("group", {0, 256})) {
     GroupPlan& group = plan.groups.emplace_back();
@@ -44,6 +48,11 @@ void read_groups(config::Table& root, Plan& plan, const std::optional<TopologySi
     for (const std::uint64_t member : table.integers("members", {0, last}, {1, 65'536})) {
       group.members.push_back(static_cast<HostId>(member));
       if (member == group.source) table.error("members", "the source of a group is not a member");
+    }
+    if (size) steps += group.members.size() * size->channels();
+    if (steps > kMostTreeSteps) {
+      table.error("members", "the trees of the groups would take hours: fewer members, or a smaller network");
+      return;
     }
     table.finish();
   }
