@@ -13,6 +13,7 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/nic/transport/simulated/simulated_network.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::nic {
@@ -29,6 +30,24 @@ class Model final : public Network {
 
  private:
   ModelNetwork network_;
+};
+
+/// Hosts of a simulated ring of switches.
+class Simulated final : public Network {
+ public:
+  explicit Simulated(const network::Plan& plan) {
+    auto made = SimulatedNetwork::make(plan);
+    if (!made) throw std::runtime_error(made.message());
+    network_ = std::move(made).value();
+  }
+  [[nodiscard]] Transport& port(NodeId node) override { return network_->port(node); }
+  void set_time(std::uint64_t now_ns) override { network_->set_time(now_ns); }
+  void cut(NodeId node) override { network_->cut(node); }
+  void mend(NodeId node) override { network_->mend(node); }
+  void restart(NodeId) override {}
+
+ private:
+  std::unique_ptr<SimulatedNetwork> network_;
 };
 
 /// A carrier's end with a cable that can be pulled.
@@ -198,6 +217,20 @@ Carrier model(std::string_view name, const impair::LineOptions& line, std::uint6
           }};
 }
 
+/// A ring with two virtual channels. With bit errors some frames are lost: the links give up after two attempts.
+Carrier simulated(std::string_view name, double bit_error_rate) {
+  return {name, [bit_error_rate](std::size_t nodes) {
+            network::Plan plan;
+            plan.topology = {.shape = network::Shape::Grid,
+                             .extent = {static_cast<std::uint32_t>(std::max<std::size_t>(2, nodes))},
+                             .wraps = true};
+            plan.simulation.node.vcs = 2;
+            plan.simulation.link.bit_error_rate = bit_error_rate;
+            plan.simulation.link.attempts = 2;
+            return std::make_unique<Simulated>(plan);
+          }};
+}
+
 /// Everything goes wrong, often.
 impair::LineOptions bad_line() {
   impair::LineOptions line;
@@ -222,7 +255,9 @@ std::vector<Carrier> carriers() {
   std::vector<Carrier> all{{"shm", [](std::size_t nodes) { return std::make_unique<Shm>(nodes); }},
                            model("model", {}, 1),
                            model("model, bad network", bad_line(), 1),
-                           model("model, bad network, another seed", bad_line(), 1000)};
+                           model("model, bad network, another seed", bad_line(), 1000),
+                           simulated("simulated ring", 0),
+                           simulated("simulated ring, bit errors", 1e-4)};
   if (!why_not_fabric().empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
   all.push_back({"fabric, tcp, isolated", [](std::size_t nodes) {

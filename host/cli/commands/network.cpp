@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/lab/network/result/report.hpp"
+#include "host/os/clock.hpp"
+#include "microcode/base/time.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct NetworkArguments {
+  std::string settings;
+  std::string output = "-";
+  std::string svg;
+  std::optional<std::uint64_t> seed;
+  bool json = false;
+  bool check = false;
+  bool quiet = false;
+};
+
+network::Plan read_network(const NetworkArguments& arguments) {
+  Diagnostics diagnostics;
+  const config::Document document =
+      config::Document::parse(arguments.settings, read_file(arguments.settings, config::kMaxFileBytes), diagnostics);
+  std::optional<network::Plan> plan = network::read_plan(document, diagnostics);
+  write_stderr(diagnostics.format());
+  if (!plan) throw ToolError(kExitRejected, "");
+  if (arguments.seed) plan->simulation.seed = plan->traffic.pattern.seed = *arguments.seed;
+  if (!plan->traffic.capture.empty() && arguments.settings != "-") {
+    const std::string folder = std::filesystem::path(arguments.settings).parent_path().string();
+    plan->traffic.capture = config::in_folder(folder, plan->traffic.capture);
+  }
+  return *std::move(plan);
+}
+
+std::unique_ptr<network::Network> make_network(const network::Plan& plan) {
+  auto made = network::Network::make(plan);
+  if (made) return std::move(made).value();
+  Diagnostics diagnostics;
+  diagnostics.error(ErrorCode::None, made.failure().place, made.message());
+  write_stderr(diagnostics.format());
+  throw ToolError(kExitRejected, "");
+}
+
+std::string mebibytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1U << 20));
+}
+
+/// A line on stderr each second while a run goes on.
+class RunProgress {
+ public:
+  RunProgress(bool is_quiet, double load) : is_quiet_(is_quiet), load_(load), shown_ns_(os::monotonic_clock_ns()) {}
+
+  bool operator()(network::Cycle cycle, std::uint64_t packets) {
+    const std::uint64_t now = os::monotonic_clock_ns();
+    if (!is_quiet_ && now - shown_ns_ >= kNsPerSecond) {
+      print_stderr("load {:.4f}: cycle {}, {} packets\n", load_, cycle, packets);
+      shown_ns_ = now;
+    }
+    return !stop_requested();
+  }
+
+ private:
+  bool is_quiet_;
+  double load_;
+  std::uint64_t shown_ns_;
+};
+
+void print_cost(const std::vector<network::RunResult>& results, std::uint64_t took_ns) {
+  std::uint64_t events = 0;
+  std::uint64_t hops = 0;
+  std::uint64_t bytes = 0;
+  for (const network::RunResult& result : results) {
+    events += result.counts.events;
+    hops += result.counts.hops;
+    bytes = std::max(bytes, result.packet_bytes);
+  }
+  const double seconds = static_cast<double>(took_ns) / static_cast<double>(kNsPerSecond);
+  print_stderr(
+      "took {:.2f} s: {:.2f} million events/s, {:.3f} us for each of {} hops; packets and events took {} of memory\n",
+      seconds, static_cast<double>(events) / seconds / 1e6, hops == 0 ? 0 : seconds * 1e6 / static_cast<double>(hops),
+      hops, mebibytes(bytes));
+}
+
+int run_network(const NetworkArguments& arguments) {
+  const network::Plan plan = read_network(arguments);
+  const Result<network::TopologySize> size = network::size_of(plan.topology);
+  if (!arguments.quiet) {
+    print_stderr("{} switches, {} hosts, {} of memory without packets\n", size.value().switches, size.value().hosts,
+                 mebibytes(network::memory_of(plan, size.value())));
+  }
+  const std::unique_ptr<network::Network> network = make_network(plan);
+  std::vector<network::RunResult> results;
+  if (!arguments.check) {
+    const Result<std::vector<network::Datagram>> datagrams = network::datagrams_of(plan);
+    if (!datagrams) throw ToolError(kExitRejected, datagrams.message());
+    catch_stop_signals();
+    const std::vector<double> loads = plan.loads.empty() ? std::vector<double>{plan.traffic.pattern.load} : plan.loads;
+    const std::uint64_t begin_ns = os::monotonic_clock_ns();
+    for (const double load : loads) {
+      std::optional<network::RunResult> result =
+          network::run_once(plan, *network, datagrams.value(), load, RunProgress(arguments.quiet, load));
+      if (!result) return interrupted_status();
+      results.push_back(*std::move(result));
+    }
+    if (!arguments.quiet) print_cost(results, os::monotonic_clock_ns() - begin_ns);
+  }
+  std::string text;
+  if (arguments.json) {
+    for (const network::RunResult& result : results) text += network::report_json(plan, *network, result) + '\n';
+  } else {
+    text = network::report_text(plan, *network, results);
+  }
+  write_file(arguments.output, text, {arguments.settings});
+  if (!arguments.svg.empty())
+    write_file(arguments.svg, network::saturation_svg(plan, *network, results), {arguments.settings});
+  bool is_complete = arguments.check ? network->cycle().empty() : true;
+  for (const network::RunResult& result : results) {
+    is_complete = is_complete && result.end != network::End::Deadlock && result.end != network::End::Memory;
+  }
+  return is_complete ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command network_command() {
+  const auto arguments = std::make_shared<NetworkArguments>();
+  return {
+      .name = "network",
+      .summary = "Simulates a network of switches and reports latency, throughput, link loads and deadlocks",
+      .description =
+          "Simulates switches with virtual output queues, virtual channels and credits, their links and hosts, event "
+          "by "
+          "event. The same settings and seed give the same output.\n"
+          "\n"
+          "Settings are TOML; every key but those of [topology] has a default.\n"
+          "\n"
+          "[topology] kind is single (hosts), ring (nodes), mesh or torus (extent = [16, 16], up to three dimensions), "
+          "fat-tree (arity) or graph (nodes, links = [\"0-1\", \"1-2\"]); hosts is the number for each switch.\n"
+          "\n"
+          "[switch] model is r2, r1 or atoll, which sets the rest: clock_mhz, latency_cycles, route_cycles, "
+          "packet_cycles, "
+          "cell_bytes, overhead_cells, packet_bytes, slot_bytes, slots, classes, vcs, reserve, queues (voq, fifo), "
+          "store_and_forward, almost_full, escape_cycles. [link] has cycles, host_cycles, bit_error_rate, retransmit "
+          "and "
+          "attempts.\n"
+          "\n"
+          "[routing] order is dimension, reverse, random, west-first, shortest, up-down or tree; by is computed, "
+          "table, "
+          "two-level (local_bits), interval or delta; adaptive = true. [[routing.route]] changes an entry of the "
+          "tables: "
+          "at, to, port, vc. [deadlock] has action (ignore, stop, recover), timer_cycles and recovery_cycles.\n"
+          "\n"
+          "[traffic] kind is uniform, hot-spot (hot_host, hot_share), bit-reversal, transpose, neighbour or fan-out; "
+          "load "
+          "and payload_bytes. A fan-out sends datagrams to a [[group]] (source, members): those of a capture (capture, "
+          "speed) or datagrams of one length (datagrams, every); copies is multicast or unicast.\n"
+          "\n"
+          "[run] has packets, cycles and warmup. [sweep] has from, to and steps: a run for each load.\n"
+          "\n"
+          "The exit status is 1 if the settings are wrong, if a deadlock ended a run, or if packets needed more memory "
+          "than the room of 8 GiB; with --check also if routes can deadlock.",
+      .options =
+          {{.names = "",
+            .value = "SIM.toml",
+            .help = "Settings; - is stdin.",
+            .target = &arguments->settings,
+            .hint = file_hint({".toml"}),
+            .required = true},
+           {.names = "-o,--output",
+            .value = "FILE",
+            .help = "Output file; - is stdout, the default.",
+            .target = &arguments->output,
+            .hint = file_hint()},
+           {.names = "--svg",
+            .value = "FILE",
+            .help = "Also draws latency and accepted load over the offered load, of a [sweep].",
+            .target = &arguments->svg,
+            .hint = file_hint({".svg"})},
+           {.names = "--json",
+            .value = "",
+            .help = "Writes a JSON line for each run, with histograms and the load of each link.",
+            .target = &arguments->json},
+           {.names = "--seed", .value = "N", .help = "Overrides the seed of the settings.", .target = &arguments->seed},
+           {.names = "--check",
+            .value = "",
+            .help = "Only checks settings and routes; nothing is simulated.",
+            .target = &arguments->check},
+           {.names = "-q,--quiet",
+            .value = "",
+            .help = "Prints neither progress nor memory on stderr.",
+            .target = &arguments->quiet}},
+      .examples = {{"stopbit network torus.toml", "one run as text"},
+                   {"stopbit network torus.toml --check", "can its routes deadlock?"},
+                   {"stopbit network sweep.toml --svg saturation.svg", "a run for each load, and a drawing"},
+                   {"stopbit network torus.toml --seed 7 --json | jq .latency", "another seed, for a program"}},
+      .run = [arguments] { return run_network(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "host/lab/network/engine/simulation.hpp"
+
+namespace stopbit::network {
+
+// Two steps, as ATOLL's: a timer at each output, which starts when a request waits for credits; then a search for
+// packets that wait for each other, which the timer alone cannot tell from a busy network.
+
+void Simulation::note_blocked(ChannelId channel, std::uint32_t flow) {
+  if (options_.deadlock.action == OnDeadlock::Ignore) return;
+  const std::size_t waiting = channel * std::size_t{flows_} + flow;
+  if (blocked_since_[waiting] != kNever) return;
+  blocked_since_[waiting] = now();
+  ++checks_;
+  wheel_.add(
+      now() + options_.deadlock.timer_cycles,
+      {.kind = EventKind::Check, .a = static_cast<std::uint32_t>(waiting), .b = static_cast<std::uint32_t>(now())});
+}
+
+void Simulation::check(std::uint32_t waiting, std::uint32_t since) {
+  --checks_;
+  if (is_stuck_) return;
+  if (blocked_since_[waiting] == kNever || static_cast<std::uint32_t>(blocked_since_[waiting]) != since) return;
+  if (requests_[waiting] == 0) {  // those that waited have taken another way
+    blocked_since_[waiting] = kNever;
+    return;
+  }
+  // A search looks at the whole network, so one is enough for all timers that run out at about the same time.
+  if (!has_searched_ || now() - searched_at_ >= options_.deadlock.timer_cycles) look_for_deadlock();
+  if (is_stuck_) return;
+  ++checks_;
+  wheel_.add(now() + options_.deadlock.timer_cycles, {.kind = EventKind::Check, .a = waiting, .b = since});
+}
+
+void Simulation::look_for_deadlock() {
+  const bool is_found = search();
+  // Nothing but timers: whatever waits, waits for ever. The search takes copies of a multicast packet for live.
+  const bool is_over = !is_found && wheel_.size() == checks_;
+  if (!is_found && !is_over) return;
+  ++counts_.deadlocks;
+  if (counts_.deadlocks == 1) counts_.first_deadlock = now();
+  if (is_over) last_cycle_.clear();
+  is_stuck_ = is_over || options_.deadlock.action == OnDeadlock::Stop || !remove_one();
+}
+
+bool Simulation::search() {
+  ++counts_.searches;
+  searched_at_ = now();
+  has_searched_ = true;
+  const std::vector<std::uint8_t> live = live_channels();
+  for (std::size_t waiting = 0; waiting < live.size(); ++waiting) {
+    if (live[waiting] != 0 || requests_[waiting] == 0) continue;
+    find_cycle(live);
+    return true;
+  }
+  return false;
+}
+
+/// By output and flow: whether a packet that waits there will ever leave. It will if there is room now, if something is
+/// on its way that may make room, or if a packet that occupies the room waits for an output that is live itself.
+std::vector<std::uint8_t> Simulation::live_channels() const {
+  std::vector<std::uint8_t> live(blocked_since_.size(), 0);
+  for (std::size_t waiting = 0; waiting < live.size(); ++waiting) {
+    const auto channel = static_cast<ChannelId>(waiting / flows_);
+    const std::size_t first = channel * std::size_t{flows_};
+    bool moves = ends_[channel] != Peer::Kind::Switch ||
+                 credits_.can_send(channel, static_cast<std::uint32_t>(waiting % flows_), options_.node.most_slots());
+    for (std::size_t i = first; i < first + flows_; ++i) moves = moves || coming_[i] != 0 || returning_[i] != 0;
+    live[waiting] = moves ? 1 : 0;
+  }
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (std::size_t waiting = 0; waiting < live.size(); ++waiting) {
+      if (live[waiting] != 0 || !gets_room(waiting, live)) continue;
+      live[waiting] = 1;
+      has_changed = true;
+    }
+  }
+  return live;
+}
+
+bool Simulation::gets_room(std::size_t waiting, const std::vector<std::uint8_t>& live) const {
+  return helper(waiting, &live) != kNone;
+}
+
+std::uint32_t Simulation::helper(std::size_t waiting, const std::vector<std::uint8_t>* live) const {
+  const auto channel = static_cast<ChannelId>(waiting / flows_);
+  const auto flow = static_cast<std::uint32_t>(waiting % flows_);
+  const Peer& peer = topology_.peer(channel / topology_.ports(), channel % topology_.ports());
+  const ChannelId input = topology_.channel(peer.number, peer.port);
+  const std::size_t first = queue_of(input, 0, 0);
+  const std::size_t count = options_.node.is_fifo ? 1 : topology_.ports() * std::size_t{flows_};
+  for (std::size_t queue = first; queue < first + count; ++queue) {
+    // Of a queue for one output not only the first: those before it may have come on other flows.
+    for (std::uint32_t number = queues_[queue].head; number != kNone;
+         number = options_.node.is_fifo ? kNone : pool_[number].next) {
+      const Packet& packet = pool_[number];
+      const std::uint32_t held = flow_of(packet, packet.vc);
+      if (held != flow && !credits_.is_over_reserve(channel, held)) continue;
+      const std::size_t next = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
+      if (live == nullptr || (*live)[next] != 0 || packet.is_adaptive) return number;
+    }
+  }
+  return kNone;
+}
+
+/// Follows packets that wait for each other, until one comes again.
+void Simulation::find_cycle(const std::vector<std::uint8_t>& live) {
+  std::vector<std::uint32_t> seen(live.size(), kNone);
+  std::size_t waiting = 0;
+  while (live[waiting] != 0 || requests_[waiting] == 0) ++waiting;
+  last_cycle_.clear();
+  cycle_packets_.clear();
+  while (seen[waiting] == kNone) {
+    seen[waiting] = static_cast<std::uint32_t>(cycle_packets_.size());
+    const std::uint32_t number = helper(waiting, nullptr);
+    if (number == kNone) return cycle_packets_.clear();
+    cycle_packets_.push_back(number);
+    const Packet& packet = pool_[number];
+    last_cycle_.push_back(packet.input);
+    waiting = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
+  }
+  const auto tail = static_cast<std::ptrdiff_t>(seen[waiting]);
+  cycle_packets_.erase(cycle_packets_.begin(), cycle_packets_.begin() + tail);
+  last_cycle_.erase(last_cycle_.begin(), last_cycle_.begin() + tail);
+}
+
+/// Takes one packet of the cycle out of the network: that of the lowest input. None of them has begun to leave, so none
+/// is cut. It starts again from the host of its switch, or from its source if the switch has none.
+bool Simulation::remove_one() {
+  std::uint32_t victim = kNone;
+  for (const std::uint32_t number : cycle_packets_) {
+    const Packet& packet = pool_[number];
+    if (packet.stored != number) continue;  // the other copies would lose their store
+    if (victim == kNone || packet.input < pool_[victim].input) victim = number;
+  }
+  if (victim == kNone) return false;
+  Packet& packet = pool_[victim];
+  unlink(victim);
+  free_slots(packet, now());
+  const HostId here = topology_.host_of(packet.input / topology_.ports());
+  const HostId host = here == kNone ? packet.source : here;
+  ++counts_.removed;
+  wheel_.add(now() + options_.deadlock.recovery_cycles, {.kind = EventKind::Reinject, .a = victim, .b = host});
+  return true;
+}
+
+}  // namespace stopbit::network

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/lab/network/fixture.hpp"
+
+namespace stopbit::network::deadlock_test {
+
+using testing::ListSource;
+using testing::mesh;
+using testing::topology_of;
+using testing::torus;
+
+/// One channel, a fifo at each input and little room, as ATOLL's switches have them.
+SimulationOptions one_channel(OnDeadlock action) {
+  SimulationOptions options;
+  options.node.is_fifo = true;
+  options.node.packet_bytes = 64;
+  options.node.slots = 4;
+  options.node.reserve = 1;
+  options.node.packet_cycles = 1;
+  options.deadlock = {.action = action, .timer_cycles = 1'000, .recovery_cycles = 500};
+  return options;
+}
+
+/// Four packets in a ring of four, each two hops away, with room for one: each holds what the next one needs.
+ListSource ring_of_waits() {
+  std::vector<std::vector<Offer>> offers(4);
+  for (HostId host = 0; host < 4; ++host) {
+    for (int i = 0; i < 8; ++i) offers[host].push_back({.at = 0, .target = (host + 2) % 4, .payload = 64});
+  }
+  return ListSource(std::move(offers));
+}
+
+SimulationOptions small_ring(OnDeadlock action) {
+  SimulationOptions options = one_channel(action);
+  options.node.slots = 1;
+  return options;
+}
+
+/// Always clockwise, whatever the distance.
+class Clockwise final : public Router {
+ public:
+  [[nodiscard]] Hop next(SwitchId, std::uint8_t, Route&) const override { return {.port = 1}; }
+};
+
+TEST(Deadlock, packets_in_a_ring_wait_for_each_other_and_are_found) {
+  const Topology topology = topology_of(torus({4}));
+  const Clockwise router;
+  ListSource source = ring_of_waits();
+  Simulation simulation(topology, router, {}, &source, small_ring(OnDeadlock::Stop));
+  EXPECT_EQ(simulation.run(kNever), End::Deadlock);
+  EXPECT_EQ(simulation.counts().deadlocks, 1U);
+  EXPECT_EQ(simulation.last_cycle().size(), 4U);
+  EXPECT_GT(simulation.under_way(), 0U);
+}
+
+TEST(Deadlock, without_a_search_the_packets_stay_where_they_are) {
+  const Topology topology = topology_of(torus({4}));
+  const Clockwise router;
+  ListSource source = ring_of_waits();
+  Simulation simulation(topology, router, {}, &source, small_ring(OnDeadlock::Ignore));
+  EXPECT_EQ(simulation.run(kNever), End::Idle);
+  EXPECT_GT(simulation.under_way(), 0U);
+}
+
+TEST(Deadlock, removing_one_packet_at_a_time_delivers_all) {
+  const Topology topology = topology_of(torus({4}));
+  const Clockwise router;
+  ListSource source = ring_of_waits();
+  Simulation simulation(topology, router, {}, &source, small_ring(OnDeadlock::Recover));
+  EXPECT_EQ(simulation.run(kNever), End::Idle);
+  EXPECT_GE(simulation.counts().deadlocks, 1U);
+  EXPECT_EQ(simulation.counts().removed, simulation.counts().deadlocks);
+  EXPECT_EQ(simulation.counts().delivered, 32U);
+  EXPECT_EQ(simulation.under_way(), 0U);
+}
+
+TEST(Deadlock, a_busy_network_is_not_one) {
+  // All hosts flood one: outputs are blocked for longer than the timer, again and again.
+  const Topology topology = topology_of(mesh({4, 4}));
+  const GridRouter router(topology, GridOrder::Dimension, 1, false);
+  SimulationOptions options = one_channel(OnDeadlock::Stop);
+  options.deadlock.timer_cycles = 20;
+  PatternSource source(16, options.node.cells_of(64),
+                       {.pattern = Pattern::HotSpot, .load = 0.8, .payload = 64, .hot_share = 1});
+  Simulation simulation(topology, router, {}, &source, options);
+  EXPECT_EQ(simulation.run(30'000), End::Limit);
+  EXPECT_GT(simulation.counts().searches, 100U);
+  EXPECT_EQ(simulation.counts().deadlocks, 0U);
+}
+
+/// Of ten seeds those that deadlock within 20,000 cycles at this load.
+int deadlocks(const TopologyPlan& plan, GridOrder order, std::uint32_t vcs, double load) {
+  const Topology topology = topology_of(plan);
+  const GridRouter router(topology, order, vcs, false);
+  int count = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SimulationOptions options = one_channel(OnDeadlock::Stop);
+    options.seed = seed;
+    if (vcs > 1) {
+      options.node.is_fifo = false;
+      options.node.vcs = vcs;
+    }
+    PatternSource source(topology.hosts(), options.node.cells_of(64), {.load = load, .payload = 64, .seed = seed});
+    Simulation simulation(topology, router, {}, &source, options);
+    count += simulation.run(20'000) == End::Deadlock ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(Deadlock, unsafe_routes_deadlock_often_from_256_nodes_on_and_safe_ones_never) {
+  EXPECT_GE(deadlocks(mesh({16, 16}), GridOrder::Random, 1, 0.3), 9);
+  EXPECT_EQ(deadlocks(mesh({16, 16}), GridOrder::Dimension, 1, 0.3), 0);
+  EXPECT_EQ(deadlocks(mesh({16, 16}), GridOrder::WestFirst, 1, 0.3), 0);
+}
+
+TEST(Deadlock, a_torus_needs_two_channels) {
+  EXPECT_GE(deadlocks(torus({8, 8}), GridOrder::Dimension, 1, 0.9), 9);
+  EXPECT_EQ(deadlocks(torus({8, 8}), GridOrder::Dimension, 2, 0.9), 0);
+}
+
+TEST(Deadlock, packets_of_several_channels_in_one_queue_are_not_one) {
+  // A queue holds packets that came on different channels: one that is not the first keeps the room of its own.
+  const Topology topology = topology_of(mesh({8, 8}));
+  const GridRouter router(topology, GridOrder::Dimension, 1, true);
+  SimulationOptions options = one_channel(OnDeadlock::Stop);
+  options.node.is_fifo = false;
+  options.node.vcs = 2;
+  options.node.slots = 2;
+  options.node.almost_full = 100;
+  options.deadlock.timer_cycles = 100;
+  PatternSource source(64, options.node.cells_of(64), {.load = 1, .payload = 64, .seed = 2});
+  Simulation simulation(topology, router, {}, &source, options);
+  simulation.limit_packets(20'000);
+  EXPECT_EQ(simulation.run(kNever), End::Idle);
+  EXPECT_GT(simulation.counts().searches, 10U);
+  EXPECT_EQ(simulation.counts().delivered, 20'000U);
+}
+
+TEST(Deadlock, recovery_delivers_everything_from_256_nodes_with_unsafe_routes) {
+  const Topology topology = topology_of(mesh({16, 16}));
+  const GridRouter router(topology, GridOrder::Random, 1, false);
+  SimulationOptions options = one_channel(OnDeadlock::Recover);
+  PatternSource source(256, options.node.cells_of(64), {.load = 0.3, .payload = 64, .seed = 1});
+  Simulation simulation(topology, router, {}, &source, options);
+  simulation.limit_packets(20'000);
+  EXPECT_EQ(simulation.run(kNever), End::Idle);
+  EXPECT_GT(simulation.counts().deadlocks, 0U);
+  EXPECT_EQ(simulation.counts().delivered, 20'000U);
+}
+
+}  // namespace stopbit::network::deadlock_test
