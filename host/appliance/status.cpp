@@ -267,6 +267,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   for (const Metric& metric : reader.metrics()) {
     const std::string& family = metric.name.family;
     if (family == "channel_info") {
+      if (reader.value(metric) == 0) continue;  // it says something else by now, or was removed
       status.channels.push_back(read_channel(index, metric, look_ns, silence_ns));
     } else if (family == "port_frames") {
       PortStatus& port = status.ports.emplace_back();
@@ -278,6 +279,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
         if (is_damage(i->second->name.label("verdict"))) port.damaged += reader.value(*i->second);
       }
     } else if (family == "ring_records") {
+      if (reader.value("ring_ended", {{"ring", metric.name.label("ring")}}) != 0) continue;
       RingStatus& ring = status.rings.emplace_back();
       ring.name = metric.name.label("ring");
       const Group group(index, "ring", ring.name);
@@ -288,6 +290,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
       }
       if (const Metric* image = group.find("image")) ring.image = reader.text(*image);
     } else if (family == "market_instruments") {
+      if (reader.value("market_ended", {{"events", metric.name.label("events")}}) != 0) continue;
       MarketStatus& market = status.markets.emplace_back();
       market.name = metric.name.label("events");
       const Group group(index, "events", market.name);
@@ -331,6 +334,15 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   return status;
 }
 
+bool is_present(const Metric& metric, const Reader& reader, const StatusReport& status) {
+  if (metric.name.family == "channel_info") return reader.value(metric) != 0;
+  const auto is_among = [&](std::string_view name, const auto& list) {
+    return name.empty() || std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
+  };
+  return is_among(metric.name.label("channel"), status.channels) && is_among(metric.name.label("ring"), status.rings) &&
+         is_among(metric.name.label("events"), status.markets);
+}
+
 std::vector<std::string> ring_places(const StatusReport& status, const Reader& reader) {
   // Rings with plain names lie beside the counters, in the folder of the appliance's user.
   const std::size_t slash = reader.path().rfind('/');
@@ -344,8 +356,8 @@ std::vector<std::string> ring_places(const StatusReport& status, const Reader& r
 
 StatusReport read_status(const Reader& reader, const Now& now, const ReaderWatch* watch) {
   StatusReport status = read_counters(reader, now);
-  const std::vector<ring::SeenReader> readers =
-      watch != nullptr ? watch->seen() : ring::find_readers(ring_places(status, reader));
+  const std::vector<std::string> places = ring_places(status, reader);
+  const std::vector<ring::SeenReader> readers = watch != nullptr ? watch->seen(places) : ring::find_readers(places);
   for (const ring::SeenReader& seen : readers) {
     const std::size_t records = status.rings.size();
     if (seen.ring < records) {

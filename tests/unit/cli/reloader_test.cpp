@@ -4,6 +4,7 @@
 
 #include "host/cli/common/resend.hpp"
 #include "host/cli/common/since.hpp"
+#include "host/os/config/keys.hpp"
 #include "host/os/config/toml.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -43,8 +44,10 @@ TEST(Reload, names_what_needs_a_restart_and_nothing_else) {
   const auto now = values(
       "silence = \"9s\"\n[control]\nusers = [1, 2]\n[http]\nlisten = \"a\"\nkey = \"other\"\n"
       "[[port]]\nname = \"q\"\n[[publish]]\nring = \"s\"\n");
-  EXPECT_EQ(keys_for_restart(then, now), (std::vector<std::string>{"port[p].name", "port[q].name", "silence"}));
-  EXPECT_TRUE(keys_for_restart(then, then).empty());
+  const auto is_live = [](const std::string& key) { return appliance::settings_keys().is_live(key); };
+  EXPECT_EQ(keys_for_restart(then, now, is_live),
+            (std::vector<std::string>{"port[p].name", "port[q].name", "silence"}));
+  EXPECT_TRUE(keys_for_restart(then, then, is_live).empty());
 }
 
 TEST(Reload, takes_no_token_that_is_too_short) {
