@@ -330,7 +330,8 @@ std::string to_text(const ChannelChanges& changes) {
   for (const auto& [what, word] : kWords) {
     const std::size_t count = changes.count(what);
     if (count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + (text.empty() ? " channels " : " ") + word + " (";
+    text += (text.empty() ? "" : ", ") + std::to_string(count) +
+            (!text.empty() ? " " : count == 1 ? " channel " : " channels ") + word + " (";
     std::size_t named = 0;
     for (const ChannelChange& change : changes.channels) {
       if (change.what != what || named == kMostNames) continue;

@@ -139,7 +139,7 @@ $(channel 4 three "$folder/stays" 4 'switch_silence = "2s"')"
   write_feed feed.toml first "$stays
 $goes"
   reload
-  expect 'in force: *1 channels added (goes), 2 removed (*)'
+  expect 'in force: *1 channel added (goes), 2 removed (*)'
   wait_for '(($(value goes packets/delivered) > 20))'
   (($(value goes numbers/lost) == 0)) || { stat; exit 1; }
 done
@@ -152,7 +152,7 @@ write_appliance '[[feed]]
 file = "second.toml"
 a = "wire"'
 reload
-expect 'in force: *1 channels added (moved), 1 removed (goes)'
+expect 'in force: *1 channel added (moved), 1 removed (goes)'
 wait_for '(($(value moved packets/delivered) > 20))'
 (($(value moved numbers/lost) == 0)) || { stat; exit 1; }
 
@@ -161,15 +161,15 @@ cp second.toml good.toml
 write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
 $(channel 8 wrong "$folder/wrong" 3 'mode = "nonsense"')"
 reload
-expect 'error: nothing changed: second.toml:*'
+expect 'stopbit: nothing changed: second.toml:*'
 write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
 $(channel 8 nowhere "/proc/no-such-folder/ring" 3)"
 reload
-expect 'error: nothing changed: *'
+expect 'stopbit: nothing changed: *'
 mkfifo fifo
 mv fifo second.toml
 reload
-expect 'error: nothing changed: *'
+expect 'stopbit: nothing changed: *'
 [[ $(channels) == "moved stays" ]]
 # What cannot change is named, and the other channels wait for it.
 write_feed second.toml other "$(channel 7 moved "$folder/moved" 2)
@@ -186,7 +186,7 @@ nsenter -t "$there" -n ip link set rx0 name gone
 write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
 $(channel 8 eight "$folder/eight" 3)"
 reload
-expect "error: nothing changed: *no interface 'rx0'*"
+expect "stopbit: nothing changed: *no interface 'rx0'*"
 nsenter -t "$there" -n ip link set gone name rx0
 wait_for '(($(value stays packets/delivered) > 0))'
 
@@ -194,7 +194,7 @@ wait_for '(($(value stays packets/delivered) > 0))'
 kill -9 "$(pgrep -P "$appliance")"
 wait_for 'grep -q "what=\"opener ended\"" log'
 reload
-expect 'error: nothing changed: *'
+expect 'stopbit: nothing changed: *'
 [[ $(channels) == "moved stays" ]]
 before=$(value stays packets/delivered)
 wait_for '(($(value stays packets/delivered) > before + 100))'
@@ -215,7 +215,7 @@ for key, value in expected.items():
     assert found == value, (key, found, value)
 assert stays["packets"]["delivered"] == sent, stays
 assert stays["packets"]["duplicate"] + stays["packets"]["late"] == sent, stays
-assert stays["packets"]["malformed"] == 0 and stays["numbers"]["gaps"] == 0, stays
+assert stays["packets"]["malformed"] == 0 and stays["gaps"] == 0, stays
 for line in "AB":
     assert stays["lines"][line]["packets"] == sent and stays["lines"][line]["missing"] == 0, stays
 ' "$sent"

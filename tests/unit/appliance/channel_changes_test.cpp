@@ -107,7 +107,7 @@ TEST(ChannelChanges, add_and_remove_by_name_whatever_the_order) {
   EXPECT_THAT(groups(changes.ports[0].join), ElementsAre("224.1.1.3:1000"));
   EXPECT_THAT(groups(changes.ports[0].leave), ElementsAre("224.1.1.2:1000"));
   EXPECT_THAT(groups(changes.ports[1].join), ElementsAre("224.1.2.3:1000"));
-  EXPECT_EQ(to_text(changes), "1 channels added (three), 1 removed (two)");
+  EXPECT_EQ(to_text(changes), "1 channel added (three), 1 removed (two)");
 }
 
 TEST(ChannelChanges, make_a_ring_that_there_is_not) {
@@ -218,7 +218,7 @@ TEST(ChannelChanges, name_an_image_of_other_files_and_a_feed_of_another_name) {
 TEST(ChannelChanges, of_a_channel_with_a_replay_service_are_its_lines_only) {
   Compared compared;
   Settings running = compared.read(channel(1, "one", "r", 1, "replay = \"X\"") + channel(2, "two", "r", 2));
-  running.replays.push_back({.name = "service"});
+  running.replays.emplace_back().name = "service";
   const auto obstacles = [&](const std::string& channels) {
     return compare_channels(running, compared.read(channels), Compared::outputs_of(running)).obstacles;
   };

@@ -78,7 +78,7 @@ TEST(ChannelReload, adds_a_channel_and_the_other_one_loses_nothing) {
   one.give(0, tick(2, 2));
   one.give(0, tick(4, 4));  // waits for 3 when the channels change
   one.work();
-  ASSERT_EQ(one.value("packets_held", "seven"), 1U);
+  ASSERT_EQ(one.agent().channels()[0]->decoder().arbiter().account().packets.held, 1U);
   ASSERT_EQ(one.reload(one.seven() + channel(8, "eight", one.folder.path("other"), 3, 4)), "");
   EXPECT_THAT(one.made->compare_channels(one.made->settings()).channels, ::testing::SizeIs(2));
   one.work();
@@ -162,7 +162,7 @@ TEST(ChannelReload, ends_a_ring_that_has_no_channel_any_more_and_makes_it_again)
   ASSERT_EQ(one.reload(one.seven()), "");
   one.work();
   one.made->retire();
-  EXPECT_EQ(reader.value().poll(), ring::Poll::Ended);
+  EXPECT_EQ(reader.value().writer(), ring::WriterState::Finished);
   ASSERT_EQ(one.reload(one.seven() + eight), "");
   one.work();
   one.give_to("left", kGroupC, 5);
