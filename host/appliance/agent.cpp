@@ -100,13 +100,13 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
           arrival.t_ns, [this](std::uint32_t index) { mark_dirty(index); }, timeline);
     shared_.newest_ns = arrival.arrival_ns;
     roster_.set.take(*target,
-              {.payload = arrival.payload,
-               .arrival_ns = arrival.arrival_ns,
-               .t_ns = arrival.t_ns,
-               .number = ++shared_.datagrams,
-               .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
-               .source = arrival.source.address},
-              timeline);
+                     {.payload = arrival.payload,
+                      .arrival_ns = arrival.arrival_ns,
+                      .t_ns = arrival.t_ns,
+                      .number = ++shared_.datagrams,
+                      .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
+                      .source = arrival.source.address},
+                     timeline);
     LiveChannel& channel = *roster_.channels[target->channel];
     channel.note_arrival(target->line);
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];

@@ -86,6 +86,8 @@ class Agent {
   /// After the thread has blocked until this time at the latest (monotonic), which was no stall. `called`: not because
   /// the time was over.
   void rested(std::uint64_t until_ns, bool called) noexcept;
+  /// After its thread has ended, by another one: takes a change that came too late for it.
+  void take_changes() noexcept { start_changes(); }
   /// All ports have ended; live ones never do.
   [[nodiscard]] bool ended() const noexcept;
   /// Before the end, by the thread that polls: reads what live ports hold at this moment, so that no number is given up

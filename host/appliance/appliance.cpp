@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::size_t kOwnInfos = 3;  ///< Info counters of the appliance.
 constexpr std::size_t kSpareNumbers = 16;
-/// For the counters of Appliance::kSpareChannels channels of two lines, with names of 64 bytes, and of 16 rings with 200
-/// templates each.
+/// For the counters of Appliance::kSpareChannels channels of two lines, with names of 64 bytes, and of 16 rings with
+/// 200 templates each.
 constexpr counters::Schema::Room kRoomForCounters = {
     .entries = 8'192, .names_bytes = 1'536U << 10, .value_bytes = 768U << 10};
 
@@ -246,7 +246,8 @@ RecordOutputPlan Appliance::plan_output(const FeedSettings& feed, const feed::Ch
   }
   // Contexts for channels that a reload adds. A card has few.
   if (!settings_.card) {
-    plan.channels = static_cast<std::uint16_t>(std::min<std::size_t>(plan.channels + kSpareNumbers, feed::kMaxChannels));
+    plan.channels =
+        static_cast<std::uint16_t>(std::min<std::size_t>(plan.channels + kSpareNumbers, feed::kMaxChannels));
   }
   return plan;
 }
@@ -662,7 +663,9 @@ bool Appliance::next_error_sample(ErrorSample& sample) {
 }
 
 std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& sample) const {
-  const RecordOutputEntry& entry = output_entries_[channels_.at(sample.channel).output];
+  const ChannelEntry& channel = channels_.at(sample.channel);
+  if (channel.feed_index == kNone) return nullptr;
+  const RecordOutputEntry& entry = output_entries_[channel.output];
   return entry.generation == sample.generation ? entry.program : nullptr;
 }
 

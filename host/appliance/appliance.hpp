@@ -185,14 +185,14 @@ class Appliance {
     ChannelCounterSet counter_set;
     RecordLines record_as = {kNotRecorded, kNotRecorded};
     counters::Counter info;
-    counters::Counter session;        ///< Since when a session of the feed is open; see kAlwaysOpen.
-    std::uint64_t added_ns = 0;       ///< Monotonic; 0: at the start.
+    counters::Counter session;   ///< Since when a session of the feed is open; see kAlwaysOpen.
+    std::uint64_t added_ns = 0;  ///< Monotonic; 0: at the start.
   };
   struct RecordOutputEntry {
     std::shared_ptr<const Program> program;           ///< The last that was made ready.
     std::shared_ptr<const Program> previous = {};     ///< That before it; null: there was no other.
     std::shared_ptr<const Program> rolled_back = {};  ///< That from which it was rolled back; null: it was not.
-    std::size_t feed = 0;  ///< kNone: the output has ended.
+    std::size_t feed = 0;                             ///< kNone: the output has ended.
     std::size_t image = 0;
     std::string image_name;
     std::size_t agent = 0;
@@ -221,8 +221,10 @@ class Appliance {
   void make_rosters(PreparedChannels& to);
   void add_to_roster(PreparedChannels& to, const ChannelChange& change);
   [[nodiscard]] std::vector<std::string> notes_of(const PreparedChannels& channels) const;
-  [[nodiscard]] std::shared_ptr<const Program> program_for(const PreparedChannels& of, const WantedOutput& output) const;
+  [[nodiscard]] std::shared_ptr<const Program> program_for(const PreparedChannels& of,
+                                                           const WantedOutput& output) const;
   [[nodiscard]] std::uint32_t entry_of(const std::string& channel) const noexcept;
+  [[nodiscard]] std::vector<std::size_t> free_outputs() const;
   void retire_changes();
   void plan_places(const Topology& topology);
   [[nodiscard]] Status open_card(const OpenCard& open);

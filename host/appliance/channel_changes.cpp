@@ -247,7 +247,8 @@ class Comparison {
       const feed::Channel& channel = after(*change.after);
       const auto [found, is_new] =
           known.try_emplace({change.after->feed, {channel.ring, channel.image}}, changes_.outputs.size());
-      if (is_new) changes_.outputs.push_back({.feed = change.after->feed, .ring = channel.ring, .image = channel.image});
+      if (is_new)
+        changes_.outputs.push_back({.feed = change.after->feed, .ring = channel.ring, .image = channel.image});
       changes_.outputs[found->second].changes.push_back(i);
       for (const auto& [key, ring] : {std::pair("ring", &channel.ring), std::pair("events", &channel.events)}) {
         if (ring->empty()) continue;
@@ -331,7 +332,10 @@ std::string to_text(const ChannelChanges& changes) {
     const std::size_t count = changes.count(what);
     if (count == 0) continue;
     text += (text.empty() ? "" : ", ") + std::to_string(count) +
-            (!text.empty() ? " " : count == 1 ? " channel " : " channels ") + word + " (";
+            (!text.empty() ? " "
+             : count == 1  ? " channel "
+                           : " channels ") +
+            word + " (";
     std::size_t named = 0;
     for (const ChannelChange& change : changes.channels) {
       if (change.what != what || named == kMostNames) continue;

@@ -20,9 +20,9 @@ struct RunningOutput {
   std::size_t feed = 0;  ///< Index of Settings::feeds.
   std::string ring;
   std::string image;
-  std::uint16_t contexts = 0;    ///< Numbers of channels from 0 that its engines have room for.
-  std::array<bool, 3> rules{};   ///< By ResetRule: there is an engine.
-  std::string map = {};          ///< Empty: no market events.
+  std::uint16_t contexts = 0;   ///< Numbers of channels from 0 that its engines have room for.
+  std::array<bool, 3> rules{};  ///< By ResetRule: there is an engine.
+  std::string map = {};         ///< Empty: no market events.
   std::uint32_t depth = 0;
   std::string events = {};
   std::vector<bool> market = {};  ///< By number: records become market events.
@@ -38,9 +38,9 @@ struct ChannelPlace {
 /// One channel, known by its name.
 struct ChannelChange {
   enum class What : std::uint8_t {
-    Stays,    ///< It loses nothing, and keeps its counters.
-    Moves,    ///< The same, with other lines; one of them is as before.
-    Anew,     ///< It ends, and another one of its name begins. Counters begin at 0.
+    Stays,  ///< It loses nothing, and keeps its counters.
+    Moves,  ///< The same, with other lines; one of them is as before.
+    Anew,   ///< It ends, and another one of its name begins. Counters begin at 0.
     Added,
     Removed,
   };
@@ -48,7 +48,7 @@ struct ChannelChange {
   std::string name;
   std::optional<ChannelPlace> before = {};  ///< In the running settings.
   std::optional<ChannelPlace> after = {};   ///< In the wanted settings.
-  bool goes_on = false;                ///< Anew: its numbers are those of the channel before.
+  bool goes_on = false;                     ///< Anew: its numbers are those of the channel before.
   std::optional<std::size_t> output = {};   ///< Of those that run; nothing: a new one.
 };
 
@@ -56,7 +56,7 @@ struct ChannelChange {
 struct WantedOutput {
   std::size_t feed = 0;  ///< Index of the wanted feeds.
   std::string ring;
-  std::size_t image = 0;  ///< Of the wanted feed.
+  std::size_t image = 0;                  ///< Of the wanted feed.
   std::vector<std::size_t> changes = {};  ///< Its channels: indices of ChannelChanges::channels.
 };
 

@@ -26,6 +26,7 @@ struct Appliance::PreparedChannels {
     ChannelEntry entry;
   };
   struct Output {
+    std::size_t index = 0;  ///< Of Appliance::outputs_: of one that has ended, or the next.
     std::unique_ptr<RecordOutput> output;
     RecordOutputEntry entry;
   };
@@ -35,7 +36,7 @@ struct Appliance::PreparedChannels {
   std::map<std::string, Other> others;
   std::vector<Output> outputs;  ///< As changes.outputs.
   std::vector<std::size_t> ended;
-  std::map<std::size_t, std::unique_ptr<RosterChange>> rosters;  ///< By agent.
+  std::map<std::size_t, std::unique_ptr<RosterChange>> rosters;        ///< By agent.
   std::map<std::size_t, std::unique_ptr<ingest::GroupChange>> groups;  ///< By port of the settings.
   std::map<std::string, std::uint64_t> slots;                          ///< Of new rings.
   std::vector<std::string> notes;
@@ -88,8 +89,8 @@ Result<Appliance::ReadyChannels> Appliance::prepare_channels(const Settings& wan
   if (ready->changes.is_empty()) return ready;
   std::size_t new_names = 0;
   for (const ChannelChange& change : ready->changes.channels) {
-    const std::size_t agent = change.after ? ready->changes.feeds[change.after->feed].agent
-                                           : settings_.feeds[change.before->feed].agent;
+    const std::size_t agent =
+        change.after ? ready->changes.feeds[change.after->feed].agent : settings_.feeds[change.before->feed].agent;
     if (change.what != What::Stays && has_ended(agent)) {
       return Failure{"channel '" + change.name + "': the ports of its agent have ended"};
     }
@@ -132,7 +133,20 @@ std::shared_ptr<const Program> Appliance::program_for(const PreparedChannels& of
   return nullptr;
 }
 
+/// Places of outputs that have ended and are taken down, but for those whose books are saved: rings that come and go
+/// take no further memory.
+std::vector<std::size_t> Appliance::free_outputs() const {
+  std::vector<std::size_t> free;
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    if (output_entries_[o].feed == kNone && outputs_[o]->load() == nullptr && outputs_[o]->save_queue() == nullptr) {
+      free.push_back(o);
+    }
+  }
+  return free;
+}
+
 Status Appliance::make_new_outputs(PreparedChannels& to, const Settings& wanted, Diagnostics& diagnostics) {
+  const std::vector<std::size_t> free = free_outputs();
   for (const WantedOutput& output : to.changes.outputs) {
     const FeedSettings& feed = to.changes.feeds[output.feed];
     const feed::Image& image = feed.description.images[output.image];
@@ -146,14 +160,16 @@ Status Appliance::make_new_outputs(PreparedChannels& to, const Settings& wanted,
     }
     RecordOutputPlan plan = plan_output(feed, channel, wanted.slots_of(channel.ring));
     plan.events.slots = wanted.slots_of(plan.events.ring);
-    plan.index = static_cast<std::uint32_t>(outputs_.size() + to.outputs.size());
+    const std::size_t i = to.outputs.size();
+    const std::size_t index = i < free.size() ? free[i] : outputs_.size() + i - free.size();
+    plan.index = static_cast<std::uint32_t>(index);
     to.slots[channel.ring] = plan.slots;
     if (!plan.events.ring.empty()) to.slots[plan.events.ring] = plan.events.slots;
     // The name of one without a ring is taken by those that have ended, too.
-    std::string label = channel.ring.empty()
-                            ? "(none) " + feed.description.name + " " + image.name + " " + channel.name
-                            : channel.ring;
-    to.outputs.push_back({.output = std::make_unique<RecordOutput>(std::move(plan), std::move(label)),
+    std::string label =
+        channel.ring.empty() ? "(none) " + feed.description.name + " " + image.name + " " + channel.name : channel.ring;
+    to.outputs.push_back({.index = index,
+                          .output = std::make_unique<RecordOutput>(std::move(plan), std::move(label)),
                           .entry = {.program = std::move(program),
                                     .feed = output.feed,
                                     .image = output.image,
@@ -264,9 +280,14 @@ void Appliance::make_rosters(PreparedChannels& to) {
     to.rosters[made.entry.agent]->roster.outputs.push_back(made.output.get());
   }
   for (auto& [port, groups] : to.groups) {
-    to.rosters[settings_.ports[port].agent]->ports.push_back(
-        {.port = port_places_[port], .groups = std::move(groups)});
+    to.rosters[settings_.ports[port].agent]->ports.push_back({.port = port_places_[port], .groups = std::move(groups)});
   }
+  // Agents of which nothing changes are left alone.
+  std::erase_if(to.rosters, [this](const auto& one) {
+    const auto& [agent, change] = one;
+    return change->begun.empty() && change->leave.empty() && change->lines.empty() && change->ports.empty() &&
+           change->ended.empty() && change->roster.outputs.size() == agents_[agent]->outputs().size();
+  });
 }
 
 void Appliance::add_to_roster(PreparedChannels& to, const ChannelChange& change) {
@@ -293,7 +314,7 @@ void Appliance::add_to_roster(PreparedChannels& to, const ChannelChange& change)
     const WantedOutput& wanted = to.changes.outputs[i];
     if (wanted.feed != change.after->feed || wanted.ring != channel.ring || wanted.image != channel.image) continue;
     output = to.outputs[i].output.get();
-    begun.entry.output = outputs_.size() + i;
+    begun.entry.output = to.outputs[i].index;
   }
   const Visit visit(places_[feed.agent]);
   const bool has_run =
@@ -351,8 +372,12 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
     if (feed != before.end()) replay.feed = static_cast<std::size_t>(feed - before.begin());
   }
   for (PreparedChannels::Output& made : channels.outputs) {
-    output_entries_.push_back(std::move(made.entry));
-    outputs_.push_back(std::move(made.output));
+    if (made.index == outputs_.size()) {
+      outputs_.emplace_back();
+      output_entries_.emplace_back();
+    }
+    output_entries_[made.index] = std::move(made.entry);
+    outputs_[made.index] = std::move(made.output);
   }
   for (const ChannelChange& change : channels.changes.channels) {
     if (change.what == What::Removed) {
@@ -394,7 +419,9 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
 /// Channels, sockets and rings that agents have given back.
 void Appliance::retire_changes() {
   std::unique_ptr<RosterChange> old;
-  for (const auto& agent : agents_) {
+  for (std::size_t a = 0; a < agents_.size(); ++a) {
+    Agent* const agent = agents_[a].get();
+    if (pending_changes_ != 0 && has_ended(a)) agent->take_changes();
     while (agent->changed().pop(old)) {
       for (RecordOutput* const output : old->ended) {
         if (output->load() != nullptr && output->load()->on_card != nullptr) on_card_ = nullptr;

@@ -28,18 +28,21 @@ std::string_view to_text(ChannelState state) noexcept {
 void CounterSetBuilder::add(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
                             Kind kind, Unit unit) {
   const auto id = schema_.add(kind, family, labels, help, unit);
-  binders_.push_back([&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.counter(ids[id]); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.counter(ids[id]); });
 }
 
 void CounterSetBuilder::histogram(counters::Histogram& handle, std::string_view family, Labels labels,
                                   std::string_view help, Unit unit) {
   const auto id = schema_.add(Kind::Histogram, family, labels, help, unit);
-  binders_.push_back([&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.histogram(ids[id]); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.histogram(ids[id]); });
 }
 
 void CounterSetBuilder::text(counters::Text& handle, std::string_view family, Labels labels, std::string_view help) {
   const auto id = schema_.add(Kind::Text, family, labels, help);
-  binders_.push_back([&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.text(ids[id]); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.text(ids[id]); });
 }
 
 template <class Rows, class CounterSet>

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 
 #include "host/appliance/status.hpp"
@@ -15,7 +16,7 @@ class LastHour {
   static constexpr std::uint64_t kStepNs = 5'000'000'000;
   static constexpr std::size_t kPoints = 720;
 
-  /// Sums over all channels, since the start.
+  /// Sums over all channels, since the start; those that are gone included.
   struct Point {
     std::uint64_t time_ns = 0;       ///< Wall clock, for labels.
     std::uint64_t monotonic_ns = 0;  ///< For rates.
@@ -37,8 +38,19 @@ class LastHour {
   [[nodiscard]] std::string to_json() const;
 
  private:
+  /// Of a channel, at the last point.
+  struct Seen {
+    std::uint64_t packets = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t gaps = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t errors = 0;
+  };
+
   std::deque<Point> points_;
-  std::uint64_t last_ns_ = 0;  ///< Monotonic: when the last point was added.
+  Point sums_;
+  std::map<std::string, Seen> seen_;  ///< By channel.
+  std::uint64_t last_ns_ = 0;         ///< Monotonic: when the last point was added.
 };
 
 }  // namespace stopbit::appliance

@@ -43,7 +43,7 @@ class ReaderWatch {
  private:
   void run();
 
-  std::vector<std::string> rings_;  ///< To look at.
+  std::vector<std::string> rings_;                                         ///< To look at.
   std::map<std::pair<std::string, std::uint64_t>, std::int64_t> longest_;  ///< Bytes, by place and file.
   mutable std::mutex mutex_;
   std::condition_variable wakes_;

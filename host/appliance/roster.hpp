@@ -27,7 +27,7 @@ struct Roster {
 
   std::vector<std::shared_ptr<LiveChannel>> channels;
   std::vector<RecordOutput*> outputs;
-  feed::ChannelSet set;               ///< The decoders of `channels`, in the same order.
+  feed::ChannelSet set;              ///< The decoders of `channels`, in the same order.
   std::vector<std::uint32_t> dirty;  ///< Channels whose counters are behind.
 };
 
@@ -38,9 +38,9 @@ struct RosterChange {
 
   /// A channel that begins.
   struct Begun {
-    std::uint32_t place = 0;                        ///< In the next roster.
+    std::uint32_t place = 0;                         ///< In the next roster.
     std::uint32_t before = feed::ChannelSet::kGone;  ///< Present place of the channel of its name, if there is one.
-    bool goes_on = false;                           ///< Its numbers are those of that one.
+    bool goes_on = false;                            ///< Its numbers are those of that one.
   };
   /// A channel that goes on with other lines.
   struct OtherLines {
@@ -52,7 +52,7 @@ struct RosterChange {
     std::unique_ptr<ingest::GroupChange> groups;
   };
 
-  Roster roster;                        ///< The next one; afterwards the one before.
+  Roster roster;                         ///< The next one; afterwards the one before.
   std::vector<std::uint32_t> new_place;  ///< By present place: that in the next roster, or feed::ChannelSet::kGone.
   std::vector<Begun> begun;
   std::vector<std::uint32_t> leave;  ///< Present places of channels that end without a successor.

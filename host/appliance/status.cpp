@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "host/appliance/counter_rows.hpp"
 #include "host/appliance/gap_log.hpp"
@@ -334,13 +335,19 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   return status;
 }
 
-bool is_present(const Metric& metric, const Reader& reader, const StatusReport& status) {
-  if (metric.name.family == "channel_info") return reader.value(metric) != 0;
-  const auto is_among = [&](std::string_view name, const auto& list) {
-    return name.empty() || std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
+std::function<bool(const Metric&)> present_in(const Reader& reader, const StatusReport& status) {
+  using Names = std::set<std::string, std::less<>>;
+  const auto names_of = [](const auto& list) {
+    Names names = {""};  // of counters without the label
+    for (const auto& one : list) names.insert(one.name);
+    return names;
   };
-  return is_among(metric.name.label("channel"), status.channels) && is_among(metric.name.label("ring"), status.rings) &&
-         is_among(metric.name.label("events"), status.markets);
+  return [&reader, channels = names_of(status.channels), rings = names_of(status.rings),
+          markets = names_of(status.markets)](const Metric& metric) {
+    if (metric.name.family == "channel_info") return reader.value(metric) != 0;
+    return channels.contains(metric.name.label("channel")) && rings.contains(metric.name.label("ring")) &&
+           markets.contains(metric.name.label("events"));
+  };
 }
 
 std::vector<std::string> ring_places(const StatusReport& status, const Reader& reader) {

@@ -90,8 +90,8 @@ class Port {
   /// thread takes with change_groups. The failure says what cannot be had, and then nothing has changed. `notes` takes
   /// features that are not available. Memberships of `leave` were joined, those of `join` were not.
   [[nodiscard]] virtual Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> join,
-                                                                           std::span<const Membership> leave,
-                                                                           std::vector<std::string>& notes);
+                                                                            std::span<const Membership> leave,
+                                                                            std::vector<std::string>& notes);
   /// By the thread that polls, between two polls: from here on the groups are those of the change, which then has what
   /// is to be destroyed. Groups that are in both lose nothing.
   virtual void change_groups(GroupChange& /*change*/) noexcept {}

@@ -180,8 +180,8 @@ std::string confine_opener(const Grants& grants, bool reads_again) {
                             SCMP_SYS(restart_syscall), SCMP_SYS(exit_group)};
   if (reads_again) {
     // Files of settings are read here, maps are looked for, and a text may be long.
-    for (const int call : {SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(mremap), SCMP_SYS(madvise),
-                           SCMP_SYS(geteuid)}) {
+    for (const int call :
+         {SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(geteuid)}) {
       calls.push_back(call);
     }
   }

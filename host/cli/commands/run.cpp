@@ -229,9 +229,7 @@ class Desk {
   }
   [[nodiscard]] std::string metrics() const {
     const appliance::StatusReport status = look();
-    return control::metrics_text(reader_, extra_metrics(status), [&](const counters::Metric& metric) {
-      return appliance::is_present(metric, reader_, status);
-    });
+    return control::metrics_text(reader_, extra_metrics(status), appliance::present_in(reader_, status));
   }
   [[nodiscard]] std::string history() const {
     std::string gaps;

@@ -169,8 +169,8 @@ class Segment {
   ~Segment();
 
   /// Adds the values of a schema to a segment whose readers may have opened it already: all or none. A value that the
-  /// segment has by its name and kind is not added again and keeps what it says. Returns the identifiers in the order of
-  /// the schema. Fails if the room of the segment's own schema is used up. One thread.
+  /// segment has by its name and kind is not added again and keeps what it says. Returns the identifiers in the order
+  /// of the schema. Fails if the room of the segment's own schema is used up. One thread.
   [[nodiscard]] Result<std::vector<Schema::Id>> add(const Schema& more);
 
   [[nodiscard]] Counter counter(Schema::Id id) const noexcept;

@@ -72,9 +72,9 @@ struct GroupSocket {
   std::uint32_t slot = 0;                    ///< Where epoll has it,
   std::uint32_t ticket = 0;                  ///< and which of the sockets that were there over time it is.
   std::vector<Membership> memberships = {};  ///< Of set-up and of the thread that changes groups.
-  std::uint32_t drops = 0;             ///< As the kernel counts them: modulo 2^32.
-  bool drops_may_hide = false;         ///< Datagrams came since the last look at the kernel's count.
-  bool has_more = false;               ///< The last read did not find its end.
+  std::uint32_t drops = 0;                   ///< As the kernel counts them: modulo 2^32.
+  bool drops_may_hide = false;               ///< Datagrams came since the last look at the kernel's count.
+  bool has_more = false;                     ///< The last read did not find its end.
   std::uint64_t reported_ns = 0;       ///< The look that found something in it last, where there are many sockets.
   ArrivalClock::Source arrivals = {};  ///< Empty: before the read began that found it so.
   std::uint64_t read_to_ns = 0;        ///< If it has more: t of the last datagram read whose stamp is possible.
@@ -174,17 +174,16 @@ class SocketPort final : public Port {
     change->sockets = sockets_;
     change->interface_index = interface_index_;
     for (const Membership& membership : leave) {
-      const auto found =
-          std::find_if(sockets_.all.begin(), sockets_.all.end(), [&](const auto& socket) {
-            return std::find(socket->memberships.begin(), socket->memberships.end(), membership) !=
-                   socket->memberships.end();
-          });
+      const auto found = std::find_if(sockets_.all.begin(), sockets_.all.end(), [&](const auto& socket) {
+        return std::find(socket->memberships.begin(), socket->memberships.end(), membership) !=
+               socket->memberships.end();
+      });
       if (found == sockets_.all.end()) return failure(membership, "it is not joined");
       change->leaves.emplace_back(*found, membership);
     }
     for (const auto& socket : sockets_.all) {
-      const auto left = static_cast<std::size_t>(std::count_if(
-          change->leaves.begin(), change->leaves.end(), [&](const auto& one) { return one.first == socket; }));
+      const auto left = static_cast<std::size_t>(std::count_if(change->leaves.begin(), change->leaves.end(),
+                                                               [&](const auto& one) { return one.first == socket; }));
       if (left == 0 || left != socket->memberships.size()) continue;
       change->sockets.remove(socket.get());
       std::erase_if(change->leaves, [&](const auto& one) { return one.first == socket; });  // closing it leaves all
@@ -281,9 +280,8 @@ class SocketPort final : public Port {
     const Result<int> opened = options_.open_socket(membership, notes);
     if (!opened) return Failure{opened.message()};
     for (std::string& text : notes) note(std::move(text));
-    auto socket = std::make_shared<GroupSocket>(
-        GroupSocket{Descriptor(opened.value()), membership.group,
-                    !membership.source && is_multicast(membership.group.address)});
+    auto socket = std::make_shared<GroupSocket>(GroupSocket{
+        Descriptor(opened.value()), membership.group, !membership.source && is_multicast(membership.group.address)});
     socket->arrivals.empty_ns = now;
     return socket;
   }

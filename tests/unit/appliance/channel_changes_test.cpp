@@ -150,8 +150,7 @@ TEST(ChannelChanges, begin_a_channel_anew_that_is_arbitrated_in_another_way) {
   Compared compared;
   const Settings running = compared.read(channel(1, "one", "r", 1));
   const auto judge = [&](const std::string& channels) {
-    const ChannelChanges changes =
-        compare_channels(running, compared.read(channels), Compared::outputs_of(running));
+    const ChannelChanges changes = compare_channels(running, compared.read(channels), Compared::outputs_of(running));
     EXPECT_THAT(changes.obstacles, IsEmpty());
     EXPECT_EQ(Compared::what(changes, "one"), What::Anew);
     return changes.channels.at(0).goes_on;

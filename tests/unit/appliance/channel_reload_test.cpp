@@ -9,8 +9,8 @@
 
 namespace stopbit::appliance::channel_reload_test {
 
-using ::testing::HasSubstr;
 using test::tick;
+using ::testing::HasSubstr;
 
 const net::Endpoint kGroupC{0xE000'0003, 1000};
 const net::Endpoint kGroupD{0xE000'0004, 1000};
@@ -29,7 +29,9 @@ class Reloaded : public test::OneChannel {
   using OneChannel::OneChannel;
 
   [[nodiscard]] std::string ring() const { return folder.path("ring"); }
-  [[nodiscard]] std::string seven(const std::string& more = "") const { return channel(7, "seven", ring(), 1, 2, more); }
+  [[nodiscard]] std::string seven(const std::string& more = "") const {
+    return channel(7, "seven", ring(), 1, 2, more);
+  }
 
   Settings read(const std::string& channels) {
     folder.write("feed.toml", "name = \"test\"\n[[image]]\nname = \"ticks\"\ntemplates = [\"ticks.xml\"]\n" + channels);
@@ -255,6 +257,7 @@ TEST(ChannelReload, has_room_for_so_many_names_and_says_when_it_is_used_up) {
     one.work();
   }
   EXPECT_EQ(one.channels(), (std::vector<std::string>{"seven", "n3"}));
+  EXPECT_LE(one.made->outputs().size(), 3U) << "what has ended makes room";
 }
 
 TEST(ChannelReload, an_open_reader_of_the_counters_finds_the_new_ones) {

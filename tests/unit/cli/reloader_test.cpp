@@ -50,6 +50,18 @@ TEST(Reload, names_what_needs_a_restart_and_nothing_else) {
   EXPECT_TRUE(keys_for_restart(then, then, is_live).empty());
 }
 
+TEST(Reload, knows_from_the_rows_of_keys_what_it_takes) {
+  const config::TableKeys& keys = appliance::settings_keys();
+  for (const char* const key : {"control.users[0]", "control.allow[0].user", "http.key", "http.allowed_hosts[2]",
+                                "publish[cme].allow[1]", "feed[a.b].toml].a", "feed[x.toml].calendar"}) {
+    EXPECT_TRUE(keys.is_live(key)) << key;
+  }
+  for (const char* const key : {"", "control", "control.socket", "http.listen", "port[a].interface", "agent[a].core",
+                                "rings.special.cme", "silence", "none", "none.of[these]"}) {
+    EXPECT_FALSE(keys.is_live(key)) << key;
+  }
+}
+
 TEST(Reload, takes_no_token_that_is_too_short) {
   const testing::Scratch folder;
   appliance::ControlSettings settings;
