@@ -32,9 +32,12 @@ std::vector<Inlet> inlets(const FeedSettings& feed, const feed::Channel& channel
   return found;
 }
 
-bool shares_a_line(const std::vector<Inlet>& left, const std::vector<Inlet>& right) {
-  return std::any_of(left.begin(), left.end(),
-                     [&](const Inlet& one) { return std::find(right.begin(), right.end(), one) != right.end(); });
+/// Whoever its senders are: what has come is known by its numbers, and comes again from a socket with another filter.
+bool shares_a_group(const std::vector<Inlet>& left, const std::vector<Inlet>& right) {
+  return std::any_of(left.begin(), left.end(), [&](const Inlet& one) {
+    return std::any_of(right.begin(), right.end(),
+                       [&](const Inlet& other) { return one.line.group == other.line.group; });
+  });
 }
 
 bool is_same_arbitration(const feed::Channel& left, const feed::Channel& right) {
@@ -183,7 +186,7 @@ class Comparison {
     const bool is_same_place = change.output && change.output == old_output && old.number == now.number;
     const auto old_lines = inlets(old_feed, old);
     const auto new_lines = inlets(new_feed, now);
-    const bool shares = shares_a_line(old_lines, new_lines);
+    const bool shares = shares_a_group(old_lines, new_lines);
     if (is_same_place && is_same_arbitration(old, now) && (old_lines == new_lines || shares)) {
       change.what = old_lines == new_lines ? What::Stays : What::Moves;
     } else {

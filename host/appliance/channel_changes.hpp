@@ -39,7 +39,7 @@ struct ChannelPlace {
 struct ChannelChange {
   enum class What : std::uint8_t {
     Stays,  ///< It loses nothing, and keeps its counters.
-    Moves,  ///< The same, with other lines; one of them is as before.
+    Moves,  ///< The same, with other lines or sources; a group is as before.
     Anew,   ///< It ends, and another one of its name begins. Counters begin at 0.
     Added,
     Removed,

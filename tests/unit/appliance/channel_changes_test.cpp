@@ -144,6 +144,12 @@ TEST(ChannelChanges, take_a_source_filter_as_another_line) {
   ASSERT_EQ(changes.ports.size(), 1U);
   EXPECT_EQ(changes.ports[0].join[0].source, 0x0A00'0001U);
   EXPECT_EQ(changes.ports[0].leave[0].source, std::nullopt);
+  // Of its only line, too: the numbers are the same.
+  const Settings one = compared.read(channel(1, "one", "r", 1, "", false));
+  std::string filtered = channel(1, "one", "r", 1, "", false);
+  filtered.replace(filtered.find("port = 1000"), 11, "port = 1000, source = \"10.0.0.1\"");
+  EXPECT_EQ(Compared::what(compare_channels(one, compared.read(filtered), Compared::outputs_of(one)), "one"),
+            What::Moves);
 }
 
 TEST(ChannelChanges, begin_a_channel_anew_that_is_arbitrated_in_another_way) {

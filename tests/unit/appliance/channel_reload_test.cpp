@@ -176,6 +176,29 @@ TEST(ChannelReload, ends_a_ring_that_has_no_channel_any_more_and_makes_it_again)
   EXPECT_EQ(one.status().rings.size(), 2U);
 }
 
+TEST(ChannelReload, keeps_a_channel_one_line_of_which_comes_from_elsewhere) {
+  Reloaded one;
+  one.give(0, tick(1, 1));
+  one.pass(kWindowNs + 1);
+  one.give(0, tick(3, 3));
+  one.work();
+  ASSERT_EQ(one.reload(channel(7, "seven", one.ring(), 1, 4)), "");
+  one.work();
+  one.made->retire();
+  EXPECT_EQ(one.port("right").joined.at(0).group, kGroupD);
+  one.give_to("right", kGroupD, 2);  // which the window waits for
+  one.give(1, tick(4, 4));           // of the group that was left
+  one.pass(kWindowNs + 1);
+  EXPECT_EQ(one.value("numbers_lost", "seven"), 0U);
+  EXPECT_EQ(one.value("packets_delivered", "seven"), 3U);
+  EXPECT_EQ(one.counts().sum("port_foreign"), 1U);
+  EXPECT_EQ(one.status().channels.at(0).lines[1].address, "224.0.0.4:1000");
+  EXPECT_EQ(one.channels().size(), 1U) << "what it was before is not shown";
+  ASSERT_EQ(one.reload(one.seven()), "");
+  one.work();
+  EXPECT_EQ(one.status().channels.at(0).lines[1].address, "224.0.0.2:1000");
+}
+
 TEST(ChannelReload, goes_on_after_the_numbers_of_a_channel_with_another_window) {
   Reloaded one;
   one.give(0, tick(1, 1));
