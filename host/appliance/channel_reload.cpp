@@ -1,6 +1,7 @@
 // Appliance: channels that are added, removed and changed while it runs.
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
@@ -350,6 +351,9 @@ std::vector<std::string> Appliance::notes_of(const PreparedChannels& channels) c
 std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
   PreparedChannels& channels = *ready;
   std::vector<std::string> notes = notes_of(channels);
+  // Readers of the counters see the channels before the change, or those after it.
+  housekeeper_counter_set_.channels_version.add();
+  std::atomic_thread_fence(std::memory_order_release);
   for (const std::size_t o : channels.ended) {
     output_entries_[o].feed = kNone;
     outputs_[o]->counter_set().ended.set(1);
@@ -407,6 +411,8 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
     channels_[one->index] = std::move(one->entry);
     channels_[one->index].info.set(1);
   }
+  std::atomic_thread_fence(std::memory_order_release);
+  housekeeper_counter_set_.channels_version.add();
   for (const auto& [ring, slots] : channels.slots) settings_.rings[ring] = slots;
   settings_.feeds = std::move(channels.changes.feeds);
   for (auto& [agent, roster] : channels.rosters) {

@@ -246,7 +246,9 @@ bool ChannelStatus::is_ready() const noexcept {
          std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
 }
 
-StatusReport read_counters(const Reader& reader, const Now& now) {
+namespace {
+
+StatusReport read_once(const Reader& reader, const Now& now) {
   StatusReport status;
   status.now_ns = now.wall_ns;
   status.monotonic_ns = now.monotonic_ns;
@@ -332,6 +334,23 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   }
   status.recorder = read_recorder(reader);
   read_rows(kHousekeeperRows, status, [&](const char* name) { return reader.sum(name); });
+  return status;
+}
+
+}  // namespace
+
+StatusReport read_counters(const Reader& reader, const Now& now) {
+  constexpr int kTries = 100;
+  const Metric* const version = reader.find("channels_version");
+  const auto is_stable = [&](std::uint64_t before) {
+    return version == nullptr || (before % 2 == 0 && reader.value(*version) == before);
+  };
+  StatusReport status;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t before = version != nullptr ? reader.value(*version) : 0;
+    status = read_once(reader, now);
+    if (is_stable(before)) break;
+  }
   return status;
 }
 
