@@ -27,16 +27,19 @@ Agent::Agent(Parts parts, Clocks clocks)
       error_samples_(kEvidence),
       loads_(kLoads),
       retired_(kLoads),
+      changes_(kRosterChanges),
+      changed_(kRosterChanges),
       shared_{.notices = notices_,
               .error_samples = error_samples_,
               .counter_set = *parts_.counter_set,
               .channel_options = parts_.channel_options,
               .recorder = parts_.recorder},
-      set_(feed::kMaxChannels),
+      roster_(feed::kMaxChannels),
       batch_(parts_.batch),
       record_as_(parts_.batch, kNotRecorded),
       is_read_in_order_(parts_.ports.size() == 1 && parts_.ports[0].port->in_order()) {
   wall_ns_ = clocks_.wall();
+  roster_.outputs = std::move(parts_.outputs);
   shared_.is_live =
       std::all_of(parts_.ports.begin(), parts_.ports.end(), [](const auto& port) { return port.is_live; });
   open_waker();
@@ -61,7 +64,7 @@ void Agent::open_waker() {
 }
 
 std::optional<int> Agent::wakes_by() const noexcept {
-  const bool is_due = set_.has_deadline(feed::Timeline::Present) || is_saving_;
+  const bool is_due = roster_.set.has_deadline(feed::Timeline::Present) || is_saving_;
   return is_due || distrust_ != 0 ? std::nullopt : waker_;
 }
 
@@ -72,11 +75,9 @@ void Agent::rested(std::uint64_t until_ns, bool called) noexcept {
 
 void Agent::add(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
                 const ChannelCounterSet& counter_set, const RecordLines& record_as, KnownRun* run) {
-  channels_.push_back(std::make_unique<LiveChannel>(description, index, output, counter_set, shared_, run));
-  channels_.back()->record_as = record_as;
-  output_of_.push_back(&output);
-  set_.add(channels_.back()->decoder());
-  dirty_.reserve(channels_.size());  // which never has a channel twice
+  auto channel = make_channel(description, index, output, counter_set, record_as, run);
+  channel->place = static_cast<std::uint32_t>(roster_.channels.size());
+  roster_.add(std::move(channel), description.lines);
 }
 
 std::size_t Agent::poll(AgentPort& port) noexcept {
@@ -88,25 +89,25 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
   const bool is_trusted = !port.is_live || clock_is_trusted_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];
-    const feed::LineTarget* target = set_.find(arrival.destination, arrival.source.address);
+    const feed::LineTarget* target = roster_.set.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
       port.counter_set->foreign.add();
       record_as_[i] = kNotRecorded;
       continue;
     }
     if (is_read_in_order_)
-      set_.tick(
+      roster_.set.tick(
           arrival.t_ns, [this](std::uint32_t index) { mark_dirty(index); }, timeline);
     shared_.newest_ns = arrival.arrival_ns;
-    set_.take(*target,
-              {.payload = arrival.payload,
-               .arrival_ns = arrival.arrival_ns,
-               .t_ns = arrival.t_ns,
-               .number = ++shared_.datagrams,
-               .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
-               .source = arrival.source.address},
-              timeline);
-    LiveChannel& channel = *channels_[target->channel];
+    roster_.set.take(*target,
+                     {.payload = arrival.payload,
+                      .arrival_ns = arrival.arrival_ns,
+                      .t_ns = arrival.t_ns,
+                      .number = ++shared_.datagrams,
+                      .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
+                      .source = arrival.source.address},
+                     timeline);
+    LiveChannel& channel = *roster_.channels[target->channel];
     channel.note_arrival(target->line);
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     mark_dirty(target->channel);
@@ -155,6 +156,7 @@ std::size_t Agent::do_work() noexcept {
   std::size_t count = 0;
   for (AgentPort& port : parts_.ports) count += poll(port);
   start_loads();
+  start_changes();
   close_windows(feed::Timeline::Present);
   close_windows(feed::Timeline::Capture);
   if (parts_.replay != nullptr) count += take_answers();
@@ -169,7 +171,7 @@ std::size_t Agent::do_work() noexcept {
   }
   if (distrust_ != 0) --distrust_;
   is_saving_ = false;
-  for (RecordOutput* output : parts_.outputs) {
+  for (RecordOutput* output : roster_.outputs) {
     output->save(SaveQueue::kIdleSlots, wall_ns_);
     is_saving_ = is_saving_ || output->is_saving();
   }
@@ -182,8 +184,9 @@ std::size_t Agent::take_answers() noexcept {
   for (; count < kAnswers; ++count) {
     const auto answer = parts_.replay->answers.front();
     if (!answer) break;
-    (void)channels_[answer->channel]->recover(*answer);
-    mark_dirty(answer->channel);
+    LiveChannel& channel = *asking_[answer->channel];
+    (void)channel.recover(*answer);
+    mark_dirty(channel.place);
     parts_.replay->answers.pop();
   }
   return count;
@@ -192,18 +195,18 @@ std::size_t Agent::take_answers() noexcept {
 /// Passes on what books miss, and that they do not any more.
 void Agent::ask() noexcept {
   market::Asked asked;
-  for (RecordOutput* const output : parts_.outputs) {
+  for (RecordOutput* const output : roster_.outputs) {
     while (output->next_asked(asked)) {
-      for (std::size_t i = 0; i < channels_.size(); ++i) {
-        if (output_of_[i] == output && channels_[i]->number() == asked.channel) {
-          channels_[i]->want(asked.first, asked.last);
+      for (const auto& channel : roster_.channels) {
+        if (&channel->output() == output && channel->number() == asked.channel) {
+          channel->want(asked.first, asked.last);
         }
       }
     }
   }
-  for (const auto& channel : channels_) channel->look_if_healed();
+  for (const auto& channel : roster_.channels) channel->look_if_healed();
   std::uint64_t lost = parts_.replay->wants.lost();
-  for (const RecordOutput* const output : parts_.outputs) lost += output->asked_lost();
+  for (const RecordOutput* const output : roster_.outputs) lost += output->asked_lost();
   parts_.counter_set->wants_lost.set(lost);
 }
 
@@ -217,13 +220,13 @@ std::uint64_t Agent::complete_until(feed::Timeline timeline) const noexcept {
 
 /// Nothing is given up before every port of its time has been read up to then.
 void Agent::close_windows(feed::Timeline timeline) noexcept {
-  if (!set_.has_deadline(timeline)) return;
+  if (!roster_.set.has_deadline(timeline)) return;
   const auto ticked = [this](std::uint32_t index) { mark_dirty(index); };
   const std::uint64_t until = complete_until(timeline);
   if (until != kNever) {
-    set_.tick(until, ticked, timeline);
+    roster_.set.tick(until, ticked, timeline);
   } else if (timeline == feed::Timeline::Capture) {
-    set_.finish(timeline, ticked);  // all captures have ended: as at the end of a replay
+    roster_.set.finish(timeline, ticked);  // all captures have ended: as at the end of a replay
   }
 }
 
@@ -231,11 +234,11 @@ void Agent::start_loads() noexcept {
   Exchange exchange;
   while (loads_.pop(exchange)) {
     const std::uint64_t now = clocks_.wall();
-    RecordOutput& output = *parts_.outputs[exchange.output];
+    RecordOutput& output = *exchange.output;
     tell_effects(output, true);
     exchange.load = output.start(std::move(exchange.load), now);
-    for (std::size_t i = 0; i < channels_.size(); ++i) {
-      if (output_of_[i] == &output) channels_[i]->decoder().image_changed();
+    for (const auto& channel : roster_.channels) {
+      if (&channel->output() == &output) channel->decoder().image_changed();
     }
     notices_.push({.kind = AgentEvent::Kind::Image,
                    .channel = output.plan().index,
@@ -245,24 +248,63 @@ void Agent::start_loads() noexcept {
   }
 }
 
+void Agent::start_changes() noexcept {
+  std::unique_ptr<RosterChange> change;
+  while (changes_.pop(change)) {
+    start_loads();  // those before the change, which may be for an output that ends with it
+    change_to(*change);
+    changed_.push(std::move(change));
+  }
+}
+
+/// Channels that stay keep everything: their decoders are the same objects, and what waits goes on to wait. Those that
+/// end are finished first, so that their successors find numbers and dictionaries as they left them.
+void Agent::change_to(RosterChange& change) noexcept {
+  Roster& next = change.roster;
+  for (std::size_t i = 0; i < roster_.channels.size(); ++i) {
+    LiveChannel& channel = *roster_.channels[i];
+    const std::uint32_t place = change.new_place[i];
+    if (place == feed::ChannelSet::kGone) {
+      channel.finish();
+    } else if (channel.is_dirty) {
+      next.dirty.push_back(place);  // within its reserve
+    }
+  }
+  for (const std::uint32_t place : change.leave) roster_.channels[place]->leave();
+  for (const RosterChange::Begun& begun : change.begun) {
+    const LiveChannel* const before =
+        begun.before != feed::ChannelSet::kGone ? roster_.channels[begun.before].get() : nullptr;
+    next.channels[begun.place]->begin(before, begun.goes_on);
+  }
+  for (const RosterChange::OtherLines& other : change.lines) next.channels[other.place]->set_lines(other.lines);
+  next.set.continue_from(roster_.set, change.new_place);
+  for (std::size_t i = 0; i < next.channels.size(); ++i) next.channels[i]->place = static_cast<std::uint32_t>(i);
+  for (RecordOutput* const output : change.ended) {
+    tell_effects(*output, true);
+    output->finish();
+  }
+  std::swap(roster_, next);
+  for (RosterChange::OtherGroups& port : change.ports) parts_.ports[port.port].port->change_groups(*port.groups);
+}
+
 void Agent::mark_dirty(std::uint32_t index) noexcept {
-  LiveChannel& channel = *channels_[index];
+  LiveChannel& channel = *roster_.channels[index];
   channel.remember();
   if (channel.is_dirty) return;
   channel.is_dirty = true;
-  dirty_.push_back(index);
+  roster_.dirty.push_back(index);
 }
 
 void Agent::publish(std::uint64_t now) noexcept {
   next_publish_ns_ = now + kPublishNs;
   for (AgentPort& port : parts_.ports) note_drops(port, now);
   publish_ports();
-  for (const std::uint32_t index : dirty_) {
-    channels_[index]->is_dirty = false;
-    channels_[index]->publish(now);
+  for (const std::uint32_t index : roster_.dirty) {
+    roster_.channels[index]->is_dirty = false;
+    roster_.channels[index]->publish(now);
   }
-  dirty_.clear();
-  for (RecordOutput* output : parts_.outputs) {
+  roster_.dirty.clear();
+  for (RecordOutput* output : roster_.outputs) {
     output->publish();
     output->save(1, wall_ns_);  // on, if datagrams always come
     tell_effects(*output, false);
@@ -274,7 +316,7 @@ void Agent::publish(std::uint64_t now) noexcept {
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + kBeatNs;
   wall_ns_ = clocks_.wall();
-  for (RecordOutput* output : parts_.outputs) output->beat(wall_ns_);
+  for (RecordOutput* output : roster_.outputs) output->beat(wall_ns_);
 }
 
 void Agent::publish_ports() noexcept {
@@ -314,10 +356,10 @@ void Agent::finish() noexcept {
   constexpr std::size_t kMostAnswers = ReplayLink::kAnswerBytes / 64 / kAnswers;
   for (std::size_t i = 0; parts_.replay != nullptr && i < kMostAnswers && take_answers() != 0; ++i) {
   }
-  for (const auto& channel : channels_) channel->finish();
+  for (const auto& channel : roster_.channels) channel->finish();
   parts_.counter_set->last_turn_ns.set(now.wall_ns);
   parts_.counter_set->last_alive_ns.set(now.monotonic_ns);
-  for (RecordOutput* output : parts_.outputs) {
+  for (RecordOutput* output : roster_.outputs) {
     output->beat(now.wall_ns);
     output->finish();
     tell_effects(*output, true);
@@ -329,8 +371,8 @@ void Agent::finish() noexcept {
 void Agent::tell_effects(RecordOutput& output, bool is_last) noexcept {
   market::LossEffect effect;
   while (output.next_effect(effect, is_last)) {
-    for (std::size_t i = 0; i < channels_.size(); ++i) {
-      if (output_of_[i] == &output && channels_[i]->number() == effect.channel) channels_[i]->tell(effect);
+    for (const auto& channel : roster_.channels) {
+      if (&channel->output() == &output && channel->number() == effect.channel) channel->tell(effect);
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/live_channel.hpp"
+#include "host/appliance/roster.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/feed/channel/channel_set.hpp"
 #include "host/os/shm/segment.hpp"
@@ -27,7 +28,7 @@ struct AgentPort {
 /// A load that is to run from the next datagram on, and where the one before is left. Filled and emptied by another
 /// thread, in turns.
 struct Exchange {
-  std::size_t output = 0;  ///< Of the agent.
+  RecordOutput* output = nullptr;  ///< One of the agent's.
   std::unique_ptr<Load> load;
 };
 
@@ -54,9 +55,24 @@ class Agent {
            const ChannelCounterSet& counter_set, const RecordLines& record_as = {kNotRecorded, kNotRecorded},
            KnownRun* run = nullptr);
 
+  /// A channel for another roster, from any thread: as add() makes it.
+  [[nodiscard]] std::shared_ptr<LiveChannel> make_channel(const feed::Channel& description, std::uint32_t index,
+                                                          RecordOutput& output, const ChannelCounterSet& counter_set,
+                                                          const RecordLines& record_as, KnownRun* run) {
+    auto channel = std::make_shared<LiveChannel>(description, index, output, counter_set, shared_, run);
+    channel->record_as = record_as;
+    return channel;
+  }
+  /// At set-up: the channel's answers come from a replay service under the number that is returned. It stays in the
+  /// roster.
+  std::uint32_t add_asking(const std::shared_ptr<LiveChannel>& channel) {
+    asking_.push_back(channel);
+    return static_cast<std::uint32_t>(asking_.size() - 1);
+  }
+
   /// At set-up: see feed::ChannelDecoder::resume_after.
   void resume_after(std::size_t channel, std::uint64_t sender, std::uint64_t last_sequence) noexcept {
-    channels_[channel]->decoder().resume_after(sender, last_sequence);
+    roster_.channels[channel]->decoder().resume_after(sender, last_sequence);
   }
   /// From any thread: whether the machine's clock is as good as its stamps say; else records have a lower quality.
   void trust_clock(bool is_trusted) noexcept { clock_is_trusted_.store(is_trusted, std::memory_order_relaxed); }
@@ -70,6 +86,8 @@ class Agent {
   /// After the thread has blocked until this time at the latest (monotonic), which was no stall. `called`: not because
   /// the time was over.
   void rested(std::uint64_t until_ns, bool called) noexcept;
+  /// After its thread has ended, by another one: takes a change that came too late for it.
+  void take_changes() noexcept { start_changes(); }
   /// All ports have ended; live ones never do.
   [[nodiscard]] bool ended() const noexcept;
   /// Before the end, by the thread that polls: reads what live ports hold at this moment, so that no number is given up
@@ -85,10 +103,16 @@ class Agent {
   /// From another thread: loads to start. What ran before comes back by the other queue.
   [[nodiscard]] os::SpscQueue<Exchange>& loads() noexcept { return loads_; }
   [[nodiscard]] os::SpscQueue<Exchange>& retired() noexcept { return retired_; }
+  /// From another thread: rosters to change to, at most kRosterChanges at once. They come back by the other queue. A
+  /// change follows the loads that were given before it.
+  [[nodiscard]] os::SpscQueue<std::unique_ptr<RosterChange>>& changes() noexcept { return changes_; }
+  [[nodiscard]] os::SpscQueue<std::unique_ptr<RosterChange>>& changed() noexcept { return changed_; }
+  static constexpr std::size_t kRosterChanges = 2;
 
   /// Null: nothing is asked for.
   [[nodiscard]] ReplayLink* replay() const noexcept { return parts_.replay.get(); }
-  [[nodiscard]] const std::vector<std::unique_ptr<LiveChannel>>& channels() const noexcept { return channels_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<LiveChannel>>& channels() const noexcept { return roster_.channels; }
+  [[nodiscard]] const std::vector<RecordOutput*>& outputs() const noexcept { return roster_.outputs; }
   [[nodiscard]] const std::vector<AgentPort>& ports() const noexcept { return parts_.ports; }
 
  private:
@@ -99,6 +123,8 @@ class Agent {
   std::size_t take_answers() noexcept;
   void ask() noexcept;
   void start_loads() noexcept;
+  void start_changes() noexcept;
+  void change_to(RosterChange& change) noexcept;
   void note_stall(std::uint64_t now) noexcept;
   /// Up to where every port has been read.
   [[nodiscard]] std::uint64_t complete_until(feed::Timeline timeline) const noexcept;
@@ -129,13 +155,13 @@ class Agent {
   os::SpscQueue<ErrorSample> error_samples_;
   os::SpscQueue<Exchange> loads_;
   os::SpscQueue<Exchange> retired_;
+  os::SpscQueue<std::unique_ptr<RosterChange>> changes_;
+  os::SpscQueue<std::unique_ptr<RosterChange>> changed_;
   Shared shared_;
-  std::vector<std::unique_ptr<LiveChannel>> channels_;
-  std::vector<RecordOutput*> output_of_;  ///< By channel.
-  feed::ChannelSet set_;                  ///< The decoders of channels_, in the same order.
+  Roster roster_;
+  std::vector<std::shared_ptr<LiveChannel>> asking_;  ///< Channels by the numbers of their answers.
   std::vector<ingest::Arrival> batch_;
   std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
-  std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.
   std::atomic<bool> clock_is_trusted_ = true;
   std::optional<int> waker_;        ///< Ready when a port has something; nothing: not all of them can say so.
   os::Descriptor wakers_;           ///< Of more than one port: `waker_`.

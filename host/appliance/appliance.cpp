@@ -22,7 +22,20 @@
 namespace stopbit::appliance {
 namespace {
 
-constexpr std::size_t kOwnInfos = 3;  ///< Info counters of the appliance; those of the channels follow.
+constexpr std::size_t kOwnInfos = 3;  ///< Info counters of the appliance.
+constexpr std::size_t kSpareNumbers = 16;
+/// For the counters of Appliance::kSpareChannels channels of two lines, with names of 64 bytes, and of 16 rings with
+/// 200 templates each.
+constexpr counters::Schema::Room kRoomForCounters = {
+    .entries = 8'192, .names_bytes = 1'536U << 10, .value_bytes = 768U << 10};
+
+/// The name of an output, for people.
+std::string label_of(const FeedSettings& feed, const feed::Channel& channel) {
+  if (!channel.ring.empty()) return channel.ring;
+  // Of feeds that share a file, the first channel says which one it is.
+  const std::string part = feed.channels.empty() ? "" : " " + channel.name;
+  return "(none) " + feed.description.name + " " + feed.description.images[channel.image].name + part;
+}
 
 /// The path as processes in other folders need it; as it is if the name of a counter has no room for that.
 std::string absolute(const std::string& path) {
@@ -195,35 +208,48 @@ Status Appliance::make_outputs(Diagnostics& diagnostics) {
       }
       const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outputs_.size());
       if (is_new) {
-        RecordOutputPlan plan;
+        RecordOutputPlan plan = plan_output(feed, channel, settings_.slots_of(channel.ring));
         plan.index = static_cast<std::uint32_t>(outputs_.size());
-        plan.ring = channel.ring;
-        plan.slots = settings_.slots_of(channel.ring);
-        plan.lossless = patience_of(channel.ring);
-        plan.events = plan_events(feed, channel);
-        plan.engine = settings_.engine;
-        plan.strict = settings_.strict;
-        plan.limits = settings_.limits;
-        for (const feed::Channel& other : feed.description.channels) {
-          if (other.ring != channel.ring || other.image != channel.image) continue;
-          plan.rules[static_cast<std::size_t>(feed::engine_rule(other.framing))] = true;
-          plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
-        }
-        const std::string& image = feed.description.images[channel.image].name;
-        // Of feeds that share a file, the first channel says which one it is.
-        const std::string part = feed.channels.empty() ? "" : " " + channel.name;
-        outputs_.push_back(std::make_unique<RecordOutput>(
-            std::move(plan),
-            channel.ring.empty() ? "(none) " + feed.description.name + " " + image + part : channel.ring));
-        output_entries_.push_back(
-            {.program = programs[channel.image], .feed = f, .image = channel.image, .agent = feed.agent});
+        outputs_.push_back(std::make_unique<RecordOutput>(std::move(plan), label_of(feed, channel)));
+        output_entries_.push_back({.program = programs[channel.image],
+                                   .feed = f,
+                                   .image = channel.image,
+                                   .image_name = feed.description.images[channel.image].name,
+                                   .agent = feed.agent});
       }
       output_of_[{f, c}] = found->second;
-      channels_.push_back(
-          {.description = &channel, .feed = feed.description.name, .output = found->second, .counter_set = {}});
+      ChannelEntry& entry = channels_.emplace_back();
+      entry.description = channel;
+      entry.feed = feed.description.name;
+      entry.feed_index = f;
+      entry.agent = feed.agent;
+      entry.output = found->second;
     }
   }
   return Done{};
+}
+
+/// Of all channels of the feed whose records go where the channel's do.
+RecordOutputPlan Appliance::plan_output(const FeedSettings& feed, const feed::Channel& channel, std::uint64_t slots) {
+  RecordOutputPlan plan;
+  plan.ring = channel.ring;
+  plan.slots = slots;
+  plan.lossless = patience_of(channel.ring);
+  plan.events = plan_events(feed, channel);
+  plan.engine = settings_.engine;
+  plan.strict = settings_.strict;
+  plan.limits = settings_.limits;
+  for (const feed::Channel& other : feed.description.channels) {
+    if (other.ring != channel.ring || other.image != channel.image) continue;
+    plan.rules[static_cast<std::size_t>(feed::engine_rule(other.framing))] = true;
+    plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
+  }
+  // Contexts for channels that a reload adds. A card has few.
+  if (!settings_.card) {
+    plan.channels =
+        static_cast<std::uint16_t>(std::min<std::size_t>(plan.channels + kSpareNumbers, feed::kMaxChannels));
+  }
+  return plan;
 }
 
 void Appliance::plan_recording() {
@@ -241,7 +267,8 @@ Status Appliance::make_counters(bool is_private) {
   CounterSetBuilder builder;
   agent_counter_sets_.resize(settings_.agents.size());
   port_counter_sets_.resize(settings_.ports.size());
-  infos_.resize(channels_.size() + kOwnInfos);
+  infos_.resize(kOwnInfos);
+  builder.keep_room(kRoomForCounters);
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     builder.agent(agent_counter_sets_[a], settings_.agents[a].name);
     for (std::size_t p = 0; p < settings_.ports.size(); ++p) {
@@ -249,18 +276,7 @@ Status Appliance::make_counters(bool is_private) {
     }
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (output_entries_[o].agent != a) continue;
-      RecordOutput& output = *outputs_[o];
-      builder.output(output.counter_set(), output.label());
-      if (!output.plan().events.map.empty()) {
-        builder.market(output.market_counter_set(), output.plan().events.ring);
-      }
-      const Program& program = *programs_[output_entries_[o].feed][output_entries_[o].image];
-      for (const Template& item : program.templates) {
-        const std::string name(program.name(item.name));
-        if (name.empty() || name.size() > counters::kTextBytes) continue;
-        const auto [counter, is_new] = output.templates().try_emplace(name);
-        if (is_new) builder.templates(counter->second, output.label(), counter->first);
-      }
+      add_output_counters(builder, *outputs_[o], *programs_[output_entries_[o].feed][output_entries_[o].image]);
     }
     std::size_t c = 0;
     for (const FeedSettings& feed : settings_.feeds) {
@@ -292,41 +308,50 @@ Status Appliance::make_counters(bool is_private) {
                "Where its settings are");
   builder.info(infos_[1], "control_info", {{"socket", absolute(settings_.control.socket)}},
                "Where the appliance takes commands");
-  sessions_.resize(channels_.size());  // from here on no counter moves
-  for (std::size_t f = 0, s = 0; f < settings_.feeds.size(); ++f) {
-    for (const feed::Channel& channel : settings_.feeds[f].description.channels) {
-      sessions_[s].first = f;
-      builder.info(
-          sessions_[s++].second, "channel_session", {{"channel", channel.name}},
-          "Start of the open session of the channel's feed, monotonic clock in ns; 0: none is open; 1: the feed "
-          "has no calendar.");
-    }
-  }
-  std::size_t c = 0;
-  for (const FeedSettings& feed : settings_.feeds) {
-    for (const feed::Channel& channel : feed.description.channels) {
-      builder.info(infos_[c + kOwnInfos], "channel_info",
-                   {{"channel", channel.name},
-                    {"number", std::to_string(channel.number)},
-                    {"feed", feed.description.name},
-                    {"role", feed::to_text(channel.role)},
-                    {"mode", feed::to_text(channel.mode)},
-                    {"ring", channel.ring},
-                    {"image", feed.description.images[channel.image].name},
-                    {"window_packets", std::to_string(channel.window.packets)},
-                    {"window_ns", std::to_string(channel.window.time_ns)},
-                    {"a", address_of(channel.lines[0])},
-                    {"b", address_of(channel.lines[1])}},
-                   "What the channel is");
-      ++c;
-    }
-  }
+  for (ChannelEntry& entry : channels_) add_session(builder, entry.session, entry.description.name);
+  for (ChannelEntry& entry : channels_) add_channel_info(builder, entry, settings_.feeds[entry.feed_index]);
   Result<counters::Segment> segment = builder.build(is_private ? "" : settings_.name);
   if (!segment) return Failure{segment.message()};
   segment_.emplace(std::move(segment).value());
   for (const counters::Counter& info : infos_) info.set(1);
+  for (const ChannelEntry& entry : channels_) entry.info.set(1);
   note_sessions({.wall_ns = clocks_.wall(), .monotonic_ns = clocks_.monotonic()});
   return Done{};
+}
+
+void Appliance::add_output_counters(CounterSetBuilder& builder, RecordOutput& output, const Program& program) {
+  builder.output(output.counter_set(), output.label());
+  if (!output.plan().events.map.empty()) builder.market(output.market_counter_set(), output.plan().events.ring);
+  for (const Template& item : program.templates) {
+    const std::string name(program.name(item.name));
+    if (name.empty() || name.size() > counters::kTextBytes) continue;
+    const auto [counter, is_new] = output.templates().try_emplace(name);
+    if (is_new) builder.templates(counter->second, output.label(), counter->first);
+  }
+}
+
+void Appliance::add_session(CounterSetBuilder& builder, counters::Counter& counter, const std::string& channel) {
+  builder.info(counter, "channel_session", {{"channel", channel}},
+               "Start of the open session of the channel's feed, monotonic clock in ns; 0: none is open; 1: the feed "
+               "has no calendar.");
+}
+
+/// What a channel says of itself: a row of its own for each text, of which one has the value 1.
+void Appliance::add_channel_info(CounterSetBuilder& builder, ChannelEntry& entry, const FeedSettings& feed) {
+  const feed::Channel& channel = entry.description;
+  builder.info(entry.info, "channel_info",
+               {{"channel", channel.name},
+                {"number", std::to_string(channel.number)},
+                {"feed", feed.description.name},
+                {"role", feed::to_text(channel.role)},
+                {"mode", feed::to_text(channel.mode)},
+                {"ring", channel.ring},
+                {"image", feed.description.images[channel.image].name},
+                {"window_packets", std::to_string(channel.window.packets)},
+                {"window_ns", std::to_string(channel.window.time_ns)},
+                {"a", address_of(channel.lines[0])},
+                {"b", address_of(channel.lines[1])}},
+               "What the channel is; 0: what it was before its settings were read again.");
 }
 
 Status Appliance::open_card(const OpenCard& open) {
@@ -390,6 +415,7 @@ Status Appliance::start_loads(Diagnostics& diagnostics) {
 
 Status Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
+  port_places_.resize(settings_.ports.size());
   for (const PortSettings& settings : settings_.ports) {
     const Visit visit(settings.source->places_itself() ? ThreadPlacement{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
@@ -422,6 +448,7 @@ Status Appliance::make_agents(const OpenPort& open_port) {
       for (const std::string& note : ports[p]->notes()) {
         notes_.push_back("port '" + settings_.ports[p].name + "': " + note);
       }
+      port_places_[p] = parts.ports.size();
       parts.ports.push_back({.port = std::move(ports[p]),
                              .counter_set = &port_counter_sets_[p],
                              .is_live = settings_.ports[p].source->is_live()});
@@ -429,7 +456,6 @@ Status Appliance::make_agents(const OpenPort& open_port) {
     note_polled_ports(settings_.agents[a], parts.ports);
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       if (output_entries_[o].agent != a) continue;
-      output_entries_[o].place = parts.outputs.size();
       parts.outputs.push_back(outputs_[o].get());
     }
     const Visit visit(places_[a]);
@@ -525,22 +551,24 @@ void Appliance::open_runs() {
   }
   std::error_code ignored;  // the next step says it
   std::filesystem::create_directories(settings_.state_folder, ignored);
-  if (const auto opened = runs_.open(settings_.state_folder, names); !opened) {
+  if (const auto opened = runs_.open(settings_.state_folder, names, kSpareChannels); !opened) {
     note("numbers lost while the appliance is down will not be reported: " + opened.message());
   }
 }
 
 void Appliance::note_sessions(const Now& now) noexcept {
-  for (const auto& [feed, counter] : sessions_) {
-    const std::shared_ptr<const Calendar>& calendar = settings_.feeds[feed].calendar;
+  for (const ChannelEntry& entry : channels_) {
+    if (entry.feed_index == kNone) continue;
+    const std::shared_ptr<const Calendar>& calendar = settings_.feeds[entry.feed_index].calendar;
     const auto since_ns = calendar ? calendar->open_since(now.wall_ns) : std::nullopt;
-    std::uint64_t value = calendar ? kNoSession : kAlwaysOpen;
+    // A channel that was added has the time of silence to begin.
+    std::uint64_t value = calendar ? kNoSession : std::max(kAlwaysOpen, entry.added_ns);
     if (since_ns) {
       const std::uint64_t ago_ns = *since_ns < now.wall_ns ? now.wall_ns - *since_ns : 0;
       // The machine may have been started after the session.
-      value = std::max(kAlwaysOpen + 1, now.monotonic_ns - std::min(ago_ns, now.monotonic_ns));
+      value = std::max({kAlwaysOpen + 1, entry.added_ns, now.monotonic_ns - std::min(ago_ns, now.monotonic_ns)});
     }
-    counter.set(value);
+    entry.session.set(value);
   }
 }
 
@@ -548,12 +576,12 @@ void Appliance::trust_clock(bool is_trusted) noexcept {
   for (const auto& agent : agents_) agent->trust_clock(is_trusted);
 }
 
-void Appliance::run(std::size_t agent, ThreadFilters* filters) {
+void Appliance::run(std::size_t agent, ThreadFilters* filters, ThreadKind kind) {
   Agent& worker = *agents_[agent];
   (void)prefer_node(places_[agent].node);  // a refusal was noted
   // Its own name: that of another thread is a file, which a confined process may not write.
   ::pthread_setname_np(::pthread_self(), settings_.agents[agent].name.substr(0, 15).c_str());
-  if (filters != nullptr) filters->apply(agent_kind(settings_, agent));
+  if (filters != nullptr) filters->apply(kind);
   std::uint32_t quiet_turns = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
     if (worker.do_work() != 0) {
@@ -592,7 +620,9 @@ Status Appliance::start(ThreadFilters* filters) {
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
-    std::thread& thread = threads_.emplace_back([this, a, filters] { run(a, filters); });
+    // By this thread, which changes the feeds of the settings later.
+    const ThreadKind kind = agent_kind(settings_, a);
+    std::thread& thread = threads_.emplace_back([this, a, filters, kind] { run(a, filters, kind); });
     if (!settings.core) continue;
     cpu_set_t cores;
     CPU_ZERO(&cores);
@@ -633,19 +663,23 @@ bool Appliance::next_error_sample(ErrorSample& sample) {
 }
 
 std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& sample) const {
-  const RecordOutputEntry& entry = output_entries_[channels_.at(sample.channel).output];
+  const ChannelEntry& channel = channels_.at(sample.channel);
+  if (channel.feed_index == kNone) return nullptr;
+  const RecordOutputEntry& entry = output_entries_[channel.output];
   return entry.generation == sample.generation ? entry.program : nullptr;
 }
 
-std::shared_ptr<const Program> Appliance::program_of(const feed::Channel& channel) const {
-  const auto found = std::find_if(channels_.begin(), channels_.end(),
-                                  [&](const ChannelEntry& entry) { return entry.description == &channel; });
+std::shared_ptr<const Program> Appliance::program_of(std::string_view channel) const {
+  const auto found = std::find_if(channels_.begin(), channels_.end(), [channel](const ChannelEntry& entry) {
+    return entry.feed_index != kNone && entry.description.name == channel;
+  });
   return found != channels_.end() ? output_entries_[found->output].program : nullptr;
 }
 
 std::string Appliance::why_busy() {
   retire();
   // Until then the agent changes what prepare looks at.
+  if (pending_changes_ != 0) return "an earlier change of channels is still in progress";
   return pending_loads_ != 0 ? "an earlier image change is still in progress" : "";
 }
 
@@ -735,7 +769,7 @@ Result<std::string> Appliance::roll_back(const std::string& image, Diagnostics& 
   std::vector<Wanted> wanted;
   bool is_known = false;
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    if (image_of(static_cast<std::uint32_t>(o)) != image) continue;
+    if (output_entries_[o].feed == kNone || image_of(static_cast<std::uint32_t>(o)) != image) continue;
     is_known = true;
     if (output_entries_[o].previous != nullptr) wanted.push_back({o, output_entries_[o].previous});
   }
@@ -757,7 +791,7 @@ bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
   }
   // A card that fails hands its program to software: that is no change of the image.
   if (entry.program != load->program) entry.previous = std::exchange(entry.program, load->program);
-  if (!agents_[entry.agent]->loads().push({.output = entry.place, .load = std::move(load)})) return false;
+  if (!agents_[entry.agent]->loads().push({.output = outputs_[output].get(), .load = std::move(load)})) return false;
   ++pending_loads_;
   return true;
 }
@@ -786,6 +820,7 @@ void Appliance::retire() {
       --pending_loads_;
     }
   }
+  retire_changes();
 }
 
 }  // namespace stopbit::appliance

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "host/appliance/agent.hpp"
+#include "host/appliance/channel_changes.hpp"
 #include "host/appliance/folder_lock.hpp"
 #include "host/appliance/placement.hpp"
 #include "host/appliance/recording.hpp"
@@ -28,6 +30,7 @@ namespace stopbit::appliance {
 
 class Distribution;
 class ThreadFilters;
+enum class ThreadKind : std::uint8_t;
 
 /// Opens a port according to the settings. Adds to `notes` a sentence for each requested feature that is not available.
 using OpenPort =
@@ -79,8 +82,7 @@ class Appliance {
   [[nodiscard]] const std::vector<std::unique_ptr<RecordOutput>>& outputs() const noexcept { return outputs_; }
   /// The name of the image of an output.
   [[nodiscard]] const std::string& image_of(std::uint32_t output) const {
-    const RecordOutputEntry& entry = output_entries_.at(output);
-    return settings_.feeds[entry.feed].description.images[entry.image].name;
+    return output_entries_.at(output).image_name;
   }
   /// What a ring of events has taken over from the process before.
   struct BookStart {
@@ -136,7 +138,7 @@ class Appliance {
   /// What the channel of a sample ran when it came; null if another image runs by now. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& sample) const;
   /// What a channel of the settings runs by now; null if it is none of them. From the same thread.
-  [[nodiscard]] std::shared_ptr<const Program> program_of(const feed::Channel& channel) const;
+  [[nodiscard]] std::shared_ptr<const Program> program_of(std::string_view channel) const;
   /// The program of an output, as the last of them. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of_output(std::uint32_t output) const {
     return output_entries_.at(output).program;
@@ -146,7 +148,7 @@ class Appliance {
     return settings_.feeds[output_entries_.at(output).feed].description.name;
   }
   /// The channel of a notice.
-  [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
+  [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }
 
   /// Reads the files of an image again and, if they are good, lets every output of it change over between two
@@ -157,6 +159,22 @@ class Appliance {
   [[nodiscard]] Result<std::vector<std::string>> reload_changed(Diagnostics& diagnostics);
   /// The same, back to the program that ran before the last change of the image.
   [[nodiscard]] Result<std::string> roll_back(const std::string& image, Diagnostics& diagnostics);
+  /// What would become of the channels with these settings. From the same thread, as the next.
+  [[nodiscard]] ChannelChanges compare_channels(const Settings& wanted) const;
+  /// Channels that are ready to be changed: their groups are joined, their engines, rings and counters made.
+  struct PreparedChannels;
+  struct DropChannels {
+    void operator()(PreparedChannels* channels) const noexcept;
+  };
+  using ReadyChannels = std::unique_ptr<PreparedChannels, DropChannels>;
+  /// Does all of a change without obstacles that can fail. After a failure everything is as it was.
+  [[nodiscard]] Result<ReadyChannels> prepare_channels(const Settings& wanted, ChannelChanges changes,
+                                                       Diagnostics& diagnostics);
+  /// Lets the agents change over between two datagrams each. Notes say what a restart is still needed for.
+  std::vector<std::string> change_channels(ReadyChannels channels);
+  /// Channels that can be added in the life of the process, by name: one that comes back takes no further room.
+  static constexpr std::size_t kSpareChannels = 64;
+
   /// Takes down what ran before a reload. From the same thread, now and then.
   void retire();
 
@@ -167,21 +185,27 @@ class Appliance {
   [[nodiscard]] std::string take_card_failure();
 
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
   struct ChannelEntry {
-    const feed::Channel* description = nullptr;
+    feed::Channel description;
     std::string feed;
+    std::size_t feed_index = kNone;  ///< Of the settings; kNone: the channel was removed.
+    std::size_t agent = 0;
     std::size_t output = 0;
     ChannelCounterSet counter_set;
     RecordLines record_as = {kNotRecorded, kNotRecorded};
+    counters::Counter info;
+    counters::Counter session;   ///< Since when a session of the feed is open; see kAlwaysOpen.
+    std::uint64_t added_ns = 0;  ///< Monotonic; 0: at the start.
   };
   struct RecordOutputEntry {
     std::shared_ptr<const Program> program;           ///< The last that was made ready.
     std::shared_ptr<const Program> previous = {};     ///< That before it; null: there was no other.
     std::shared_ptr<const Program> rolled_back = {};  ///< That from which it was rolled back; null: it was not.
-    std::size_t feed = 0;
+    std::size_t feed = 0;                             ///< kNone: the output has ended.
     std::size_t image = 0;
+    std::string image_name;
     std::size_t agent = 0;
-    std::size_t place = 0;  ///< Among the agent's.
     std::uint16_t generation = 0;
   };
 
@@ -193,7 +217,25 @@ class Appliance {
   [[nodiscard]] EventPlan plan_events(const FeedSettings& feed, const feed::Channel& channel);
   [[nodiscard]] Status lock_folders();
   void plan_recording();
+  [[nodiscard]] RecordOutputPlan plan_output(const FeedSettings& feed, const feed::Channel& channel,
+                                             std::uint64_t slots);
   [[nodiscard]] Status make_counters(bool is_private);
+  static void add_output_counters(CounterSetBuilder& builder, RecordOutput& output, const Program& program);
+  static void add_session(CounterSetBuilder& builder, counters::Counter& counter, const std::string& channel);
+  static void add_channel_info(CounterSetBuilder& builder, ChannelEntry& entry, const FeedSettings& feed);
+  [[nodiscard]] RunningOutput running_output(std::size_t output) const;
+  [[nodiscard]] Status join_groups(PreparedChannels& to, const ChannelChanges& changes);
+  [[nodiscard]] Status make_new_outputs(PreparedChannels& to, const Settings& wanted, Diagnostics& diagnostics);
+  [[nodiscard]] Status make_new_counters(PreparedChannels& to);
+  [[nodiscard]] Status start_new_outputs(PreparedChannels& to, Diagnostics& diagnostics);
+  void make_rosters(PreparedChannels& to);
+  void add_to_roster(PreparedChannels& to, const ChannelChange& change);
+  [[nodiscard]] std::vector<std::string> notes_of(const PreparedChannels& channels) const;
+  [[nodiscard]] std::shared_ptr<const Program> program_for(const PreparedChannels& of,
+                                                           const WantedOutput& output) const;
+  [[nodiscard]] std::uint32_t entry_of(const std::string& channel) const noexcept;
+  [[nodiscard]] std::vector<std::size_t> free_outputs() const;
+  void retire_changes();
   void plan_places(const Topology& topology);
   [[nodiscard]] Status open_card(const OpenCard& open);
   /// The card, if the output's program is to run there; null if software runs it. Fails if software may not.
@@ -224,7 +266,7 @@ class Appliance {
   void open_runs();
   /// Of an output: instruments and books that another process has saved. `left`: its channels that go on.
   void take_over_books(std::size_t output, const std::vector<market::Translator::Left>& left);
-  void run(std::size_t agent, ThreadFilters* filters);
+  void run(std::size_t agent, ThreadFilters* filters, ThreadKind kind);
   /// What the thread of an agent does after a turn without work.
   void rest(std::size_t agent, std::uint32_t quiet_turns);
   void lock_memory();
@@ -248,25 +290,26 @@ class Appliance {
   std::vector<std::unique_ptr<RecordOutput>> outputs_;
   std::vector<RecordOutputEntry> output_entries_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> output_of_;  ///< By feed and channel.
-  std::vector<ChannelEntry> channels_;
+  std::deque<ChannelEntry> channels_;  ///< All that there were, in the order of the feeds at the start, then as added.
   std::vector<PortCounterSet> port_counter_sets_;
   std::vector<AgentCounterSet> agent_counter_sets_;
   std::vector<ReplayCounterSet> replay_counter_sets_;
   std::vector<counters::Counter> infos_;
-  /// Of the channels: since when a session of the feed is open; see kAlwaysOpen.
-  std::vector<std::pair<std::size_t, counters::Counter>> sessions_;  ///< By feed.
   HousekeeperCounterSet housekeeper_counter_set_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Distribution> distribution_;
   std::vector<std::unique_ptr<Agent>> agents_;
+  std::vector<std::size_t> port_places_;  ///< By port of the settings: that among the ports of its agent.
   QuotaFile quota_;
   /// Ends before the agents, whose queues it has.
   std::unique_ptr<ReplayDesk> replay_desk_;
   std::vector<std::pair<std::size_t, ReplayFeed*>> replay_feeds_;  ///< By output.
   std::vector<std::thread> threads_;
-  std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.
+  std::size_t pending_loads_ = 0;    ///< Given to agents, and not yet back.
+  std::size_t pending_changes_ = 0;  ///< The same, of their channels.
+  std::size_t added_channels_ = 0;   ///< Of kSpareChannels.
   std::atomic<bool> stop_ = false;
   std::array<std::atomic<bool>, kMaxAgents> ended_{};  ///< By agent.
   std::atomic<std::size_t> running_ = 0;               ///< Threads.

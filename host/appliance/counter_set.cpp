@@ -1,5 +1,7 @@
 #include "host/appliance/counter_set.hpp"
 
+#include <numeric>
+
 #include "host/appliance/counter_rows.hpp"
 
 namespace stopbit::appliance {
@@ -26,18 +28,21 @@ std::string_view to_text(ChannelState state) noexcept {
 void CounterSetBuilder::add(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
                             Kind kind, Unit unit) {
   const auto id = schema_.add(kind, family, labels, help, unit);
-  binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.counter(id); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.counter(ids[id]); });
 }
 
 void CounterSetBuilder::histogram(counters::Histogram& handle, std::string_view family, Labels labels,
                                   std::string_view help, Unit unit) {
   const auto id = schema_.add(Kind::Histogram, family, labels, help, unit);
-  binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.histogram(id); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.histogram(ids[id]); });
 }
 
 void CounterSetBuilder::text(counters::Text& handle, std::string_view family, Labels labels, std::string_view help) {
   const auto id = schema_.add(Kind::Text, family, labels, help);
-  binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.text(id); });
+  binders_.push_back(
+      [&handle, id](const counters::Segment& segment, const Ids& ids) { handle = segment.text(ids[id]); });
 }
 
 template <class Rows, class CounterSet>
@@ -60,7 +65,9 @@ void CounterSetBuilder::agent(AgentCounterSet& counter_set, std::string_view nam
   const auto id =
       schema_.add(Kind::Errors, "errors", labels, "Decode errors, each distinct one with its first example.",
                   Unit::Number, kDistinctErrors);
-  binders_.push_back([&counter_set, id](const counters::Segment& segment) { counter_set.errors = segment.errors(id); });
+  binders_.push_back([&counter_set, id](const counters::Segment& segment, const Ids& ids) {
+    counter_set.errors = segment.errors(ids[id]);
+  });
 }
 
 void CounterSetBuilder::port(PortCounterSet& counter_set, std::string_view name) {
@@ -177,9 +184,28 @@ Result<counters::Segment> CounterSetBuilder::build(std::string_view name) {
   Result<counters::Segment> segment =
       name.empty() ? counters::Segment::create_private(schema_) : counters::Segment::create(name, schema_);
   if (!segment) return segment;
-  for (const auto& bind : binders_) bind(segment.value());
+  Ids ids(schema_.items().size());
+  std::iota(ids.begin(), ids.end(), counters::Schema::Id{0});
+  for (const auto& bind : binders_) bind(segment.value(), ids);
   binders_.clear();
   return segment;
+}
+
+Status CounterSetBuilder::extend(counters::Segment& segment) {
+  const Result<Ids> ids = segment.add(schema_);
+  if (!ids) return ids.failure();
+  for (const auto& bind : binders_) bind(segment, ids.value());
+  binders_.clear();
+  return Done{};
+}
+
+void ChannelCounterSet::clear() const noexcept {
+  for (const LineCounterSet& line : lines) {
+    if (!line.packets.exists()) continue;
+    for (const auto& row : kLineRows) (line.*row.counter).set(0);
+    line.skew.clear();
+  }
+  for (const auto& row : kChannelRows) (this->*row.counter).set(0);
 }
 
 }  // namespace stopbit::appliance

@@ -42,6 +42,8 @@ struct ChannelCounterSet {
   std::array<LineCounterSet, 2> lines;
 #define STOPBIT_CHANNEL(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
+  /// All values become 0.
+  void clear() const noexcept;
 };
 
 struct PortCounterSet {
@@ -170,8 +172,12 @@ class CounterSetBuilder {
   void info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help);
   void writer() noexcept { schema_.writer(); }
 
+  /// Room for counters that are added later.
+  void keep_room(counters::Schema::Room room) noexcept { schema_.keep_room(room); }
   /// In shared memory under the name; in private memory if it is empty.
   [[nodiscard]] Result<counters::Segment> build(std::string_view name);
+  /// Adds the counters to a segment instead; those that it has already are found. On failure none is added.
+  [[nodiscard]] Status extend(counters::Segment& segment);
 
  private:
   /// All counters of the rows of a group.
@@ -184,7 +190,9 @@ class CounterSetBuilder {
   void text(counters::Text& handle, std::string_view family, Labels labels, std::string_view help);
 
   counters::Schema schema_;
-  std::vector<std::function<void(const counters::Segment&)>> binders_;
+  /// Fill a handle each; the identifiers are those of the segment, in the order of the schema.
+  using Ids = std::vector<counters::Schema::Id>;
+  std::vector<std::function<void(const counters::Segment&, const Ids&)>> binders_;
 };
 
 }  // namespace stopbit::appliance

@@ -440,9 +440,21 @@ void Housekeeper::look_at_replay(const ReplayStatus& replay, std::uint64_t now) 
   watch("replay quota not stored", "service", replay.name, replay.not_stored, Level::Error, now);
 }
 
+/// A channel that comes back is a new one.
+void Housekeeper::forget_removed(const StatusReport& status) {
+  const auto is_gone = [&](const std::string& name) {
+    return std::none_of(status.channels.begin(), status.channels.end(),
+                        [&](const ChannelStatus& channel) { return channel.name == name; });
+  };
+  std::erase_if(states_, [&](const auto& known) { return is_gone(known.first); });
+  std::erase_if(silent_, [&](const auto& known) { return is_gone(known.first.first); });
+}
+
 void Housekeeper::look(const Now& both) {
   const std::uint64_t now = both.monotonic_ns;
+  (void)reader_.refresh();  // the appliance's own
   const StatusReport status = read_status(reader_, both, watch_);
+  forget_removed(status);
   for (const ChannelStatus& channel : status.channels) {
     const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
     // Agents report stale and recovered themselves, with details.

@@ -77,6 +77,7 @@ class Housekeeper {
   [[nodiscard]] static GapCause cause_of(const AgentEvent& notice, bool is_line_down) noexcept;
   void watch_clock(const Now& now);
   void look(const Now& both);
+  void forget_removed(const StatusReport& status);
   void report_distribution();
   void look_at_gap_log();
   void tell_book_starts();

@@ -71,7 +71,8 @@ void KnownRun::store(const RunName& run, std::uint64_t last_sequence, std::uint6
   era_check.store(check_of(channel.load(kPlain), books_era, run.day, last_sequence), kPlain);
 }
 
-Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
+Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels, std::size_t spare) {
+  const std::size_t places = channels.size() + spare;
   const std::string path = folder + "/runs";
   const os::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
   if (!file.ok()) return Failure{os::system_error("open", path)};
@@ -87,7 +88,7 @@ Status KnownRuns::open(const std::string& folder, std::span<const std::string_vi
     if (of != channels.end()) known_[static_cast<std::size_t>(of - channels.begin())] = place.second;
   }
 
-  const std::size_t bytes = sizeof(Head) + channels.size() * sizeof(KnownRun);
+  const std::size_t bytes = sizeof(Head) + places * sizeof(KnownRun);
   // Reserved, for a disk that is full would end the process at a store. Not cut before, so that a failure loses
   // nothing.
   int error = EINTR;
@@ -99,14 +100,23 @@ Status KnownRuns::open(const std::string& folder, std::span<const std::string_vi
   // Guarded: if the file is truncated later, a restart does not know the last numbers, and nothing else is lost.
   if (!mapping_.map(file, bytes, os::Mapping::Use::Write)) return Failure{os::system_error("map", path)};
   std::byte* const mapping = mapping_.data();
-  new (mapping) Head{.magic = kMagic, .places = channels.size()};
-  places_ = {reinterpret_cast<KnownRun*>(mapping + sizeof(Head)), channels.size()};
-  for (std::size_t i = 0; i < channels.size(); ++i) {
+  new (mapping) Head{.magic = kMagic, .places = places};
+  places_ = {reinterpret_cast<KnownRun*>(mapping + sizeof(Head)), places};
+  for (std::size_t i = 0; i < places; ++i) {
     KnownRun* const place = new (&places_[i]) KnownRun;
+    if (i >= channels.size()) continue;
     place->channel.store(fnv1a(channels[i]), std::memory_order_relaxed);
     if (known_[i]) place->store(known_[i]->run, known_[i]->last, known_[i]->era);
   }
   return Done{};
+}
+
+KnownRun* KnownRuns::take_place(std::size_t channel, std::string_view name) {
+  if (channel >= places_.size()) return nullptr;
+  KnownRun& place = places_[channel];
+  place.check.store(0, std::memory_order_relaxed);
+  place.channel.store(fnv1a(name), std::memory_order_relaxed);
+  return &place;
 }
 
 }  // namespace stopbit::appliance

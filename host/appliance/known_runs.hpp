@@ -59,8 +59,12 @@ class KnownRuns {
 
   /// Reads what another process has left, and maps the file anew for these channels, with its room on disk reserved. A
   /// place that is cut or damaged counts as empty. A file that is somebody else's or of another version is refused and
-  /// stays as it is. On failure nothing is kept, and the text says why.
-  [[nodiscard]] Status open(const std::string& folder, std::span<const std::string_view> channels);
+  /// stays as it is. On failure nothing is kept, and the text says why. `spare`: places for channels that come later.
+  [[nodiscard]] Status open(const std::string& folder, std::span<const std::string_view> channels,
+                            std::size_t spare = 0);
+  /// Gives a place to a channel that has none of the name: by its index, beyond those of open. Null: there is none.
+  /// What it had is forgotten.
+  [[nodiscard]] KnownRun* take_place(std::size_t channel, std::string_view name);
 
   /// What another process has delivered last of a channel, by its index in open; nothing if it is not known.
   [[nodiscard]] std::optional<Known> known(std::size_t channel) const {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "host/appliance/status.hpp"
 
@@ -20,7 +20,7 @@ class LastHour {
   static constexpr std::uint64_t kLossStepNs = 30'000'000'000;
   static constexpr std::size_t kMostLosses = 6'000;
 
-  /// Sums over all channels, since the start.
+  /// Sums over all channels, since the start; those that are gone included.
   struct Point {
     std::uint64_t time_ns = 0;       ///< Wall clock, for labels.
     std::uint64_t monotonic_ns = 0;  ///< For rates.
@@ -38,7 +38,7 @@ class LastHour {
   /// Numbers that a line did not bring in a step of kLossStepNs, whether or not the other one did.
   struct LineLoss {
     std::uint64_t begin_ns = 0;  ///< Monotonic.
-    std::size_t channel = 0;     ///< As in the status.
+    std::string channel;
     std::size_t line = 0;
     std::uint64_t numbers = 0;
   };
@@ -61,12 +61,24 @@ class LastHour {
  private:
   void add_latency(const StatusReport& status, Point& point);
   void add_losses(const StatusReport& status, std::uint64_t monotonic_ns);
+  void add_loss(std::uint64_t begin_ns, const std::string& channel, std::size_t line, std::uint64_t numbers);
+
+  /// Of a channel, at the last point.
+  struct Seen {
+    std::uint64_t packets = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t gaps = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t errors = 0;
+    std::array<std::uint64_t, 2> missing{};  ///< By line.
+  };
 
   std::deque<Point> points_;
   std::deque<LineLoss> losses_;
-  counters::Distribution latency_;                     ///< Of all agents, at the last point.
-  std::vector<std::array<std::uint64_t, 2>> missing_;  ///< By channel and line, at the last point.
-  std::uint64_t last_ns_ = 0;                          ///< Monotonic: when the last point was added.
+  Point sums_;
+  std::map<std::string, Seen> seen_;  ///< By channel: a reload moves them.
+  counters::Distribution latency_;    ///< Of all agents, at the last point.
+  std::uint64_t last_ns_ = 0;         ///< Monotonic: when the last point was added.
 };
 
 }  // namespace stopbit::appliance

@@ -26,9 +26,24 @@ LiveChannel::LiveChannel(const feed::Channel& description, std::uint32_t index, 
       output_(output),
       counter_set_(counter_set),
       shared_(shared),
-      decoder_(description, shared.channel_options, output.target(feed::engine_rule(description.framing)), counts_,
+      decoder_(description_, shared.channel_options, output.target(feed::engine_rule(description.framing)), counts_,
                *this),
       run_(run) {}
+
+void LiveChannel::begin(const LiveChannel* before, bool goes_on) noexcept {
+  counter_set_.clear();
+  if (before != nullptr) decoder_.go_on_from(before->decoder_, goes_on);
+  if (goes_on) return;
+  decoder_.reset();
+  leave();
+}
+
+void LiveChannel::leave() noexcept {
+  if (description_.map.empty()) return;
+  if (market::Translator* const translator = output_.translator()) {
+    translator->begin_anew(description_.number, shared_.newest_ns);
+  }
+}
 
 void LiveChannel::remember() noexcept {
   if (run_ == nullptr) return;
@@ -116,9 +131,9 @@ std::uint64_t LiveChannel::stall_of(const arbitrate::Gap& gap) const noexcept {
 }
 
 void LiveChannel::gap(const arbitrate::Gap& gap) noexcept {
-  RememberedGap& place = gaps_[next_gap_++ % kRememberedGaps];
-  tell_late(place);
-  place = {.first = gap.first, .count = gap.count, .epoch = gap.epoch};
+  RememberedGap& remembered = gaps_[next_gap_++ % kRememberedGaps];
+  tell_late(remembered);
+  remembered = {.first = gap.first, .count = gap.count, .epoch = gap.epoch};
   const std::uint64_t dropped_ns = shared_.dropped_here_ns;
   shared_.notices.push({.kind = AgentEvent::Kind::Gap,
                         .channel = index_,

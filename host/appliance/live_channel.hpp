@@ -45,7 +45,7 @@ struct Shared {
 /// later.
 class LiveChannel final : private feed::Watcher {
  public:
-  /// `index` names it in notices. The output, the counter set and what is shared must outlive it.
+  /// `index` names it in notices. The output and what is shared must outlive it. The counter set is ready.
   LiveChannel(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
               const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run);
 
@@ -56,6 +56,14 @@ class LiveChannel final : private feed::Watcher {
   void note_arrival(arbitrate::Line line) noexcept { heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns; }
   /// Keeps the number that was delivered last, for the time after this process.
   void remember() noexcept;
+  /// While the thread runs: its counters begin at 0. `before`: the channel of its name that has finished, or null;
+  /// `goes_on`: its numbers and its dictionary are those of that one.
+  void begin(const LiveChannel* before, bool goes_on) noexcept;
+  /// The lines come from elsewhere from here on. There are as many as before.
+  void set_lines(const std::array<std::optional<feed::Line>, 2>& lines) noexcept { description_.lines = lines; }
+  /// It is not received any more: what its books had is not true for long.
+  void leave() noexcept;
+  [[nodiscard]] RecordOutput& output() const noexcept { return output_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return description_.number; }
   [[nodiscard]] const feed::Channel& description() const noexcept { return description_; }
   /// At set-up: its books were taken over from another process, which had them of this sender.
@@ -78,7 +86,8 @@ class LiveChannel final : private feed::Watcher {
 
   // For the thread.
   RecordLines record_as = {kNotRecorded, kNotRecorded};
-  bool is_dirty = false;  ///< Its counters are out of date.
+  std::uint32_t place = 0;  ///< In the roster of its agent.
+  bool is_dirty = false;    ///< Its counters are out of date.
 
  private:
   void decode_error(const Outcome& outcome, const PacketInfo& info,
@@ -123,10 +132,10 @@ class LiveChannel final : private feed::Watcher {
   /// Cards report drops a little later, and windows report the gap.
   static constexpr std::uint64_t kDropsExplainNs = 1'000'000'000;
 
-  const feed::Channel& description_;
+  feed::Channel description_;  ///< Its own: the settings may change.
   std::uint32_t index_;
   RecordOutput& output_;
-  const ChannelCounterSet& counter_set_;
+  const ChannelCounterSet counter_set_;
   Shared& shared_;
   feed::Counts counts_;
   feed::ChannelDecoder decoder_;

@@ -46,7 +46,12 @@ void ReaderWatch::run() {
 }
 
 void ReaderWatch::look() {
-  std::vector<ring::SeenReader> seen = ring::find_readers(rings_);
+  std::vector<std::string> rings;
+  {
+    const std::lock_guard lock(mutex_);
+    rings = rings_;
+  }
+  std::vector<ring::SeenReader> seen = ring::find_readers(rings);
   std::vector<std::string> truncated;
   decltype(longest_) longest;
   const auto look_at = [&](const std::string& place) {
@@ -60,12 +65,13 @@ void ReaderWatch::look() {
     if (status.st_size < most) truncated.push_back(place);
     longest.emplace(file, most);
   };
-  for (const std::string& place : rings_) {
+  for (const std::string& place : rings) {
     // Beside a ring of market events lie the tables of instruments and states.
     for (const char* const suffix : {"", ".instruments", ".state"}) look_at(place + suffix);
   }
   longest_ = std::move(longest);
   const std::lock_guard lock(mutex_);
+  seen_rings_ = std::move(rings);
   seen_ = std::move(seen);
   truncated_ = std::move(truncated);
 }
@@ -73,6 +79,23 @@ void ReaderWatch::look() {
 std::vector<ring::SeenReader> ReaderWatch::seen() const {
   const std::lock_guard lock(mutex_);
   return seen_;
+}
+
+void ReaderWatch::watch(std::vector<std::string> rings) {
+  const std::lock_guard lock(mutex_);
+  rings_ = std::move(rings);
+}
+
+std::vector<ring::SeenReader> ReaderWatch::seen(std::span<const std::string> rings) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ring::SeenReader> found;
+  for (const ring::SeenReader& reader : seen_) {
+    const auto ring = std::find(rings.begin(), rings.end(), seen_rings_[reader.ring]);
+    if (ring == rings.end()) continue;
+    found.push_back(reader);
+    found.back().ring = static_cast<std::size_t>(ring - rings.begin());
+  }
+  return found;
 }
 
 std::vector<std::string> ReaderWatch::truncated() const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,19 +30,25 @@ class ReaderWatch {
   /// Looks once, on the caller's thread.
   void look();
 
+  /// Other rings from the next look on. From any thread.
+  void watch(std::vector<std::string> rings);
+
   /// As they were at the last look. From any thread.
   [[nodiscard]] std::vector<ring::SeenReader> seen() const;
+  /// The same of these rings, of which they then are.
+  [[nodiscard]] std::vector<ring::SeenReader> seen(std::span<const std::string> rings) const;
   /// Files of rings, and of tables beside them, that have become shorter: no reader sees what is written to them.
   [[nodiscard]] std::vector<std::string> truncated() const;
 
  private:
   void run();
 
-  const std::vector<std::string> rings_;
+  std::vector<std::string> rings_;                                         ///< To look at.
   std::map<std::pair<std::string, std::uint64_t>, std::int64_t> longest_;  ///< Bytes, by place and file.
   mutable std::mutex mutex_;
   std::condition_variable wakes_;
   bool stops_ = false;
+  std::vector<std::string> seen_rings_;  ///< At the last look.
   std::vector<ring::SeenReader> seen_;
   std::vector<std::string> truncated_;
   std::thread thread_;  ///< The last: the others are its.

@@ -172,6 +172,9 @@ class RecordOutput {
     return saving_ && translator() != nullptr ? translator()->era(channel) : 0;
   }
 
+  /// After the thread that decodes has given it up for good: takes down engines and rings.
+  void release() noexcept { load_.reset(); }
+
   /// Brings the counters of market events up to date.
   void publish() const noexcept;
   void finish() noexcept {

@@ -88,8 +88,8 @@ Status Appliance::add_replay_feed(ReplayService& service, std::unique_ptr<refill
   }
   Agent& agent = *agents_[feed.agent];
   const auto found = std::find_if(agent.channels().begin(), agent.channels().end(),
-                                  [&](const auto& other) { return &other->description() == &channel; });
-  const auto key = static_cast<std::uint32_t>(found - agent.channels().begin());
+                                  [&](const auto& other) { return other->description().name == channel.name; });
+  const std::uint32_t key = agent.add_asking(*found);
   (*found)->ask_by(*agent.replay(), key);
   replay_feeds_.emplace_back(output, &service.add(std::move(dialect), key, *agent.replay(), program, settings_.limits));
   return Done{};

@@ -62,8 +62,13 @@ std::string listen_problem(const std::string& text) {
 class SettingsReader {
  public:
   /// `read`: reads the files of feeds.
-  SettingsReader(config::Table root, std::string folder, const ReadFile& read, Diagnostics& diagnostics)
-      : root_(std::move(root)), folder_(std::move(folder)), read_(read), diagnostics_(diagnostics) {}
+  SettingsReader(config::Table root, std::string folder, const ReadFile& read, bool only_names,
+                 Diagnostics& diagnostics)
+      : root_(std::move(root)),
+        folder_(std::move(folder)),
+        read_(read),
+        only_names_(only_names),
+        diagnostics_(diagnostics) {}
 
   Settings read() {
     settings_.name = root_.text("name");
@@ -335,7 +340,7 @@ class SettingsReader {
 
   /// So that a reload can name a map that has changed. One that cannot be read is an error of its image.
   void note_map(const std::string& path) {
-    if (path.empty() || settings_.said.contains(path)) return;
+    if (only_names_ || path.empty() || settings_.said.contains(path)) return;
     if (Result<std::string> text = read_(path)) settings_.said[path] = std::move(text).value();
   }
 
@@ -368,7 +373,7 @@ class SettingsReader {
         table.error("file", text.message());
         continue;
       }
-      if (!feed.calendar_file.empty()) read_feed_calendar(table, feed);
+      if (!feed.calendar_file.empty() && !only_names_) read_feed_calendar(table, feed);
       const auto document = config::Document::parse(feed.file, std::move(text).value(), diagnostics_);
       auto description = feed::load(document, feed.file, diagnostics_);
       if (!description) continue;
@@ -612,7 +617,7 @@ class SettingsReader {
     }
     table->finish();
     read_publications(nic);
-    if (nic.entitlements_file.empty() || diagnostics_.has_errors()) return;
+    if (only_names_ || nic.entitlements_file.empty() || diagnostics_.has_errors()) return;
     auto entitlements = load_entitlements(nic.entitlements_file, nic.ring_names(), diagnostics_);
     if (entitlements) nic.entitlements = std::move(*entitlements);
   }
@@ -620,14 +625,15 @@ class SettingsReader {
   config::Table root_;
   std::string folder_;
   const ReadFile& read_;
+  const bool only_names_;
   Diagnostics& diagnostics_;
   Settings settings_;
 };
 
 std::optional<Settings> read(const config::Document& document, const std::string& folder, const ReadFile& read_file,
-                             Diagnostics& diagnostics) {
+                             Diagnostics& diagnostics, bool only_names = false) {
   if (!document.ok()) return std::nullopt;
-  Settings settings = SettingsReader(document.root(settings_keys()), folder, read_file, diagnostics).read();
+  Settings settings = SettingsReader(document.root(settings_keys()), folder, read_file, only_names, diagnostics).read();
   if (diagnostics.has_errors()) return std::nullopt;
   settings.said.merge(document.values());
   return settings;
@@ -654,16 +660,29 @@ std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics) 
   return settings;
 }
 
-std::optional<Settings> load(const std::string& path, const ReadFile& read_file, Diagnostics& diagnostics) {
+namespace {
+
+std::optional<Settings> load(const std::string& path, const ReadFile& read_file, bool only_names,
+                             Diagnostics& diagnostics) {
   Result<std::string> text = read_file(path);
   if (!text) {
     diagnostics.error(ErrorCode::None, {}, text.message());
     return std::nullopt;
   }
   auto settings = read(config::Document::parse(path, std::move(text).value(), diagnostics), folder_of(path), read_file,
-                       diagnostics);
+                       diagnostics, only_names);
   if (settings) settings->file = path;
   return settings;
+}
+
+}  // namespace
+
+std::optional<Settings> load(const std::string& path, const ReadFile& read_file, Diagnostics& diagnostics) {
+  return load(path, read_file, false, diagnostics);
+}
+
+std::optional<Settings> load_names(const std::string& path, const ReadFile& read_file, Diagnostics& diagnostics) {
+  return load(path, read_file, true, diagnostics);
 }
 
 std::optional<Settings> parse(std::string file, std::string text, const std::string& folder, Diagnostics& diagnostics) {

@@ -236,6 +236,9 @@ struct Settings {
 /// The same, with another way to read files: a confined process asks its opener.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 [[nodiscard]] std::optional<Settings> load(const std::string& path, const ReadFile& read, Diagnostics& diagnostics);
+/// The same, without what no name stands in: calendars, maps and entitlements are not read. For an opener.
+[[nodiscard]] std::optional<Settings> load_names(const std::string& path, const ReadFile& read,
+                                                 Diagnostics& diagnostics);
 /// The same of a text. `folder` is where relative paths begin; feed files are read from there.
 [[nodiscard]] std::optional<Settings> parse(std::string file, std::string text, const std::string& folder,
                                             Diagnostics& diagnostics);

@@ -62,7 +62,8 @@ Key control_table() {
                                  .such_as("\"/run/stopbit/control\""),
                              integers_key("users", {0, kMaxNumber - 1}, {.least = 0, .most = 64},
                                           "Numbers of users who may use it, besides root and the user of the process.")
-                                 .such_as("[1000]"),
+                                 .such_as("[1000]")
+                                 .live(),
                              tables_key("allow", {.least = 0, .most = 64},
                                         {.keys = {integer_key("user", {0, kMaxNumber - 1}, "Number of the user.")
                                                       .required()
@@ -72,7 +73,8 @@ Key control_table() {
                                                       .required()
                                                       .such_as("[\"status\", \"freeze\"]")}},
                                         "Other users, who may give some commands only.")
-                                 .unless("none")}},
+                                 .unless("none")
+                                 .live()}},
                    "The control socket.")
       .unless("none");
 }
@@ -80,23 +82,29 @@ Key control_table() {
 Key http_table() {
   return table_key(
              "http",
-             {.keys =
-                  {text_key("listen", "Address and port. If other hosts can reach it, it needs a token or TLS.")
-                       .required()
-                       .such_as("\"127.0.0.1:9464\""),
-                   text_key("token_file", "Its first line is the token that clients must know.")
-                       .unless("no token")
-                       .such_as("\"token\""),
-                   texts_key("allowed_hosts", {.least = 0, .most = 64},
-                             "Names, without a port, by which browsers may reach the page besides its address.")
-                       .such_as("[\"md1.example.com\"]"),
-                   text_key("certificate", "Certificate of the server, PEM. Needs `key`.")
-                       .unless("no TLS")
-                       .such_as("\"server.pem\""),
-                   text_key("key", "Private key of the certificate, PEM.").unless("no TLS").such_as("\"server.key\""),
-                   text_key("client_ca", "Certificate authority of the clients' certificates, PEM.")
-                       .unless("clients need no certificate")
-                       .such_as("\"clients.pem\"")}},
+             {.keys = {text_key("listen", "Address and port. If other hosts can reach it, it needs a token or TLS.")
+                           .required()
+                           .such_as("\"127.0.0.1:9464\""),
+                       text_key("token_file", "Its first line is the token that clients must know.")
+                           .unless("no token")
+                           .such_as("\"token\"")
+                           .live(),
+                       texts_key("allowed_hosts", {.least = 0, .most = 64},
+                                 "Names, without a port, by which browsers may reach the page besides its address.")
+                           .such_as("[\"md1.example.com\"]")
+                           .live(),
+                       text_key("certificate", "Certificate of the server, PEM. Needs `key`.")
+                           .unless("no TLS")
+                           .such_as("\"server.pem\"")
+                           .live(),
+                       text_key("key", "Private key of the certificate, PEM.")
+                           .unless("no TLS")
+                           .such_as("\"server.key\"")
+                           .live(),
+                       text_key("client_ca", "Certificate authority of the clients' certificates, PEM.")
+                           .unless("clients need no certificate")
+                           .such_as("\"clients.pem\"")
+                           .live()}},
              "Metrics, status and page by HTTP.")
       .unless("none");
 }
@@ -202,21 +210,26 @@ Key ports() {
 
 Key feeds() {
   return tables_key(
-      "feed", {.least = 1, .most = kMaxFeeds},
-      {.keys =
-           {text_key("file", "Description of the feed, see stopbit-feed.toml(5).").required().such_as("\"feed.toml\""),
-            text_key("a", "Port of its lines A.").required().such_as("\"card-0\""),
-            text_key("b", "Port of its lines B, of the same agent.").unless("the port of A").such_as("\"card-1\""),
-            text_key("calendar",
-                     "When the feed speaks, see stopbit-calendar.toml(5): outside of its sessions a silent "
-                     "line is no fault.")
-                .unless("always")
-                .such_as("\"calendar.toml\""),
-            texts_key("channels", {.least = 0, .most = feed::kMaxChannels},
-                      "Names of the channels of the file to receive, so that several [[feed]] can divide it.")
-                .unless("all")
-                .such_as("[\"1\", \"2\"]")}},
-      "A feed, and the ports it is received by.");
+             "feed", {.least = 1, .most = kMaxFeeds},
+             {.keys = {text_key("file", "Description of the feed, see stopbit-feed.toml(5).")
+                           .required()
+                           .such_as("\"feed.toml\""),
+                       text_key("a", "Port of its lines A.").required().such_as("\"card-0\""),
+                       text_key("b", "Port of its lines B, of the same agent.")
+                           .unless("the port of A")
+                           .such_as("\"card-1\""),
+                       text_key("calendar",
+                                "When the feed speaks, see stopbit-calendar.toml(5): outside of its sessions a silent "
+                                "line is no fault.")
+                           .unless("always")
+                           .such_as("\"calendar.toml\""),
+                       texts_key(
+                           "channels", {.least = 0, .most = feed::kMaxChannels},
+                           "Names of the channels of the file to receive, so that several [[feed]] can divide it.")
+                           .unless("all")
+                           .such_as("[\"1\", \"2\"]")}},
+             "A feed, and the ports it is received by.")
+      .live();
 }
 
 Key replays() {
@@ -334,7 +347,8 @@ Key publications() {
                        .unless("no limit")
                        .such_as("\"20MiB\"")}},
              "A ring that others may have. Needs [nic].")
-      .unless("none");
+      .unless("none")
+      .live();
 }
 
 }  // namespace

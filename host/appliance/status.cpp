@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "host/appliance/counter_rows.hpp"
 #include "host/appliance/gap_log.hpp"
@@ -245,7 +246,9 @@ bool ChannelStatus::is_ready() const noexcept {
          std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
 }
 
-StatusReport read_counters(const Reader& reader, const Now& now) {
+namespace {
+
+StatusReport read_once(const Reader& reader, const Now& now) {
   StatusReport status;
   status.now_ns = now.wall_ns;
   status.monotonic_ns = now.monotonic_ns;
@@ -267,6 +270,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   for (const Metric& metric : reader.metrics()) {
     const std::string& family = metric.name.family;
     if (family == "channel_info") {
+      if (reader.value(metric) == 0) continue;  // it says something else by now, or was removed
       status.channels.push_back(read_channel(index, metric, look_ns, silence_ns));
     } else if (family == "port_frames") {
       PortStatus& port = status.ports.emplace_back();
@@ -278,6 +282,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
         if (is_damage(i->second->name.label("verdict"))) port.damaged += reader.value(*i->second);
       }
     } else if (family == "ring_records") {
+      if (reader.value("ring_ended", {{"ring", metric.name.label("ring")}}) != 0) continue;
       RingStatus& ring = status.rings.emplace_back();
       ring.name = metric.name.label("ring");
       const Group group(index, "ring", ring.name);
@@ -288,6 +293,7 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
       }
       if (const Metric* image = group.find("image")) ring.image = reader.text(*image);
     } else if (family == "market_instruments") {
+      if (reader.value("market_ended", {{"events", metric.name.label("events")}}) != 0) continue;
       MarketStatus& market = status.markets.emplace_back();
       market.name = metric.name.label("events");
       const Group group(index, "events", market.name);
@@ -331,6 +337,38 @@ StatusReport read_counters(const Reader& reader, const Now& now) {
   return status;
 }
 
+}  // namespace
+
+StatusReport read_counters(const Reader& reader, const Now& now) {
+  constexpr int kTries = 100;
+  const Metric* const version = reader.find("channels_version");
+  const auto is_stable = [&](std::uint64_t before) {
+    return version == nullptr || (before % 2 == 0 && reader.value(*version) == before);
+  };
+  StatusReport status;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t before = version != nullptr ? reader.value(*version) : 0;
+    status = read_once(reader, now);
+    if (is_stable(before)) break;
+  }
+  return status;
+}
+
+std::function<bool(const Metric&)> present_in(const Reader& reader, const StatusReport& status) {
+  using Names = std::set<std::string, std::less<>>;
+  const auto names_of = [](const auto& list) {
+    Names names = {""};  // of counters without the label
+    for (const auto& one : list) names.insert(one.name);
+    return names;
+  };
+  return [&reader, channels = names_of(status.channels), rings = names_of(status.rings),
+          markets = names_of(status.markets)](const Metric& metric) {
+    if (metric.name.family == "channel_info") return reader.value(metric) != 0;
+    return channels.contains(metric.name.label("channel")) && rings.contains(metric.name.label("ring")) &&
+           markets.contains(metric.name.label("events"));
+  };
+}
+
 std::vector<std::string> ring_places(const StatusReport& status, const Reader& reader) {
   // Rings with plain names lie beside the counters, in the folder of the appliance's user.
   const std::size_t slash = reader.path().rfind('/');
@@ -344,8 +382,8 @@ std::vector<std::string> ring_places(const StatusReport& status, const Reader& r
 
 StatusReport read_status(const Reader& reader, const Now& now, const ReaderWatch* watch) {
   StatusReport status = read_counters(reader, now);
-  const std::vector<ring::SeenReader> readers =
-      watch != nullptr ? watch->seen() : ring::find_readers(ring_places(status, reader));
+  const std::vector<std::string> places = ring_places(status, reader);
+  const std::vector<ring::SeenReader> readers = watch != nullptr ? watch->seen(places) : ring::find_readers(places);
   for (const ring::SeenReader& seen : readers) {
     const std::size_t records = status.rings.size();
     if (seen.ring < records) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -194,6 +195,10 @@ struct StatusReport {
                                        const class ReaderWatch* watch = nullptr);
 /// From the counters alone: rings have no readers.
 [[nodiscard]] StatusReport read_counters(const counters::Reader& reader, const Now& now);
+/// Which counters are of something that there is: not of a channel or ring that a reload has removed, nor what a
+/// channel was before. `reader` outlives it.
+[[nodiscard]] std::function<bool(const counters::Metric&)> present_in(const counters::Reader& reader,
+                                                                      const StatusReport& status);
 /// Where the rings of an appliance lie, in the order of for_each_ring, for ring::find_readers.
 [[nodiscard]] std::vector<std::string> ring_places(const StatusReport& status, const counters::Reader& reader);
 

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "decoder/record/layout.hpp"
 #include "host/feed/packet/packet.hpp"
@@ -58,6 +60,17 @@ struct PortCounters {
 struct Membership {
   net::Endpoint group;                  ///< Multicast group, or an address of this machine, and the UDP port.
   std::optional<std::uint32_t> source;  ///< Only from this address (IGMPv3); nothing = from any (IGMPv2 style).
+  friend bool operator==(const Membership&, const Membership&) = default;
+};
+
+/// Other groups for a port that is polled, see Port::prepare_groups. Destroyed by the thread that has made it: before
+/// it was taken, nothing has changed; after that, the groups that were left are given up.
+class GroupChange {
+ public:
+  GroupChange() = default;
+  GroupChange(const GroupChange&) = delete;
+  GroupChange& operator=(const GroupChange&) = delete;
+  virtual ~GroupChange() = default;
 };
 
 /// A network port, polled by one thread.
@@ -73,6 +86,15 @@ class Port {
 
   /// Asks for a group. At set-up only. The failure names the port, the group and what the system said.
   [[nodiscard]] virtual Status join(const Membership& membership) = 0;
+  /// Joins further groups and prepares to leave others, while another thread polls; one change at a time, which that
+  /// thread takes with change_groups. The failure says what cannot be had, and then nothing has changed. `notes` takes
+  /// features that are not available. Memberships of `leave` were joined, those of `join` were not.
+  [[nodiscard]] virtual Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> join,
+                                                                            std::span<const Membership> leave,
+                                                                            std::vector<std::string>& notes);
+  /// By the thread that polls, between two polls: from here on the groups are those of the change, which then has what
+  /// is to be destroyed. Groups that are in both lose nothing.
+  virtual void change_groups(GroupChange& /*change*/) noexcept {}
 
   /// Hands out what has arrived, at most batch.size() datagrams; 0 = nothing now. What the previous poll handed out
   /// becomes invalid. Datagrams of groups that were not joined may be included if the port cannot filter.
@@ -100,5 +122,11 @@ class Port {
   /// A sentence for each requested feature that is not available ("no busy polling: Operation not permitted").
   [[nodiscard]] virtual std::span<const std::string> notes() const noexcept { return {}; }
 };
+
+inline Result<std::unique_ptr<GroupChange>> Port::prepare_groups(std::span<const Membership> /*join*/,
+                                                                 std::span<const Membership> /*leave*/,
+                                                                 std::vector<std::string>& /*notes*/) {
+  return Failure{std::string(name()) + ": its groups cannot change while it is open"};
+}
 
 }  // namespace stopbit::ingest

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -38,6 +39,25 @@ class FakePort final : public ingest::Port {
     joined.push_back(membership);
     return Done{};
   }
+  /// What it has joined by the change, and the change is alive.
+  struct Groups final : ingest::GroupChange {
+    std::vector<ingest::Membership> groups;
+  };
+  [[nodiscard]] Result<std::unique_ptr<ingest::GroupChange>> prepare_groups(
+      std::span<const ingest::Membership> join, std::span<const ingest::Membership> leave,
+      std::vector<std::string>& /*notes*/) override {
+    if (!no_groups.empty()) return Failure{no_groups};
+    auto change = std::make_unique<Groups>();
+    change->groups = joined;
+    std::erase_if(change->groups, [&](const ingest::Membership& one) {
+      return std::find(leave.begin(), leave.end(), one) != leave.end();
+    });
+    change->groups.insert(change->groups.end(), join.begin(), join.end());
+    return std::unique_ptr<ingest::GroupChange>(std::move(change));
+  }
+  void change_groups(ingest::GroupChange& change) noexcept override {
+    joined.swap(static_cast<Groups&>(change).groups);
+  }
   [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override {
     given_.clear();
     std::size_t count = 0;
@@ -68,6 +88,7 @@ class FakePort final : public ingest::Port {
 
   std::deque<Item> items;
   std::vector<ingest::Membership> joined;
+  std::string no_groups;  ///< Why it can have no others; empty: it can.
   bool ends = false;
 
  private:

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace stopbit::opener {
 namespace {
@@ -30,7 +31,7 @@ void close_others(int socket) {
   (void)::close_range(static_cast<unsigned>(std::max(socket, STDERR_FILENO)) + 1, ~0U, 0);
 }
 
-[[noreturn]] void run(int socket, const Grants& grants, bool confined) {
+[[noreturn]] void run(int socket, const Grants& grants, bool confined, const ReadGrants& again) {
   // It ends when the other end of the socket does: a terminal or systemd signals both processes at once, and the last
   // files of the other are still to be closed and renamed.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGUSR1, SIGUSR2})
@@ -39,18 +40,19 @@ void close_others(int socket) {
   close_others(socket);
   const ReplyHead head{.magic = kReplyMagic, .error = 0};
   std::string hello(reinterpret_cast<const char*>(&head), sizeof(head));
-  if (confined) hello += confine_opener(grants).substr(0, kMaxReplyText);
+  if (confined) hello += confine_opener(grants, again != nullptr).substr(0, kMaxReplyText);
   iovec part{hello.data(), hello.size()};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) serve(socket, grants);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0) serve(socket, grants, again);
   ::_exit(0);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std::vector<std::string>& notes) {
+Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std::vector<std::string>& notes,
+                                              const ReadGrants& again) {
   // Rights to files are granted by folder, so the folders have to exist. The user of a folder reports its problems.
   for (const FileSet& set : grants.sets) {
     std::error_code ignored;
@@ -65,7 +67,7 @@ Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std:
   OpenFile other(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0) return no_opener();
-  if (pid == 0) run(other.get(), grants, confined);
+  if (pid == 0) run(other.get(), grants, confined, again);
   other = OpenFile();
   // In place of poll: one system call less for the threads that ask.
   const timeval patience{.tv_sec = kPatienceMs / 1'000, .tv_usec = 0};
@@ -98,6 +100,7 @@ Client::~Client() {
 
 std::optional<std::uint32_t> Client::socket_of(const std::string& interface,
                                                const ingest::Membership& membership) const {
+  const std::lock_guard lock(grants_mutex_);
   const auto found = std::find_if(grants_.sockets.begin(), grants_.sockets.end(), [&](const SocketGrant& socket) {
     return socket.options.interface == interface && socket.membership.group == membership.group &&
            socket.membership.source == membership.source;
@@ -107,6 +110,7 @@ std::optional<std::uint32_t> Client::socket_of(const std::string& interface,
 }
 
 std::optional<std::uint32_t> Client::file_of(const std::string& path) const {
+  const std::lock_guard lock(grants_mutex_);
   const auto found = std::find(grants_.files.begin(), grants_.files.end(), path);
   if (found == grants_.files.end()) return std::nullopt;
   return static_cast<std::uint32_t>(found - grants_.files.begin());
@@ -127,6 +131,41 @@ std::optional<Client::Name> Client::name_of(std::string_view path) const {
 std::string Client::kept_path(const Name& name) const {
   const FileSet& set = grants_.sets[name.set];
   return set.folder + "/" + set.kept + set.name(name.number);
+}
+
+/// The opener says what it has: it may have read the files at another moment than the caller.
+Status Client::renew() {
+  const Outcome renewed = ask({.kind = RequestKind::Renew});
+  if (renewed.error != 0) {
+    return Failure{renewed.notes.empty() ? std::string("the opener cannot read the settings: ") +
+                                               std::generic_category().message(renewed.error)
+                                         : renewed.notes};
+  }
+  const std::lock_guard lock(grants_mutex_);
+  Grants known = grants_;
+  for (const ListKind list : {ListKind::Sockets, ListKind::Files}) {
+    const bool is_socket = list == ListKind::Sockets;
+    for (std::size_t i = is_socket ? known.sockets.size() : known.files.size(); i < kMostGrants; ++i) {
+      const Outcome told = ask({.kind = RequestKind::Tell,
+                                .index = static_cast<std::uint32_t>(i),
+                                .number = static_cast<std::uint64_t>(list)});
+      if (told.error == EACCES) break;  // that were all
+      const auto socket = is_socket ? parse_socket(told.notes) : std::optional<SocketGrant>(std::in_place);
+      if (told.error != 0 || !socket) {
+        return Failure{"the opener does not say what it may open: " +
+                       std::generic_category().message(told.error != 0 ? told.error : EPROTO)};
+      }
+      if (is_socket) {
+        known.sockets.push_back(*socket);
+      } else {
+        known.files.push_back(told.notes);
+      }
+    }
+  }
+  // Only these: other threads look at the sets.
+  grants_.sockets = std::move(known.sockets);
+  grants_.files = std::move(known.files);
+  return Done{};
 }
 
 Outcome Client::ask(const Request& request) {

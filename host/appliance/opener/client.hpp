@@ -24,16 +24,18 @@ class Client {
   static constexpr int kPatienceMs = 10'000;
 
   /// Forks the opener, which confines itself if `confined`. Before there are threads. `notes` takes what it could not
-  /// give up.
+  /// give up. `again`: how it reads the settings when it is told to.
   [[nodiscard]] static Result<std::unique_ptr<Client>> start(Grants grants, bool confined,
-                                                             std::vector<std::string>& notes);
+                                                             std::vector<std::string>& notes,
+                                                             const ReadGrants& again = {});
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   /// Ends the opener.
   ~Client();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] const Grants& grants() const noexcept { return grants_; }
+  /// Lets the opener read the settings again: what they name by now can be asked for. A failure changes nothing.
+  [[nodiscard]] Status renew();
 
   /// Indices for the requests below; nothing: the settings do not name it.
   [[nodiscard]] std::optional<std::uint32_t> socket_of(const std::string& interface,
@@ -58,7 +60,8 @@ class Client {
 
   const OpenFile socket_;
   const pid_t pid_;
-  const Grants grants_;
+  mutable std::mutex grants_mutex_;
+  Grants grants_;     ///< As the opener has them. Sets and connections never change.
   std::mutex mutex_;  ///< A request and its answer.
   std::atomic<bool> has_ended_ = false;
 };

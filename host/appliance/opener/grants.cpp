@@ -1,7 +1,9 @@
 #include "host/appliance/opener/grants.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 namespace stopbit::opener {
 
@@ -23,6 +25,57 @@ std::optional<std::uint64_t> FileSet::number(std::string_view name) const {
   return number;
 }
 
+namespace {
+
+bool is_same(const SocketGrant& left, const SocketGrant& right) {
+  return left.options.interface == right.options.interface && left.membership == right.membership;
+}
+
+}  // namespace
+
+Status add_new(Grants& grants, const Grants& more) {
+  Grants all = grants;
+  for (const SocketGrant& socket : more.sockets) {
+    const auto known = [&](const SocketGrant& other) { return is_same(socket, other); };
+    if (std::none_of(all.sockets.begin(), all.sockets.end(), known)) all.sockets.push_back(socket);
+  }
+  for (const std::string& file : more.files) {
+    if (std::find(all.files.begin(), all.files.end(), file) == all.files.end()) all.files.push_back(file);
+  }
+  if (all.sockets.size() + all.files.size() > kMostGrants) {
+    return Failure{"the settings have named more than " + std::to_string(kMostGrants) +
+                   " groups and files since the start"};
+  }
+  grants = std::move(all);
+  return Done{};
+}
+
+std::string to_text(const SocketGrant& socket) {
+  const ingest::Membership& membership = socket.membership;
+  return socket.options.interface + "\n" + std::to_string(membership.group.address) + " " +
+         std::to_string(membership.group.port) + "\n" +
+         (membership.source ? std::to_string(*membership.source) : std::string());
+}
+
+std::optional<SocketGrant> parse_socket(std::string_view text) {
+  const auto take = [&text](char end) {
+    const std::string_view part = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    return part;
+  };
+  bool is_good = true;
+  const auto number = [&](std::string_view part, auto& to) {
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), to);
+    is_good = is_good && error == std::errc() && rest == part.data() + part.size();
+  };
+  SocketGrant socket;
+  socket.options.interface = take('\n');
+  number(take(' '), socket.membership.group.address);
+  number(take('\n'), socket.membership.group.port);
+  if (!text.empty()) number(text, socket.membership.source.emplace());
+  return is_good ? std::optional(socket) : std::nullopt;
+}
+
 Status check(const Request& request, const Grants& grants) {
   const auto among = [&](const auto& list) -> Status {
     if (request.index < list.size()) return Done{};
@@ -41,6 +94,9 @@ Status check(const Request& request, const Grants& grants) {
     case RequestKind::Keep: return of_set(&FileSet::can_keep);
     case RequestKind::Remove: return of_set(&FileSet::can_remove);
     case RequestKind::Connect: return among(grants.connections);
+    case RequestKind::Renew: return Failure{"this is not about a grant"};
+    case RequestKind::Tell:
+      return static_cast<ListKind>(request.number) == ListKind::Sockets ? among(grants.sockets) : among(grants.files);
   }
   return Failure{"unknown request"};
 }

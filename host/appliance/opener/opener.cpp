@@ -67,6 +67,24 @@ Outcome connect_to(net::Endpoint endpoint) {
   return done == 0 || errno == EINPROGRESS ? std::move(outcome) : failed(errno);
 }
 
+/// In place of notes. A path that does not fit into an answer cannot be asked for.
+Outcome tell(const Request& request, const Grants& grants) {
+  Outcome outcome;
+  const bool is_socket = static_cast<ListKind>(request.number) == ListKind::Sockets;
+  outcome.notes = is_socket ? to_text(grants.sockets[request.index]) : grants.files[request.index];
+  return outcome.notes.size() <= kMaxReplyText ? std::move(outcome) : failed(ENAMETOOLONG);
+}
+
+Outcome renew(Grants& grants, const ReadGrants& again) {
+  if (!again) return failed(EOPNOTSUPP);
+  const Result<Grants> read = again();
+  const Status added = read ? add_new(grants, read.value()) : Status(read.failure());
+  if (added) return {};
+  Outcome outcome = failed(EINVAL);
+  outcome.notes = added.message();
+  return outcome;
+}
+
 bool is_wanted(int capability, const Grants& grants) {
   constexpr std::uint16_t kPrivilegedPorts = 1'024;
   // Receive buffers beyond the limit, busy polling, stamps of the card.
@@ -133,11 +151,13 @@ Outcome perform(const Request& request, const Grants& grants) {
       return result(::rename(path().c_str(), (set().folder + "/" + set().kept + set().name(request.number)).c_str()));
     case RequestKind::Remove: return result(::unlink(path().c_str()));
     case RequestKind::Connect: return connect_to(grants.connections[request.index]);
+    case RequestKind::Tell: return tell(request, grants);
+    case RequestKind::Renew: break;  // serve() does it
   }
   return failed(EINVAL);
 }
 
-std::string confine_opener(const Grants& grants) {
+std::string confine_opener(const Grants& grants, bool reads_again) {
   std::string problems;
   const auto note = [&](const Status& done) {
     if (!done) problems += (problems.empty() ? "" : "\n") + done.message();
@@ -158,6 +178,13 @@ std::string confine_opener(const Grants& grants) {
                             // Memory, the end.
                             SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(brk), SCMP_SYS(rt_sigreturn),
                             SCMP_SYS(restart_syscall), SCMP_SYS(exit_group)};
+  if (reads_again) {
+    // Files of settings are read here, maps are looked for, and a text may be long.
+    for (const int call :
+         {SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(geteuid)}) {
+      calls.push_back(call);
+    }
+  }
 #ifdef __SANITIZE_ADDRESS__
   for (const int call : {SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
                          SCMP_SYS(clock_gettime), SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(read), SCMP_SYS(write),
@@ -182,7 +209,7 @@ std::string confine_opener(const Grants& grants) {
   return problems;
 }
 
-void serve(int socket, const Grants& grants) {
+void serve(int socket, Grants grants, const ReadGrants& again) {
   for (;;) {
     std::array<std::byte, kRequestBytes + 1> bytes;
     iovec part{bytes.data(), bytes.size()};
@@ -193,7 +220,11 @@ void serve(int socket, const Grants& grants) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     const auto request = parse_request(std::span(bytes).first(static_cast<std::size_t>(count)));
-    if (!answer(socket, request ? perform(*request, grants) : failed(EBADMSG))) return;
+    const auto outcome = [&] {
+      if (!request) return failed(EBADMSG);
+      return request->kind == RequestKind::Renew ? renew(grants, again) : perform(*request, grants);
+    };
+    if (!answer(socket, outcome())) return;
   }
 }
 

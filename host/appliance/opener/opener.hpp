@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "host/appliance/opener/grants.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::opener {
 
@@ -34,11 +36,15 @@ struct Outcome {
 /// Does what the request asks for, if the grants cover it.
 [[nodiscard]] Outcome perform(const Request& request, const Grants& grants);
 
+/// Reads the settings again: what they name by now. It has the rights that confine_opener leaves.
+using ReadGrants = std::function<Result<Grants>()>;
+
 /// Gives up what opening these does not take: capabilities, files outside the folders of the grants, system calls.
 /// @returns what could not be done, a line each.
-[[nodiscard]] std::string confine_opener(const Grants& grants);
+/// `reads_again`: a ReadGrants is to follow.
+[[nodiscard]] std::string confine_opener(const Grants& grants, bool reads_again = false);
 
 /// Serves requests from a socket of type SOCK_SEQPACKET until its other end is closed. One thread.
-void serve(int socket, const Grants& grants);
+void serve(int socket, Grants grants, const ReadGrants& again = {});
 
 }  // namespace stopbit::opener

@@ -6,8 +6,8 @@ namespace stopbit::opener {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4F50'5453;  // "STPO"
-constexpr std::array<std::string_view, kKinds> kTexts = {"socket", "read",   "append", "create",
-                                                         "keep",   "remove", "connect"};
+constexpr std::array<std::string_view, kKinds> kTexts = {"socket", "read",    "append", "create", "keep",
+                                                         "remove", "connect", "renew",  "tell"};
 
 /// As it lies in memory: both ends are processes of one host.
 struct Wire {
@@ -23,6 +23,12 @@ static_assert(sizeof(Wire) == kRequestBytes);
 bool has_number(RequestKind kind) noexcept {
   return kind == RequestKind::Append || kind == RequestKind::Create || kind == RequestKind::Keep ||
          kind == RequestKind::Remove;
+}
+
+/// The largest number of a request of the kind.
+std::uint64_t most_of(RequestKind kind) noexcept {
+  if (kind == RequestKind::Tell) return static_cast<std::uint64_t>(ListKind::Files);
+  return has_number(kind) ? kMaxNumber : 0;
 }
 
 }  // namespace
@@ -52,7 +58,7 @@ std::optional<Request> parse_request(std::span<const std::byte> bytes) noexcept 
     return std::nullopt;
   }
   const auto kind = static_cast<RequestKind>(wire.kind);
-  if (wire.number > (has_number(kind) ? kMaxNumber : 0)) return std::nullopt;
+  if (wire.number > most_of(kind)) return std::nullopt;
   return Request{.kind = kind, .index = wire.index, .number = wire.number};
 }
 

@@ -18,14 +18,18 @@ enum class RequestKind : std::uint16_t {
   Keep = 5,     ///< Renames file `number` of a set, so that it is no longer one of the set.
   Remove = 6,   ///< Deletes file `number` of a set.
   Connect = 7,  ///< A TCP connection to an address that the settings name; it may still be under way.
+  Renew = 8,    ///< Reads the settings again, and adds what they name by now to what may be asked for.
+  Tell = 9,     ///< What there is at this index of the sockets (number 0) or files (1), in words.
 };
-inline constexpr std::uint16_t kKinds = 7;
+inline constexpr std::uint16_t kKinds = 9;
+/// The lists of Tell.
+enum class ListKind : std::uint64_t { Sockets = 0, Files = 1 };
 [[nodiscard]] std::string_view to_text(RequestKind kind) noexcept;
 
 struct Request {
   RequestKind kind{};
   std::uint32_t index = 0;   ///< Of the sockets, files, sets or connections of the settings.
-  std::uint64_t number = 0;  ///< Of a file in its set; otherwise 0.
+  std::uint64_t number = 0;  ///< Of a file in its set, or a ListKind; otherwise 0.
 
   friend bool operator==(const Request&, const Request&) = default;
 };

@@ -90,7 +90,7 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
 class Desk {
  public:
   Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Housekeeper& housekeeper,
-       const appliance::ReaderWatch& watch, Log& log)
+       appliance::ReaderWatch& watch, opener::Client* opener, Log& log)
       : settings_file_(std::move(settings_file)),
         appliance_(appliance),
         housekeeper_(housekeeper),
@@ -99,7 +99,7 @@ class Desk {
         reader_(open_own(appliance)),
         errors_(appliance),
         gaps_(appliance, housekeeper),
-        reloader_(settings_file_, appliance),
+        reloader_(settings_file_, appliance, opener),
         audit_(appliance.settings().state_folder, appliance::kCommandFiles, appliance.settings().keep_days) {}
 
   /// For `reload`; it must outlive the desk's work.
@@ -237,7 +237,10 @@ class Desk {
     const bool is_good = error == std::errc() && end == text.data() + text.size() && number < status.markets.size();
     return is_good ? status.markets[number].name : std::string();
   }
-  [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
+  [[nodiscard]] std::string metrics() const {
+    const appliance::StatusReport status = look();
+    return control::metrics_text(reader_, extra_metrics(status), appliance::present_in(reader_, status));
+  }
   [[nodiscard]] std::string history() const {
     std::string gaps;
     for (const appliance::GapEntry& gap : housekeeper_.recent_gaps()) {
@@ -292,6 +295,8 @@ class Desk {
     if (server_ == nullptr) return "error: not yet";
     pages_.clear();
     const Result<std::string> answer = reloader_.reload(*server_, log_);
+    (void)reader_.refresh();  // the appliance's own
+    watch_.watch(appliance::ring_places(look(), reader_));
     log_.write({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
                 "reload",
                 {{"by", by}, {"answer", answer ? answer.value() : answer.message()}}});
@@ -325,7 +330,7 @@ class Desk {
   std::string settings_file_;
   appliance::Appliance& appliance_;
   const appliance::Housekeeper& housekeeper_;
-  const appliance::ReaderWatch& watch_;
+  appliance::ReaderWatch& watch_;
   Log& log_;
   counters::Reader reader_;
   appliance::LastHour last_hour_;
@@ -473,7 +478,7 @@ int run(const RunArguments& arguments) {
   }
   appliance::ReaderWatch watch(ring_places(appliance));
   housekeeper.watch_readers(watch);
-  Desk desk(arguments.settings, appliance, housekeeper, watch, log);
+  Desk desk(arguments.settings, appliance, housekeeper, watch, confiner.opener(), log);
   const appliance::ControlSettings& doors = appliance.settings().control;
   control::Options options = endpoints(doors);
   options.audit = [&](const control::Asked& asked) { desk.audit(asked); };
@@ -541,8 +546,9 @@ Command run_command() {
           "\n"
           "SIGHUP, `systemctl reload` and the command reload read the settings again, with tokens, certificates and "
           "images. What can change at run time is in force from then on: users and permissions of the control socket, "
-          "token, certificates and hosts of HTTP, [[publish]], entitlements, and images whose files have changed. The "
-          "log names every changed key that needs a restart.\n"
+          "token, certificates and hosts of HTTP, [[publish]], entitlements, feeds, channels and calendars, and images "
+          "whose files have changed. A channel that says the same as before loses nothing. The log names every changed "
+          "key that needs a restart.\n"
           "\n"
           "appliance.toml:\n"
           "\n"

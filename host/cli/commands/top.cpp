@@ -23,7 +23,7 @@ struct TopArguments {
   bool once = false;
 };
 
-void show_until_quit(const counters::Reader& reader) {
+void show_until_quit(counters::Reader& reader) {
   using Clock = std::chrono::steady_clock;
   Screen screen;
   TopView view({.has_colours = Screen::has_colours(), .has_blocks = Screen::has_unicode(), .has_keys = true});
@@ -32,6 +32,7 @@ void show_until_quit(const counters::Reader& reader) {
   do {
     // A key shows the same readings in another way: rates over the time between two keys would jump.
     if (Clock::now() >= next) {
+      (void)reader.refresh();  // what is damaged is not shown
       view.take(appliance::read_status(reader, appliance::now_of_machine()));
       next = Clock::now() + kRefresh;
     }
@@ -45,7 +46,7 @@ void show_until_quit(const counters::Reader& reader) {
 
 int top(const TopArguments& arguments) {
   accept_user(arguments.user);
-  const counters::Reader reader = open_counters(arguments.name);
+  counters::Reader reader = open_counters(arguments.name);
   if (arguments.once) {
     TopView view({});
     view.take(appliance::read_status(reader, appliance::now_of_machine()));

@@ -1,9 +1,15 @@
 #include "host/cli/common/confiner.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstring>
 #include <utility>
 
 #include "host/appliance/grants.hpp"
+#include "host/market/map/find.hpp"
+#include "host/os/config/toml.hpp"
+#include "host/os/shm/read_file.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -12,11 +18,36 @@ appliance::Change not_confined(std::string why) {
   return {appliance::Change::Level::Warning, "not confined", {{"why", std::move(why)}}};
 }
 
+/// A regular file, as an opener reads it: one that does not wait for a FIFO in its place.
+Result<std::string> read_regular(const std::string& path) {
+  const os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (file.ok() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    return Failure{"cannot read " + path + ": not a regular file"};
+  }
+  auto text = os::read_file(file, path, config::kMaxFileBytes);
+  if (!text) return Failure{text.message()};
+  return std::move(text).value();
+}
+
+/// Of the opener process, when the settings have changed.
+Result<opener::Grants> read_grants(const std::string& file) {
+  Diagnostics diagnostics;
+  const auto settings = appliance::load_names(file, read_regular, diagnostics);
+  if (settings) return appliance::grants_of(*settings);
+  const std::string findings = diagnostics.format();
+  return Failure{findings.substr(0, findings.find('\n'))};
+}
+
 }  // namespace
 
 Confiner::Confiner(const appliance::Settings& settings) {
   if (!settings.confined) return;
-  auto opener = opener::Client::start(appliance::grants_of(settings), true, notes_);
+  // Maps are looked for beside the program, whose place a confined process may not ask for.
+  (void)market::installed_maps();
+  opener::ReadGrants again;
+  if (!settings.file.empty() && settings.file != "-") again = [file = settings.file] { return read_grants(file); };
+  auto opener = opener::Client::start(appliance::grants_of(settings), true, notes_, again);
   if (opener) {
     opener_ = std::move(opener).value();
   } else {

@@ -35,6 +35,13 @@ std::string gap_error(const std::string& why) {
 struct GapDesk::Work {
   Work(const appliance::GapEntry& gap, std::string_view name) : key(name), account(gap, kAround) {}
 
+  /// A reload replaces the feeds of the settings, while this reads on.
+  void own() {
+    feed = *channel.feed;
+    description = *channel.channel;
+    channel.feed = &feed;
+    channel.channel = &description;
+  }
   /// Whether there is more to read: stops at the end, or long after the gap.
   bool read(std::chrono::steady_clock::time_point until, bool knows_times);
   void take(const GapPacket& found);
@@ -48,6 +55,8 @@ struct GapDesk::Work {
   std::string key;
   GapAccount account;
   GapChannel channel;
+  appliance::FeedSettings feed;
+  feed::Channel description;
   std::vector<recorder::RecordedFile> files;
   std::shared_ptr<const Program> program;
   std::optional<record::Schema> schema;
@@ -160,10 +169,11 @@ std::string GapDesk::begin(const appliance::GapEntry& gap, std::string_view key)
   auto work = std::make_unique<Work>(gap, key);
   work->channel = channel_of_gap(gap.channel, settings);
   if (work->channel.channel == nullptr) return gap_error("the settings no longer have this channel");
+  work->own();
   std::error_code problem;
   work->files = recorder::recorded_files(settings.recorder->folder, problem);
   if (problem) return gap_error("the folder of recordings: " + problem.message());
-  work->program = appliance_.program_of(*work->channel.channel);
+  work->program = appliance_.program_of(gap.channel);
   if (work->program) {
     if (auto schema = record::Schema::make(*work->program)) work->schema.emplace(std::move(schema).value());
   }

@@ -98,6 +98,7 @@ std::string default_text(const Key& key) {
   if (key.is_required) out = "Required.";
   if (const std::string value = default_of(key); !value.empty()) out = "Default: " + value + '.';
   if (!key.without.empty()) out = "Default: " + key.without + '.';
+  if (key.is_live) out += std::string(out.empty() ? "" : " ") + "A reload takes a change.";
   if (!key.when.empty()) out += (out.empty() ? "" : " ") + ("Only with " + key.when + '.');
   return out;
 }

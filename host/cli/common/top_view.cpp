@@ -219,6 +219,15 @@ void TopView::press_in_filter(int key) {
   scrolled_ = 0;
 }
 
+/// The channel as it was: in the same place, unless channels were added or removed.
+const ChannelStatus* TopView::find_before(std::size_t channel) const {
+  const std::string& name = now_.channels[channel].name;
+  const std::vector<ChannelStatus>& all = before_.channels;
+  if (channel < all.size() && all[channel].name == name) return &all[channel];
+  const auto found = std::ranges::find(all, name, &ChannelStatus::name);
+  return found != all.end() ? &*found : nullptr;
+}
+
 std::vector<TopView::Row> TopView::rows() const {
   std::vector<Row> rows;
   const double since = seconds();
@@ -226,7 +235,7 @@ std::vector<TopView::Row> TopView::rows() const {
     const ChannelStatus& channel = now_.channels[i];
     if (!contains(plain(channel.name), filter_)) continue;
     Row row{.channel = &channel};
-    const ChannelStatus* const then = i < before_.channels.size() ? &before_.channels[i] : nullptr;
+    const ChannelStatus* const then = find_before(i);
     if (then != nullptr && since > 0 && channel.received() >= then->received() && channel.messages >= then->messages) {
       row.has_rates = true;
       row.packets = static_cast<double>(channel.received() - then->received()) / since;

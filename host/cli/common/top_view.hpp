@@ -41,6 +41,7 @@ class TopView {
     bool has_rates = false;
     bool loses = false;  ///< Numbers, since the reading before.
   };
+  [[nodiscard]] const appliance::ChannelStatus* find_before(std::size_t channel) const;
   [[nodiscard]] std::vector<Row> rows() const;
   [[nodiscard]] bool is_before(const Row& left, const Row& right) const;
   [[nodiscard]] double seconds() const noexcept;

@@ -86,6 +86,17 @@ void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence) no
   known_ = {.is_set = !running_, .number = last_sequence, .sender = sender};
 }
 
+void Arbiter::go_on_from(const Arbiter& before, bool same) noexcept {
+  if (running_) return;
+  epoch_ = static_cast<std::uint16_t>(before.epoch_ + (before.running_ ? 1 : 0));
+  if (!same) return;
+  if (before.running_) {
+    resume_after(before.sender_, wire(before.next_) - 1);
+  } else {
+    known_ = before.known_;
+  }
+}
+
 Account Arbiter::account() const noexcept {
   Account account = run_;
   account.packets.held = held_.count() + held_.copies() + strangers_.packets();

@@ -78,6 +78,10 @@ class Arbiter {
   /// below it is late.
   void resume_after(std::uint64_t sender, std::uint64_t last_sequence) noexcept;
 
+  /// Before the first packet, in place of another arbiter of the channel in this process, which has finished: has none
+  /// of its epochs and, if the numbers are the `same`, goes on after them.
+  void go_on_from(const Arbiter& before, bool same) noexcept;
+
   /// Of the current run.
   [[nodiscard]] Account account() const noexcept;
   /// Of all runs, the current one included.

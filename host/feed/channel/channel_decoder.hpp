@@ -77,6 +77,11 @@ class ChannelDecoder final : private arbitrate::Sink {
   void resume_after(std::uint64_t sender, std::uint64_t last_sequence) noexcept {
     arbiter_.resume_after(sender, last_sequence);
   }
+  /// Before the first datagram, in place of another decoder of the channel, which has finished: see
+  /// Arbiter::go_on_from.
+  void go_on_from(const ChannelDecoder& before, bool same) noexcept { arbiter_.go_on_from(before.arbiter_, same); }
+  /// Before the first datagram: nothing is known of its dictionary, whatever channel had its number before.
+  void reset() noexcept { decoder_.reset(); }
   /// The target has another image from here on.
   void image_changed() noexcept { decoder_.image_changed(); }
 

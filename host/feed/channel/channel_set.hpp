@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "host/feed/channel/channel_decoder.hpp"
@@ -26,15 +28,34 @@ class ChannelSet {
   }
 
   /// Adds a channel, which must outlive the set. Channels are numbered from 0 in the order of the calls.
-  void add(ChannelDecoder& channel) {
+  void add(ChannelDecoder& channel) { add(channel, channel.description().lines); }
+  /// The same with other lines than its description has.
+  void add(ChannelDecoder& channel, const std::array<std::optional<Line>, 2>& lines) {
     const auto index = static_cast<std::uint32_t>(places_.size());
-    const Channel& description = channel.description();
-    for (std::size_t i = 0; i < description.lines.size(); ++i) {
-      const auto& line = description.lines[i];
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto& line = lines[i];
       if (line) lines_.add(line->group, line->source, {.channel = index, .line = static_cast<arbitrate::Line>(i)});
     }
     places_.push_back({.channel = &channel});
     for (Waiting& waiting : waiting_) waiting.channels.reserve(places_.size());
+  }
+
+  /// By new_index: the channel of another set is not in this one.
+  static constexpr std::uint32_t kGone = 0xFFFF'FFFF;
+  /// Goes on in place of another set, whose channel i is `new_index[i]` here: what waits there waits here. Allocates
+  /// nothing.
+  void continue_from(const ChannelSet& before, std::span<const std::uint32_t> new_index) noexcept {
+    for (std::size_t timeline = 0; timeline < waiting_.size(); ++timeline) {
+      Waiting& waiting = waiting_[timeline];
+      for (const std::uint32_t index : before.waiting_[timeline].channels) {
+        const std::uint32_t here = new_index[index];
+        if (here == kGone) continue;
+        places_[here].is_waiting = true;
+        waiting.channels.push_back(here);  // within its reserve, as no channel waits twice
+      }
+      std::sort(waiting.channels.begin(), waiting.channels.end());
+      waiting.next_deadline_ns = before.waiting_[timeline].next_deadline_ns;  // at worst too early
+    }
   }
 
   [[nodiscard]] bool empty() const noexcept { return places_.empty(); }

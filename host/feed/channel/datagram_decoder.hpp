@@ -72,6 +72,8 @@ class DatagramDecoder {
   void invalidate() noexcept {
     if (framing_.reset != ResetRule::Packet) target_.engine->invalidate(channel_);
   }
+  /// A stream begins that has nothing to do with what was decoded of this channel before.
+  void reset() noexcept { target_.engine->reset(channel_); }
   /// Another image decodes from here on: nothing is known of how well.
   void image_changed() noexcept {
     bad_in_a_row_ = 0;

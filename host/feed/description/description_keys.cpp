@@ -129,7 +129,8 @@ Key channels() {
   keys.keys.push_back(line_key("a", "Line A.").required());
   keys.keys.push_back(line_key("b", "Line B: the same packets on another way.").unless("one line"));
   return config::tables_key("channel", {.least = 1, .most = kMaxChannels}, std::move(keys),
-                            "One run of sequence numbers, on one line or two.");
+                            "One run of sequence numbers, on one line or two.")
+      .live();
 }
 
 }  // namespace
@@ -137,7 +138,8 @@ Key channels() {
 const TableKeys& description_keys() {
   static const TableKeys keys = {
       .keys = {config::text_key("name", "Name of the feed.").otherwise("feed").such_as("\"eurex\""), images(),
-               config::table_key("defaults", default_keys(), "For channels that do not set the key."), channels()},
+               config::table_key("defaults", default_keys(), "For channels that do not set the key.").live(),
+               channels()},
       .any = {}};
   return keys;
 }

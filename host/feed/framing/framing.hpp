@@ -39,6 +39,7 @@ struct Framing {
   PreambleField length;    ///< Fixed: bytes of FAST data after the preamble.
   bool blocks = false;     ///< The data is blocks: a size (FAST unsigned integer), then that many bytes of messages.
   ResetRule reset = ResetRule::Packet;
+  bool operator==(const Framing&) const = default;
 };
 
 /// A framing with a name: a row of framings.def, which explains the fields.

@@ -15,9 +15,12 @@ namespace fs = std::filesystem;
 std::vector<fs::path> folders() {
   std::vector<fs::path> found;
   if (const char* const own = std::getenv("STOPBIT_MAPS"); own != nullptr && *own != '\0') found.emplace_back(own);
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) found.push_back(program.parent_path().parent_path() / "share/stopbit/maps");
+  // Once: a confined process, which reads settings again, may not look.
+  static const fs::path program = [] {
+    std::error_code error;
+    return fs::read_symlink("/proc/self/exe", error);
+  }();
+  if (!program.empty()) found.push_back(program.parent_path().parent_path() / "share/stopbit/maps");
   return found;
 }
 

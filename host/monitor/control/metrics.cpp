@@ -97,9 +97,11 @@ void fill(const Reader& reader, const Metric& from, prometheus::ClientMetric& to
 
 }  // namespace
 
-std::string metrics_text(const Reader& reader, std::span<const Extra> extras) {
+std::string metrics_text(const Reader& reader, std::span<const Extra> extras,
+                         const std::function<bool(const Metric&)>& is_shown) {
   Families families;
   for (const Metric& metric : reader.metrics()) {
+    if (is_shown && !is_shown(metric)) continue;
     const std::string family = "stopbit_" + metric.name.family;
     const std::string name = family + suffix_of(family, metric.unit, metric.kind);
     prometheus::ClientMetric& client = families.add(name, metric.help, type_of(metric.kind));

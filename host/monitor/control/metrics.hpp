@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ struct Extra {
 /// end in `_total`, and names of times, durations and sizes in their unit. A text becomes a gauge of 1 with the text as
 /// label `value`; a histogram has its non-empty buckets. Values of `extras` follow; those of a family share one help
 /// and kind. A metric renamed since the previous release has both names, the old one without a type.
-[[nodiscard]] std::string metrics_text(const counters::Reader& reader, std::span<const Extra> extras = {});
+/// `is_shown`, if given, says which counters there are.
+[[nodiscard]] std::string metrics_text(const counters::Reader& reader, std::span<const Extra> extras = {},
+                                       const std::function<bool(const counters::Metric&)>& is_shown = {});
 
 }  // namespace stopbit::control

@@ -70,10 +70,32 @@ Status Reader::read_tables() {
       !is_inside(header_.names_offset, header_.names_bytes, memory_.size())) {
     return Failure{"its tables are outside the segment"};
   }
+  Result<std::vector<Metric>> metrics = read_entries(0, header_.entries);
+  if (!metrics) return metrics.failure();
+  metrics_ = std::move(metrics).value();
+  return Done{};
+}
+
+Status Reader::refresh() {
+  const auto* const word = reinterpret_cast<const std::uint32_t*>(memory_.data() + offsetof(Header, entries));
+  const std::uint32_t entries = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  if (entries <= header_.entries) return Done{};
+  if (entries > kMaxEntries || !is_inside(header_.entries_offset, entries * sizeof(Entry), memory_.size())) {
+    return Failure{"its tables are outside the segment"};
+  }
+  Result<std::vector<Metric>> added = read_entries(header_.entries, entries);
+  if (!added) return added.failure();
+  for (Metric& metric : added.value()) metrics_.push_back(std::move(metric));
+  header_.entries = entries;
+  return Done{};
+}
+
+Result<std::vector<Metric>> Reader::read_entries(std::uint32_t first, std::uint32_t end) const {
   const std::string_view names(reinterpret_cast<const char*>(memory_.data() + header_.names_offset),
                                header_.names_bytes);
-  metrics_.reserve(header_.entries);
-  for (std::uint32_t i = 0; i < header_.entries; ++i) {
+  std::vector<Metric> metrics;
+  metrics.reserve(end - first);
+  for (std::uint32_t i = first; i < end; ++i) {
     Entry entry{};
     std::memcpy(&entry, memory_.data() + header_.entries_offset + i * sizeof(Entry), sizeof(Entry));
     const std::string which = "entry " + std::to_string(i);
@@ -91,14 +113,14 @@ Status Reader::read_tables() {
     if (entry.value_offset % alignof(std::uint64_t) != 0 || !is_inside(entry.value_offset, bytes, memory_.size())) {
       return Failure{which + " has its value outside the segment"};
     }
-    metrics_.push_back({.name = std::move(*name),
-                        .help = printable(std::string(names.substr(entry.help_offset, entry.help_bytes))),
-                        .kind = kind,
-                        .unit = static_cast<Unit>(entry.unit),
-                        .size = entry.size,
-                        .offset = entry.value_offset});
+    metrics.push_back({.name = std::move(*name),
+                       .help = printable(std::string(names.substr(entry.help_offset, entry.help_bytes))),
+                       .kind = kind,
+                       .unit = static_cast<Unit>(entry.unit),
+                       .size = entry.size,
+                       .offset = entry.value_offset});
   }
-  return Done{};
+  return metrics;
 }
 
 std::uint64_t Reader::load(std::uint64_t offset) const noexcept {

@@ -53,6 +53,10 @@ class Reader {
   /// Opens a segment in the caller's memory, with the same checks. The memory must be aligned like a Header.
   [[nodiscard]] static Result<Reader> over(std::span<const std::byte> memory);
 
+  /// Takes in the values that the writer has added since the segment was opened; pointers to metrics become invalid.
+  /// If their entries are damaged, the reader stays as it is, and the failure says what is wrong.
+  Status refresh();
+
   /// Path of the segment; empty for memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -82,6 +86,8 @@ class Reader {
  private:
   Reader() = default;
   [[nodiscard]] Status read_tables();
+  /// Of the entries from `first` to before `end`.
+  [[nodiscard]] Result<std::vector<Metric>> read_entries(std::uint32_t first, std::uint32_t end) const;
   [[nodiscard]] std::uint64_t load(std::uint64_t offset) const noexcept;
 
   std::string path_;

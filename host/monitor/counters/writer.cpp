@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "host/monitor/counters/name.hpp"
 #include "host/os/clock.hpp"
@@ -103,37 +104,72 @@ namespace {
 /// Where everything lies in a segment.
 struct Plan {
   std::vector<std::uint64_t> values;  ///< Offset of each.
-  std::size_t names_bytes = 0;
+  std::size_t names_bytes = 0;        ///< In use.
+  std::size_t names_room = 0;
+  std::size_t entries_room = 0;
   std::size_t entries_offset = sizeof(Header);
   std::size_t names_offset = 0;
   std::size_t values_offset = 0;
+  std::size_t values_end = 0;  ///< Of those in use.
   std::size_t bytes = 0;
 };
 
+Status check(const Schema::Item& item) {
+  if (item.name.size() > kMaxNameBytes || !parse_name(item.name)) {
+    return Failure{"'" + item.name.substr(0, kMaxNameBytes) + "' is not a valid name of a counter"};
+  }
+  if (item.help.size() > kMaxHelpBytes) return Failure{"the help of '" + item.name + "' is too long"};
+  return Done{};
+}
+
+/// Where the value of an item begins, if those before it end at `at`.
+std::size_t begin_of(const Schema::Item& item, std::size_t at) {
+  return item.starts_line ? round_up<std::size_t>(at, kLinePair) : at;
+}
+
 /// Errors in a schema are mistakes of this program, or a configuration beyond every bound.
-Result<Plan> plan_segment(std::span<const Schema::Item> items) {
+Result<Plan> plan_segment(const Schema& schema) {
+  const std::span<const Schema::Item> items = schema.items();
+  const Schema::Room& room = schema.room();
   if (items.size() > kMaxEntries) return Failure{"more than " + std::to_string(kMaxEntries) + " counters"};
   Plan plan;
   std::set<std::string_view> names;
   for (const Schema::Item& item : items) {
     if (!names.insert(item.name).second) return Failure{"two counters have the name '" + item.name + "'"};
-    if (item.name.size() > kMaxNameBytes || !parse_name(item.name)) {
-      return Failure{"'" + item.name.substr(0, kMaxNameBytes) + "' is not a valid name of a counter"};
-    }
-    if (item.help.size() > kMaxHelpBytes) return Failure{"the help of '" + item.name + "' is too long"};
+    if (Status good = check(item); !good) return good.failure();
     plan.names_bytes += item.name.size() + item.help.size();
   }
-  plan.names_offset = plan.entries_offset + items.size() * sizeof(Entry);
-  plan.values_offset = round_up<std::size_t>(plan.names_offset + plan.names_bytes, kPageBytes);
+  plan.entries_room = std::min(items.size() + room.entries, kMaxEntries);
+  plan.names_room = plan.names_bytes + room.names_bytes;
+  plan.names_offset = plan.entries_offset + plan.entries_room * sizeof(Entry);
+  plan.values_offset = round_up<std::size_t>(plan.names_offset + plan.names_room, kPageBytes);
   std::size_t at = plan.values_offset;
   for (const Schema::Item& item : items) {
-    if (item.starts_line) at = round_up<std::size_t>(at, kLinePair);
+    at = begin_of(item, at);
     plan.values.push_back(at);
     at += value_bytes(item.kind, item.size);
   }
-  plan.bytes = round_up<std::size_t>(at, kPageBytes);
+  plan.values_end = at;
+  plan.bytes = round_up<std::size_t>(at + room.value_bytes, kPageBytes);
   if (plan.bytes > kMaxSegmentBytes) return Failure{"the counters need more memory than a segment can have"};
   return plan;
+}
+
+/// Writes the entry of an item, with its name and help from offset `name` in the area of names. Returns the bytes of
+/// both.
+std::size_t write_entry(Entry& entry, const Schema::Item& item, std::byte* names, std::size_t name,
+                        std::uint64_t value_offset) {
+  std::memcpy(names + name, item.name.data(), item.name.size());
+  std::memcpy(names + name + item.name.size(), item.help.data(), item.help.size());
+  entry.name_offset = static_cast<std::uint32_t>(name);
+  entry.help_offset = static_cast<std::uint32_t>(name + item.name.size());
+  entry.name_bytes = static_cast<std::uint16_t>(item.name.size());
+  entry.help_bytes = static_cast<std::uint16_t>(item.help.size());
+  entry.kind = static_cast<std::uint8_t>(item.kind);
+  entry.unit = static_cast<std::uint8_t>(item.unit);
+  entry.size = item.size;
+  entry.value_offset = value_offset;
+  return item.name.size() + item.help.size();
 }
 
 /// Fills zeroed memory of plan.bytes.
@@ -143,30 +179,17 @@ void write_header(std::byte* memory, const Plan& plan, std::span<const Schema::I
   header.entries = static_cast<std::uint32_t>(items.size());
   header.entries_offset = plan.entries_offset;
   header.names_offset = plan.names_offset;
-  header.names_bytes = plan.names_bytes;
+  header.names_bytes = plan.names_room;
   header.values_offset = plan.values_offset;
   header.segment_bytes = plan.bytes;
   header.epoch = os::wall_clock_ns();
   header.writer_pid = static_cast<std::uint32_t>(::getpid());
   header.heartbeat_ns = header.epoch;
   header.state = static_cast<std::uint64_t>(State::Running);
-  auto* entry = reinterpret_cast<Entry*>(memory + plan.entries_offset);
+  auto* const entries = reinterpret_cast<Entry*>(memory + plan.entries_offset);
   std::size_t name = 0;
-  const auto put = [&](const std::string& text) {
-    std::memcpy(memory + plan.names_offset + name, text.data(), text.size());
-    name += text.size();
-    return static_cast<std::uint32_t>(name - text.size());
-  };
-  for (std::size_t i = 0; i < items.size(); ++i, ++entry) {
-    const Schema::Item& item = items[i];
-    entry->name_offset = put(item.name);
-    entry->help_offset = put(item.help);
-    entry->name_bytes = static_cast<std::uint16_t>(item.name.size());
-    entry->help_bytes = static_cast<std::uint16_t>(item.help.size());
-    entry->kind = static_cast<std::uint8_t>(item.kind);
-    entry->unit = static_cast<std::uint8_t>(item.unit);
-    entry->size = item.size;
-    entry->value_offset = plan.values[i];
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    name += write_entry(entries[i], items[i], memory + plan.names_offset, name, plan.values[i]);
   }
   __atomic_store_n(&header.magic, kMagic, __ATOMIC_RELEASE);
 }
@@ -182,7 +205,7 @@ Result<std::string> path_of(std::string_view name) {
 Result<Segment> Segment::create(std::string_view name, const Schema& schema) {
   const Result<std::string> path = counters::path_of(name);
   if (!path) return Failure{path.message()};
-  const Result<Plan> plan = plan_segment(schema.items());
+  const Result<Plan> plan = plan_segment(schema);
   if (!plan) return Failure{plan.message()};
   os::TemporaryFile made(path.value());
   Segment segment;
@@ -195,6 +218,7 @@ Result<Segment> Segment::create(std::string_view name, const Schema& schema) {
   }
   segment.memory_ = segment.mapping_.data();
   segment.bytes_ = plan.value().bytes;
+  segment.begin(schema, plan.value().names_bytes, plan.value().values_end, plan.value().entries_room);
   write_header(segment.memory_, plan.value(), schema.items());
   const Status published =
       os::publish(made, segment.file_, path.value(), {.magic = kMagic, .noun = "segment of counters"});
@@ -203,7 +227,7 @@ Result<Segment> Segment::create(std::string_view name, const Schema& schema) {
 }
 
 Result<Segment> Segment::create_private(const Schema& schema) {
-  const Result<Plan> plan = plan_segment(schema.items());
+  const Result<Plan> plan = plan_segment(schema);
   if (!plan) return Failure{plan.message()};
   Segment segment;
   segment.bytes_ = plan.value().bytes;
@@ -211,12 +235,65 @@ Result<Segment> Segment::create_private(const Schema& schema) {
   void* begin = segment.private_.get();
   std::size_t room = segment.bytes_ + kLinePair;
   segment.memory_ = static_cast<std::byte*>(std::align(kLinePair, segment.bytes_, begin, room));
+  segment.begin(schema, plan.value().names_bytes, plan.value().values_end, plan.value().entries_room);
   write_header(segment.memory_, plan.value(), schema.items());
   return segment;
 }
 
 Segment::~Segment() {
   if (mapping_.data() != nullptr && memory_ != nullptr) finish();
+}
+
+void Segment::begin(const Schema& schema, std::size_t names_used, std::size_t values_end, std::size_t entries_room) {
+  names_used_ = names_used;
+  values_end_ = values_end;
+  entries_room_ = entries_room;
+  for (std::size_t id = 0; id < schema.items().size(); ++id) known_.emplace(schema.items()[id].name, id);
+}
+
+Result<std::vector<Schema::Id>> Segment::add(const Schema& more) {
+  Header& head = header();
+  auto* const entries = reinterpret_cast<Entry*>(memory_ + head.entries_offset);
+  const std::size_t present = head.entries;
+  std::vector<Schema::Id> ids;
+  std::vector<std::pair<const Schema::Item*, std::uint64_t>> made;  // with the offset of the value
+  std::map<std::string, Schema::Id> names;
+  std::size_t names_bytes = names_used_;
+  std::size_t at = values_end_;
+  bool starts_line = false;
+  for (const Schema::Item& item : more.items()) {
+    if (Status good = check(item); !good) return good.failure();
+    starts_line = starts_line || item.starts_line;
+    if (const auto found = known_.find(item.name); found != known_.end()) {
+      const Entry& entry = entries[found->second];
+      if (entry.kind != static_cast<std::uint8_t>(item.kind) || entry.size != item.size) {
+        return Failure{"the counter '" + item.name + "' is of another kind"};
+      }
+      ids.push_back(found->second);
+      continue;
+    }
+    if (!names.emplace(item.name, present + made.size()).second) {
+      return Failure{"two counters have the name '" + item.name + "'"};
+    }
+    ids.push_back(present + made.size());
+    at = std::exchange(starts_line, false) ? round_up<std::size_t>(at, kLinePair) : at;
+    made.emplace_back(&item, at);
+    at += value_bytes(item.kind, item.size);
+    names_bytes += item.name.size() + item.help.size();
+  }
+  if (present + made.size() > entries_room_ || names_bytes > head.names_bytes || at > bytes_) {
+    return Failure{"there is no room for " + std::to_string(made.size()) + " further counters until a restart"};
+  }
+  std::size_t name = names_used_;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    name += write_entry(entries[present + i], *made[i].first, memory_ + head.names_offset, name, made[i].second);
+  }
+  names_used_ = name;
+  values_end_ = at;
+  known_.merge(names);
+  // Who sees the number sees the entries.
+  __atomic_store_n(&head.entries, static_cast<std::uint32_t>(present + made.size()), __ATOMIC_RELEASE);
+  return ids;
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ class Counter {
   void add(std::uint64_t count = 1) const noexcept { store_word(*word_, *word_ + count); }
   void set(std::uint64_t value) const noexcept { store_word(*word_, value); }
   [[nodiscard]] std::uint64_t value() const noexcept { return load_word(*word_); }
+  /// False: a default one.
+  [[nodiscard]] bool exists() const noexcept { return word_ != nullptr; }
 
  private:
   std::uint64_t* word_ = nullptr;
@@ -57,6 +60,10 @@ class Histogram {
     store_word(value_->count, value_->count + more);
     store_word(value_->sum, value_->sum + more * value);
     if (value > value_->largest) store_word(value_->largest, value);
+  }
+  void clear() const noexcept {
+    for (std::uint64_t& bucket : value_->buckets) store_word(bucket, 0);
+    for (std::uint64_t* const word : {&value_->count, &value_->sum, &value_->largest}) store_word(*word, 0);
   }
 
  private:
@@ -132,8 +139,18 @@ class Schema {
   };
   [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
 
+  /// Room in the segment for values that are added later; a writer that never adds needs none.
+  struct Room {
+    std::size_t entries = 0;
+    std::size_t names_bytes = 0;  ///< With their help.
+    std::size_t value_bytes = 0;
+  };
+  void keep_room(Room room) noexcept { room_ = room; }
+  [[nodiscard]] const Room& room() const noexcept { return room_; }
+
  private:
   std::vector<Item> items_;
+  Room room_;
   bool starts_line_ = true;
 };
 
@@ -150,6 +167,11 @@ class Segment {
   Segment(Segment&&) = default;
   Segment& operator=(Segment&&) = delete;
   ~Segment();
+
+  /// Adds the values of a schema to a segment whose readers may have opened it already: all or none. A value that the
+  /// segment has by its name and kind is not added again and keeps what it says. Returns the identifiers in the order
+  /// of the schema. Fails if the room of the segment's own schema is used up. One thread.
+  [[nodiscard]] Result<std::vector<Schema::Id>> add(const Schema& more);
 
   [[nodiscard]] Counter counter(Schema::Id id) const noexcept;
   [[nodiscard]] Histogram histogram(Schema::Id id) const noexcept;
@@ -169,6 +191,8 @@ class Segment {
 
  private:
   Segment() = default;
+  /// What the segment of the schema has used of its room.
+  void begin(const Schema& schema, std::size_t names_used, std::size_t values_end, std::size_t entries_room);
   [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(memory_); }
   template <class T>
   [[nodiscard]] T* value(Schema::Id id, Kind kind) const noexcept;
@@ -179,6 +203,10 @@ class Segment {
   std::unique_ptr<std::byte[]> private_;
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  std::map<std::string, Schema::Id> known_;  ///< By name.
+  std::size_t names_used_ = 0;
+  std::size_t values_end_ = 0;  ///< Offset of the first free byte.
+  std::size_t entries_room_ = 0;
 };
 
 /// Path at which this process creates the segment of a name.

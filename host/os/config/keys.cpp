@@ -38,6 +38,21 @@ Key array_key(KeyType type, std::string name, Count count, std::string meaning) 
 
 }  // namespace
 
+bool TableKeys::is_live(std::string_view path) const noexcept {
+  const std::string_view first = path.substr(0, path.find_first_of(".["));
+  const Key* const key = find(first);
+  if (key == nullptr) return false;
+  if (key->is_live) return true;
+  path.remove_prefix(first.size());
+  // The name of a table of an array may have dots and brackets; its own bracket is the last before a dot, or the end.
+  if (path.starts_with('[')) {
+    const std::size_t end = path.find("].");
+    if (end == std::string_view::npos) return false;
+    path.remove_prefix(end + 1);
+  }
+  return key->table != nullptr && path.starts_with('.') && key->table->is_live(path.substr(1));
+}
+
 Key text_key(std::string name, std::string meaning) {
   return key_of(KeyType::Text, std::move(name), std::move(meaning));
 }

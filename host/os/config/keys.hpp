@@ -44,6 +44,7 @@ struct Key {
   KeyType type = KeyType::Text;
   std::string meaning;  ///< Sentences.
   bool is_required = false;
+  bool is_live = false;             ///< A running process takes a change; of a table: of every key in it.
   bool is_shown = false;            ///< In a file of defaults with its example, although it may be left out.
   Range<std::uint64_t> range = {};  ///< Of a number, in ns, in bytes, or of each integer of an array.
   double most_real = 0;             ///< Reals are from 0.
@@ -59,6 +60,10 @@ struct Key {
   // For rows: each returns the row again.
   Key required() && {
     is_required = true;
+    return std::move(*this);
+  }
+  Key live() && {
+    is_live = true;
     return std::move(*this);
   }
   Key shown() && {
@@ -89,6 +94,9 @@ struct TableKeys {
 
   /// Null: there is no such key.
   [[nodiscard]] const Key* find(std::string_view name) const noexcept;
+  /// Whether a running process takes a change of a value by its path, as Document::values has it:
+  /// "port[wire].kind".
+  [[nodiscard]] bool is_live(std::string_view path) const noexcept;
 };
 
 [[nodiscard]] Key text_key(std::string name, std::string meaning);

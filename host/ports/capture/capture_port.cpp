@@ -13,6 +13,11 @@ namespace {
 /// Room for the payloads of a poll; more than the longest UDP payload.
 constexpr std::size_t kArenaBytes = 256U << 10;
 
+/// What a port plays.
+struct OtherGroups final : GroupChange {
+  std::vector<Membership> memberships;
+};
+
 class CapturePort final : public Port {
  public:
   CapturePort(std::vector<std::unique_ptr<PacketSource>> sources, CapturePortOptions options)
@@ -26,6 +31,22 @@ class CapturePort final : public Port {
   Status join(const Membership& membership) override {
     memberships_.push_back(membership);
     return Done{};
+  }
+
+  Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> join,
+                                                      std::span<const Membership> leave,
+                                                      std::vector<std::string>& /*notes*/) override {
+    auto change = std::make_unique<OtherGroups>();
+    change->memberships = memberships_;
+    std::erase_if(change->memberships,
+                  [&](const Membership& one) { return std::find(leave.begin(), leave.end(), one) != leave.end(); });
+    change->memberships.insert(change->memberships.end(), join.begin(), join.end());
+    // A port without groups plays everything.
+    if (change->memberships.empty()) return Failure{name_ + ": none of its groups would be left"};
+    return std::unique_ptr<GroupChange>(std::move(change));
+  }
+  void change_groups(GroupChange& change) noexcept override {
+    memberships_.swap(static_cast<OtherGroups&>(change).memberships);
   }
 
   std::size_t poll(std::span<Arrival> batch) noexcept override {

@@ -69,11 +69,64 @@ struct GroupSocket {
   Descriptor descriptor;
   net::Endpoint group;
   bool any_source = false;
-  std::uint32_t drops = 0;             ///< As the kernel counts them: modulo 2^32.
-  bool drops_may_hide = false;         ///< Datagrams came since the last look at the kernel's count.
-  bool has_more = false;               ///< The last read did not find its end.
+  std::uint32_t slot = 0;                    ///< Where epoll has it,
+  std::uint32_t ticket = 0;                  ///< and which of the sockets that were there over time it is.
+  std::vector<Membership> memberships = {};  ///< Of set-up and of the thread that changes groups.
+  std::uint32_t drops = 0;                   ///< As the kernel counts them: modulo 2^32.
+  bool drops_may_hide = false;               ///< Datagrams came since the last look at the kernel's count.
+  bool has_more = false;                     ///< The last read did not find its end.
+  std::uint64_t reported_ns = 0;       ///< The look that found something in it last, where there are many sockets.
   ArrivalClock::Source arrivals = {};  ///< Empty: before the read began that found it so.
   std::uint64_t read_to_ns = 0;        ///< If it has more: t of the last datagram read whose stamp is possible.
+};
+
+/// The sockets of a port. Whoever polls changes them as a whole.
+struct Sockets {
+  std::vector<std::shared_ptr<GroupSocket>> all;
+  std::vector<GroupSocket*> by_slot;  ///< Null: free.
+
+  /// Null: a socket that is no longer among these, or not yet.
+  [[nodiscard]] GroupSocket* of(std::uint64_t event) const noexcept {
+    const auto slot = static_cast<std::uint32_t>(event);
+    GroupSocket* const found = slot < by_slot.size() ? by_slot[slot] : nullptr;
+    return found != nullptr && found->ticket == event >> 32 ? found : nullptr;
+  }
+  void add(std::shared_ptr<GroupSocket> socket) {
+    if (socket->slot >= by_slot.size()) by_slot.resize(socket->slot + 1);
+    by_slot[socket->slot] = socket.get();
+    all.push_back(std::move(socket));
+  }
+  void remove(const GroupSocket* socket) {
+    by_slot[socket->slot] = nullptr;
+    std::erase_if(all, [&](const auto& other) { return other.get() == socket; });
+  }
+  [[nodiscard]] std::uint32_t free_slot() const noexcept {
+    return static_cast<std::uint32_t>(std::find(by_slot.begin(), by_slot.end(), nullptr) - by_slot.begin());
+  }
+};
+
+/// The next sockets of a port, or those before.
+struct OtherSockets final : GroupChange {
+  Sockets sockets;
+  /// Of sockets that go on, which other sources share: left when all is done.
+  std::vector<std::pair<std::shared_ptr<GroupSocket>, Membership>> leaves;
+  unsigned interface_index = 0;
+  bool is_taken = false;
+
+  ~OtherSockets() override {
+    if (!is_taken) return;
+    for (const auto& [socket, membership] : leaves) {
+      group_source_req request{};
+      request.gsr_interface = interface_index;
+      const sockaddr_in group = net::socket_address({membership.group.address, 0});
+      const sockaddr_in source = net::socket_address({membership.source.value_or(0), 0});
+      std::memcpy(&request.gsr_group, &group, sizeof(group));
+      std::memcpy(&request.gsr_source, &source, sizeof(source));
+      // Else its datagrams go on to come, and are counted as those of no channel.
+      (void)::setsockopt(socket->descriptor.get(), IPPROTO_IP, MCAST_LEAVE_SOURCE_GROUP, &request, sizeof(request));
+      std::erase(socket->memberships, membership);
+    }
+  }
 };
 
 class SocketPort final : public Port {
@@ -102,40 +155,88 @@ class SocketPort final : public Port {
   }
 
   Status join(const Membership& membership) override {
-    const auto known = std::find_if(sockets_.begin(), sockets_.end(),
-                                    [&](const GroupSocket& socket) { return socket.group == membership.group; });
-    if (known != sockets_.end()) return join_source(*known, membership);
-    if (options_.open_socket) return adopt(membership);
-    Descriptor descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (descriptor.get() < 0) return failure(membership, "socket: " + os::error_text());
-    if (auto prepared = prepare(descriptor.get(), membership); !prepared) return prepared;
-    GroupSocket socket{std::move(descriptor), membership.group};
-    if (auto joined = join_source(socket, membership); !joined) return joined;
-    return add(std::move(socket), membership);
+    const auto known = std::find_if(sockets_.all.begin(), sockets_.all.end(),
+                                    [&](const auto& socket) { return socket->group == membership.group; });
+    if (known != sockets_.all.end()) {
+      Status joined = join_source(**known, membership);
+      if (joined) (*known)->memberships.push_back(membership);
+      return joined;
+    }
+    Result<std::shared_ptr<GroupSocket>> socket = open(membership);
+    if (!socket) return socket.failure();
+    return add(std::move(socket).value(), membership, sockets_);
+  }
+
+  Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> join,
+                                                      std::span<const Membership> leave,
+                                                      std::vector<std::string>& notes) override {
+    auto change = std::make_unique<OtherSockets>();
+    change->sockets = sockets_;
+    change->interface_index = interface_index_;
+    for (const Membership& membership : leave) {
+      const auto found = std::find_if(sockets_.all.begin(), sockets_.all.end(), [&](const auto& socket) {
+        return std::find(socket->memberships.begin(), socket->memberships.end(), membership) !=
+               socket->memberships.end();
+      });
+      if (found == sockets_.all.end()) return failure(membership, "it is not joined");
+      change->leaves.emplace_back(*found, membership);
+    }
+    for (const auto& socket : sockets_.all) {
+      const auto left = static_cast<std::size_t>(std::count_if(change->leaves.begin(), change->leaves.end(),
+                                                               [&](const auto& one) { return one.first == socket; }));
+      if (left == 0 || left != socket->memberships.size()) continue;
+      change->sockets.remove(socket.get());
+      std::erase_if(change->leaves, [&](const auto& one) { return one.first == socket; });  // closing it leaves all
+    }
+    const std::size_t before = notes_.size();
+    for (const Membership& membership : join) {
+      // A socket of its own: the others of the group may not be touched from here.
+      for (const auto& other : change->sockets.all) {
+        if (other->group == membership.group && other->any_source != !membership.source.has_value()) {
+          return failure(membership, "the group is joined from any source and from one");
+        }
+      }
+      Result<std::shared_ptr<GroupSocket>> socket = open(membership);
+      if (!socket) return socket.failure();
+      if (Status added = add(std::move(socket).value(), membership, change->sockets); !added) return added.failure();
+    }
+    notes.insert(notes.end(), notes_.begin() + static_cast<std::ptrdiff_t>(before), notes_.end());
+    return std::unique_ptr<GroupChange>(std::move(change));
+  }
+
+  void change_groups(GroupChange& change) noexcept override {
+    auto& other = static_cast<OtherSockets&>(change);
+    std::swap(sockets_, other.sockets);
+    other.is_taken = true;
+    // What was found of all sockets says nothing about the new ones.
+    all_looked_ns_ = 0;
   }
 
   /// Gives away the first socket.
-  [[nodiscard]] int take_socket() { return sockets_.front().descriptor.release(); }
+  [[nodiscard]] int take_socket() { return sockets_.all.front()->descriptor.release(); }
 
   std::size_t poll(std::span<Arrival> batch) noexcept override {
     used_ = 0;
     look_ns_ = os::monotonic_clock_ns();
-    if (sockets_.size() > kDirectSockets) return poll_ready(batch);
+    const std::size_t sockets = sockets_.all.size();
+    if (sockets > kDirectSockets) return poll_ready(batch);
     std::size_t count = 0;
-    for (std::size_t i = 0; i < sockets_.size() && count < batch.size(); ++i) {
-      next_ = next_ + 1 < sockets_.size() ? next_ + 1 : 0;  // begins with another socket each time: none starves
-      count += receive(sockets_[next_], batch.subspan(count));
+    for (std::size_t i = 0; i < sockets && count < batch.size(); ++i) {
+      next_ = next_ + 1 < sockets ? next_ + 1 : 0;  // begins with another socket each time: none starves
+      count += receive(*sockets_.all[next_], batch.subspan(count));
     }
     return count;
   }
 
   std::uint64_t complete_until() const noexcept override {
     std::uint64_t until = ~std::uint64_t{0};
-    for (const GroupSocket& socket : sockets_) {
-      until = std::min(until, socket.has_more ? std::max(socket.arrivals.empty_ns, socket.read_to_ns)
-                                              : std::max(socket.arrivals.empty_ns, all_looked_ns_));
+    for (const auto& socket : sockets_.all) {
+      // A read that filled the batch may have found the end, too: then a later look does not name the socket.
+      const bool has_more = socket->has_more && socket->reported_ns >= all_looked_ns_;
+      until = std::min(until, has_more ? std::max(socket->arrivals.empty_ns, socket->read_to_ns)
+                                       : std::max(socket->arrivals.empty_ns, all_looked_ns_));
     }
-    return sockets_.empty() ? look_ns_ : until;
+    return sockets_.all.empty() ? look_ns_ : until;
   }
 
   std::optional<int> wakes_by() const noexcept override {
@@ -159,25 +260,44 @@ class SocketPort final : public Port {
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
   }
 
+  /// A socket of its own for the group, joined.
+  Result<std::shared_ptr<GroupSocket>> open(const Membership& membership) {
+    // Before it is open, nothing can lie in it.
+    const std::uint64_t now = os::monotonic_clock_ns();
+    if (options_.open_socket) return adopt(membership, now);
+    Descriptor descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (descriptor.get() < 0) return failure(membership, "socket: " + os::error_text());
+    if (auto prepared = prepare(descriptor.get(), membership); !prepared) return prepared.failure();
+    auto socket = std::make_shared<GroupSocket>(GroupSocket{std::move(descriptor), membership.group});
+    socket->arrivals.empty_ns = now;
+    if (auto joined = join_source(*socket, membership); !joined) return joined.failure();
+    return socket;
+  }
+
   /// A socket that another process has opened and joined.
-  Status adopt(const Membership& membership) {
+  Result<std::shared_ptr<GroupSocket>> adopt(const Membership& membership, std::uint64_t now) {
     std::vector<std::string> notes;
     const Result<int> opened = options_.open_socket(membership, notes);
     if (!opened) return Failure{opened.message()};
     for (std::string& text : notes) note(std::move(text));
-    return add(
-        {Descriptor(opened.value()), membership.group, !membership.source && is_multicast(membership.group.address)},
-        membership);
+    auto socket = std::make_shared<GroupSocket>(GroupSocket{
+        Descriptor(opened.value()), membership.group, !membership.source && is_multicast(membership.group.address)});
+    socket->arrivals.empty_ns = now;
+    return socket;
   }
 
-  Status add(GroupSocket socket, const Membership& membership) {
+  /// To `sockets`. What epoll says of it is ignored until these are polled.
+  Status add(std::shared_ptr<GroupSocket> socket, const Membership& membership, Sockets& sockets) {
+    socket->memberships.push_back(membership);
+    socket->slot = sockets.free_slot();
+    socket->ticket = ++tickets_;
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.u64 = sockets_.size();
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.descriptor.get(), &event) != 0) {
+    event.data.u64 = std::uint64_t{socket->ticket} << 32 | socket->slot;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket->descriptor.get(), &event) != 0) {
       return failure(membership, "epoll: " + os::error_text());
     }
-    sockets_.push_back(std::move(socket));
+    sockets.add(std::move(socket));
     return Done{};
   }
 
@@ -278,16 +398,18 @@ class SocketPort final : public Port {
     if (ready < 0 && errno != EINTR) counters_.failures.add(1);
     const std::span found = std::span(events).first(ready > 0 ? static_cast<std::size_t>(ready) : 0);
     for (const epoll_event& event : found) {
-      GroupSocket& socket = sockets_[event.data.u64];
-      if (!socket.has_more) socket.arrivals.empty_ns = std::max(socket.arrivals.empty_ns, all_looked_ns_);
-      socket.has_more = true;  // until it was read to its end
+      GroupSocket* const socket = sockets_.of(event.data.u64);
+      if (socket == nullptr) continue;
+      if (!socket->has_more) socket->arrivals.empty_ns = std::max(socket->arrivals.empty_ns, all_looked_ns_);
+      socket->has_more = true;  // until it was read to its end
+      socket->reported_ns = look_ns_;
     }
     // Only a list that is not full names every socket that has something.
     if (ready >= 0 && found.size() < events.size()) all_looked_ns_ = look_ns_;
     std::size_t count = 0;
     for (const epoll_event& event : found) {
       if (count == batch.size()) break;
-      count += receive(sockets_[event.data.u64], batch.subspan(count));
+      if (GroupSocket* const socket = sockets_.of(event.data.u64)) count += receive(*socket, batch.subspan(count));
     }
     return count;
   }
@@ -399,7 +521,8 @@ class SocketPort final : public Port {
   std::vector<sockaddr_in> addresses_;
   std::vector<iovec> vectors_;
   std::vector<mmsghdr> messages_;
-  std::vector<GroupSocket> sockets_;
+  Sockets sockets_;
+  std::uint32_t tickets_ = 0;
   std::size_t next_ = 0;
   std::size_t used_ = 0;  ///< Messages that this poll has filled.
   bool card_stamps_ = false;

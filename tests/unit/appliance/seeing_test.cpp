@@ -118,7 +118,11 @@ TEST(LastHour, has_the_latency_of_each_step_alone) {
 TEST(LastHour, has_the_losses_of_each_line_in_longer_steps) {
   LastHour history;
   StatusReport status;
-  status.channels.resize(2);
+  const auto resize = [&status](std::size_t channels) {
+    status.channels.resize(channels);
+    for (std::size_t i = 0; i < channels; ++i) status.channels[i].name = "c" + std::to_string(i);
+  };
+  resize(2);
   const auto pass = [&](std::uint64_t ns, std::size_t channel, std::size_t line, std::uint64_t missing) {
     status.channels[channel].lines[line].missing += missing;
     history.add(status, ns);
@@ -127,16 +131,22 @@ TEST(LastHour, has_the_losses_of_each_line_in_longer_steps) {
   pass(LastHour::kStepNs, 1, 1, 1);
   pass(2 * LastHour::kStepNs, 0, 0, 4);
   pass(LastHour::kLossStepNs, 0, 0, 5);
-  EXPECT_EQ(history.line_losses_json(), "[[0,0,0,7],[0,1,1,1],[30000000000,0,0,5]]");
+  EXPECT_EQ(history.line_losses_json(), R"([[0,"c0",0,7],[0,"c1",1,1],[30000000000,"c0",0,5]])");
   constexpr std::uint64_t kHour = LastHour::kPoints * LastHour::kStepNs;
   pass(kHour + LastHour::kLossStepNs, 0, 0, 0);
   EXPECT_EQ(history.line_losses().size(), 1U);
   // A storm on many channels is bounded, and the newest losses remain.
-  status.channels.resize(2 * LastHour::kMostLosses);
+  resize(2 * LastHour::kMostLosses);
   for (ChannelStatus& channel : status.channels) channel.lines[0].missing += 1;
   history.add(status, kHour + 2 * LastHour::kLossStepNs);
   EXPECT_EQ(history.line_losses().size(), LastHour::kMostLosses);
-  EXPECT_EQ(history.line_losses().back().channel, 2 * LastHour::kMostLosses - 1);
+  EXPECT_EQ(history.line_losses().back().channel, "c" + std::to_string(2 * LastHour::kMostLosses - 1));
+  // A reload moves a channel in the list.
+  std::swap(status.channels[0], status.channels[1]);
+  const std::size_t before = history.line_losses().size();
+  history.add(status, kHour + 3 * LastHour::kLossStepNs);
+  EXPECT_LE(history.line_losses().size(), before);
+  EXPECT_NE(history.line_losses().back().begin_ns, kHour + 3 * LastHour::kLossStepNs);
 }
 
 TEST(LastHour, goes_by_the_clock_that_is_never_stepped) {

@@ -49,6 +49,9 @@ class CounterList : public ::testing::Test {
       }
     });
     channel_.state_code.set(1);
+    // What there is not is not shown.
+    info_.set(1);
+    ring_.ended.set(0);
     publisher_.places[0].state_code.set(1);
     port_.verdicts[static_cast<std::size_t>(damaged())].set(value);
     auto reader = counters::Reader::over(segment_->bytes());

@@ -4,6 +4,7 @@
 
 #include "host/cli/common/resend.hpp"
 #include "host/cli/common/since.hpp"
+#include "host/os/config/keys.hpp"
 #include "host/os/config/toml.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -43,8 +44,22 @@ TEST(Reload, names_what_needs_a_restart_and_nothing_else) {
   const auto now = values(
       "silence = \"9s\"\n[control]\nusers = [1, 2]\n[http]\nlisten = \"a\"\nkey = \"other\"\n"
       "[[port]]\nname = \"q\"\n[[publish]]\nring = \"s\"\n");
-  EXPECT_EQ(keys_for_restart(then, now), (std::vector<std::string>{"port[p].name", "port[q].name", "silence"}));
-  EXPECT_TRUE(keys_for_restart(then, then).empty());
+  const auto is_live = [](const std::string& key) { return appliance::settings_keys().is_live(key); };
+  EXPECT_EQ(keys_for_restart(then, now, is_live),
+            (std::vector<std::string>{"port[p].name", "port[q].name", "silence"}));
+  EXPECT_TRUE(keys_for_restart(then, then, is_live).empty());
+}
+
+TEST(Reload, knows_from_the_rows_of_keys_what_it_takes) {
+  const config::TableKeys& keys = appliance::settings_keys();
+  for (const char* const key : {"control.users[0]", "control.allow[0].user", "http.key", "http.allowed_hosts[2]",
+                                "publish[cme].allow[1]", "feed[a.b].toml].a", "feed[x.toml].calendar"}) {
+    EXPECT_TRUE(keys.is_live(key)) << key;
+  }
+  for (const char* const key : {"", "control", "control.socket", "http.listen", "port[a].interface", "agent[a].core",
+                                "rings.special.cme", "silence", "none", "none.of[these]"}) {
+    EXPECT_FALSE(keys.is_live(key)) << key;
+  }
 }
 
 TEST(Reload, takes_no_token_that_is_too_short) {

@@ -275,6 +275,79 @@ TEST_F(SocketPort, goes_on_when_its_interface_goes_and_returns) {
   EXPECT_EQ(drain(*port, 1).payloads.at("239.1.1.1:30001"), (std::vector<std::string>{"after"}));
 }
 
+/// Changes the groups as two threads do in turns.
+Status change(Port& port, const std::vector<Membership>& join, const std::vector<Membership>& leave) {
+  std::vector<std::string> notes;
+  auto prepared = port.prepare_groups(join, leave, notes);
+  if (!prepared) return prepared.failure();
+  port.change_groups(*prepared.value());
+  return Done{};
+}
+
+TEST_F(SocketPort, changes_its_groups_and_loses_nothing_of_those_that_stay) {
+  const auto port = open();
+  join(*port, kLineA);
+  join(*port, kLineB);
+  send({{kLineA, "in the socket"}});
+  // From few sockets to many and back: they are polled in two ways.
+  std::vector<Membership> more;
+  for (std::uint32_t i = 0; i < 8; ++i) more.push_back({{0xEF010301 + i, 30'201}, std::nullopt});
+  {
+    std::vector<std::string> notes;
+    auto prepared = port->prepare_groups(more, std::vector<Membership>{{kLineB, std::nullopt}}, notes);
+    ASSERT_TRUE(prepared) << prepared.message();
+    send({{more[0].group, "joined before the change"}});
+    EXPECT_EQ(drain(*port, 1).payloads.at("239.1.1.1:30001").size(), 1U) << "the others wait for the change";
+    port->change_groups(*prepared.value());
+    EXPECT_EQ(drain(*port, 1).payloads.at("239.1.3.1:30201").size(), 1U);
+  }
+  send({{kLineA, "stays"}, {kLineB, "left"}, {more[7].group, "new"}});
+  const Received received = drain(*port, 2);
+  EXPECT_EQ(received.payloads.at("239.1.1.1:30001"), (std::vector<std::string>{"stays"}));
+  EXPECT_EQ(received.payloads.at("239.1.3.8:30201"), (std::vector<std::string>{"new"}));
+  EXPECT_FALSE(received.payloads.contains(net::to_text(kLineB)));
+  ASSERT_TRUE(change(*port, {{kLineB, std::nullopt}}, more));
+  send({{kLineA, "still"}, {kLineB, "again"}, {more[7].group, "left"}});
+  EXPECT_EQ(drain(*port, 2).payloads.size(), 2U);
+}
+
+TEST_F(SocketPort, leaves_one_of_two_sources_of_a_group) {
+  const auto port = open();
+  join(*port, kLineA, Veth::kSenderAddress);
+  join(*port, kLineA, Veth::kSenderAddress + 7);
+  ASSERT_TRUE(change(*port, {}, {{kLineA, Veth::kSenderAddress}}));
+  send({{kLineA, "left"}});
+  EXPECT_EQ(drain(*port, 0).arrivals.size(), 0U);
+  ASSERT_TRUE(change(*port, {{kLineA, Veth::kSenderAddress}}, {{kLineA, Veth::kSenderAddress + 7}}));
+  send({{kLineA, "back"}});
+  EXPECT_EQ(drain(*port, 1).arrivals.size(), 1U);
+}
+
+TEST_F(SocketPort, has_nothing_changed_by_a_change_that_fails_or_is_dropped) {
+  const auto port = open();
+  join(*port, kLineA);
+  std::vector<std::string> notes;
+  EXPECT_FALSE(port->prepare_groups(std::vector<Membership>{{kLineB, std::nullopt}, {{0x08080808, 1}, std::nullopt}},
+                                    std::vector<Membership>{{kLineA, std::nullopt}}, notes));
+  EXPECT_FALSE(port->prepare_groups(std::vector<Membership>{{kLineA, Veth::kSenderAddress}}, {}, notes))
+      << "from any source and from one";
+  (void)port->prepare_groups({}, std::vector<Membership>{{kLineA, std::nullopt}}, notes);
+  send({{kLineA, "here"}, {kLineB, "not here"}});
+  EXPECT_EQ(drain(*port, 1).payloads.size(), 1U);
+}
+
+TEST_F(SocketPort, knows_that_a_socket_is_empty_whose_last_read_filled_the_batch) {
+  const auto port = open({.batch = 2});
+  for (std::uint32_t i = 0; i < 6; ++i) join(*port, {0xEF010301 + i, 30'201});
+  std::vector<Arrival> batch(2);
+  send({{{0xEF010301, 30'201}, "1"}, {{0xEF010301, 30'201}, "2"}});
+  std::size_t count = 0;
+  while (count < 2) count += port->poll(batch);
+  const std::uint64_t now = os::monotonic_clock_ns();
+  (void)port->poll(batch);
+  EXPECT_GE(port->complete_until(), now) << "else no window closes before the next datagram of that group";
+}
+
 TEST_F(SocketPort, says_why_a_group_cannot_be_joined) {
   const auto port = open();
   const auto unicast = port->join({{Veth::kReceiverAddress, 30'001}, Veth::kSenderAddress});

@@ -7,7 +7,7 @@ const range = gap => gap.count > 1 ? `${gap.first}-${gap.first + gap.count - 1}`
 // losses go by the clock that is never stepped; the times of gaps are brought to it.
 function show_timeline(history) {
   const points = history.points, all = steps(points);
-  const lost = new Set(history.line_losses.map(loss => channels[loss[1]]));
+  const lost = new Set(history.line_losses.map(loss => loss[1]));
   for (const gap of history.gaps) lost.add(gap.channel);
   const lanes = [...channels].sort((a, b) => lost.has(b) - lost.has(a)).slice(0, kMostLanes);
   get("timeline").style.height = `${Math.max(2, lanes.length + (channels.length > lanes.length)) * kLane + kTop + kBottom}px`;
@@ -27,7 +27,7 @@ function show_timeline(history) {
     }
     if (channels.length > lanes.length) put("text", {x: left, y: kTop + kLane * (lanes.length + 0.6)}, `and ${plural(channels.length - lanes.length, "channel")} more`);
     for (const [from, channel, line, numbers] of history.line_losses) {
-      const lane = lanes.indexOf(channels[channel]);
+      const lane = lanes.indexOf(channel);
       if (lane < 0) continue;
       const first = inside(from), right = inside(from + kLossStep), tall = 2 + 10 * Math.log1p(numbers) / Math.log1p(most);
       const middle = kTop + kLane * (lane + 0.5);

@@ -25,7 +25,12 @@ function show_status(now) {
   if (before && !is_same_run(before, now)) forget();
   if (before && now.monotonic_ns === before.monotonic_ns) return;  // the same status: pages are kept for a moment
   const seconds = before ? (now.monotonic_ns - before.monotonic_ns) / 1e9 : 0;
-  const rate_of = (what, list, i) => seconds > 0 && before[list][i] ? (what(now[list][i]) - what(before[list][i])) / seconds : null;
+  // A reload may have moved it in the list, or begun it anew.
+  const earlier = (list, i) => before && before[list].find(x => x.name === now[list][i].name);
+  const rate_of = (what, list, i) => {
+    const then = earlier(list, i), more = then ? what(now[list][i]) - what(then) : -1;
+    return seconds > 0 && more >= 0 ? more / seconds : null;
+  };
   const rate = (...of) => { const value = rate_of(...of); return value === null ? "-" : number(Math.round(value)); };
   const total = what => now.channels.reduce((all, _, i) => all + (rate_of(what, "channels", i) || 0), 0);
   appliance = now.name;
@@ -57,7 +62,7 @@ function show_status(now) {
     now.ports.map((p, i) => [p.name, number(p.frames), rate(x => x.frames, "ports", i), number(Math.round(p.bytes / 1e6)),
       fault(p.dropped_by_nic), fault(p.dropped_by_kernel)]), "none");
   const messages = now.rings.flatMap((r, i) => Object.entries(r.messages).map(([name, count]) => [name, count,
-    seconds > 0 && before.rings[i] ? (count - (before.rings[i].messages[name] || 0)) / seconds : null, r.name]));
+    seconds > 0 && earlier("rings", i) ? (count - (earlier("rings", i).messages[name] || 0)) / seconds : null, r.name]));
   table("templates", ["template", "messages", "a second", "ring"], messages.filter(([, count]) => count > 0)
     .sort((a, b) => b[1] - a[1]).map(([name, count, more, ring]) =>
       [name || "(new)", number(count), more === null ? "-" : number(Math.round(more)), ring]), "no messages yet");

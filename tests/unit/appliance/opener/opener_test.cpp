@@ -224,6 +224,52 @@ TEST(Opener, refuses_what_the_settings_do_not_name) {
   EXPECT_EQ(client->ask({.kind = RequestKind::Read, .index = 0}).error, 0) << "it goes on";
 }
 
+TEST(Opener, reads_the_settings_again_and_opens_what_is_new_in_them) {
+  const testing::Scratch folder;
+  const std::string one = folder.write("one", "1");
+  const std::string two = folder.write("two", "2");
+  const std::string list = folder.write("list", one);
+  std::vector<std::string> notes;
+  // In place of settings: a file with the name of one that may be read.
+  const ReadGrants again = [list]() -> Result<Grants> {
+    std::ifstream file(list);
+    std::string name;
+    if (!std::getline(file, name) || name == "wrong") return Failure{"line 1: wrong"};
+    return Grants{.files = {name}};
+  };
+  auto started = Client::start({.files = {one}}, true, notes, again);
+  ASSERT_TRUE(started) << started.message();
+  Client& client = *started.value();
+  EXPECT_FALSE(client.file_of(two));
+  EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = 1}).error, EACCES);
+  folder.write("list", two);
+  EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = 1}).error, EACCES) << "it has not been told";
+  ASSERT_TRUE(client.renew()) << client.renew().message();
+  ASSERT_EQ(client.file_of(two), 1U);
+  EXPECT_EQ(client.file_of(one), 0U) << "what runs may need it";
+  EXPECT_TRUE(client.ask({.kind = RequestKind::Read, .index = 1}).file.ok());
+  folder.write("list", "wrong");
+  const Status renewed = client.renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.message(), "line 1: wrong");
+  EXPECT_EQ(client.file_of(two), 1U);
+  // Beyond its folders nothing can be opened, whatever the settings say.
+  folder.write("list", "/etc/passwd");
+  ASSERT_TRUE(client.renew());
+  const auto outside = client.file_of("/etc/passwd");
+  ASSERT_TRUE(outside);
+  if (notes.empty()) {
+    EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = *outside}).error, EACCES);
+  }
+}
+
+TEST(Opener, without_a_way_to_read_settings_says_so) {
+  const testing::Scratch folder;
+  const auto client = start({.files = {folder.write("a", "x")}});
+  ASSERT_TRUE(client);
+  EXPECT_FALSE(client->renew());
+}
+
 TEST(Opener, answers_garbage_and_takes_no_descriptors) {
   const testing::Scratch folder;
   std::array<int, 2> ends{};

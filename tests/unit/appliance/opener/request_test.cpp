@@ -36,6 +36,9 @@ TEST(OpenerRequest, has_a_number_only_if_it_is_about_one_of_many_files) {
   for (const RequestKind kind : {RequestKind::Socket, RequestKind::Read, RequestKind::Connect}) {
     EXPECT_FALSE(parse_request(encode({.kind = kind, .number = 1}))) << to_text(kind);
   }
+  EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Renew, .number = 1})));
+  EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Tell, .number = 1})));
+  EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Tell, .number = 2}))) << "there are two lists";
   EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber})));
   EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber + 1})));
 }
@@ -62,6 +65,40 @@ TEST(OpenerGrants, cover_what_they_name_and_nothing_else) {
       EXPECT_EQ(check({.kind = row.kind, .index = i}, grants).ok(), row.covered[i]) << to_text(row.kind) << i;
     }
     EXPECT_FALSE(check({.kind = row.kind, .index = 0xFFFF'FFFF}, grants));
+  }
+}
+
+TEST(OpenerGrants, grow_and_keep_their_indices) {
+  const auto socket = [](const char* interface, std::uint32_t group, std::optional<std::uint32_t> source) {
+    return SocketGrant{.options = {.interface = interface}, .membership = {.group = {group, 7}, .source = source}};
+  };
+  Grants grants{.sockets = {socket("eth0", 1, {})}, .files = {"/a/one"}};
+  ASSERT_TRUE(add_new(grants, {.sockets = {socket("eth0", 1, 5), socket("eth0", 1, {}), socket("eth1", 1, {})},
+                               .files = {"/a/two", "/a/one"}}));
+  EXPECT_EQ(grants.files, (std::vector<std::string>{"/a/one", "/a/two"}));
+  ASSERT_EQ(grants.sockets.size(), 3U);
+  EXPECT_EQ(grants.sockets[1].membership.source, 5U);
+  EXPECT_EQ(grants.sockets[2].options.interface, "eth1");
+  // Settings that change again and again end somewhere, and then nothing is added.
+  Grants many;
+  for (std::size_t i = 0; i < kMostGrants; ++i) many.files.push_back("/b/" + std::to_string(i));
+  EXPECT_FALSE(add_new(grants, many));
+  EXPECT_EQ(grants.files.size(), 2U);
+}
+
+TEST(OpenerGrants, are_told_in_words) {
+  for (const std::optional<std::uint32_t> source : {std::optional<std::uint32_t>(), std::optional(0xFFFF'FFFFU)}) {
+    for (const char* const interface : {"", "eth0"}) {
+      const SocketGrant socket{.options = {.interface = interface},
+                               .membership = {.group = {0xEF01'0101, 65'535}, .source = source}};
+      const auto read = parse_socket(to_text(socket));
+      ASSERT_TRUE(read);
+      EXPECT_EQ(read->options.interface, interface);
+      EXPECT_EQ(read->membership, socket.membership);
+    }
+  }
+  for (const char* const wrong : {"", "eth0", "eth0\n1", "eth0\n1 99999\n", "eth0\nx 1\n", "eth0\n1 1\nx"}) {
+    EXPECT_FALSE(parse_socket(wrong)) << wrong;
   }
 }
 

@@ -46,6 +46,39 @@ TEST(Counters, are_found_by_name_and_labels) {
   EXPECT_EQ(reader.value().find("age")->help, "Age");
 }
 
+TEST(Counters, are_added_while_others_read) {
+  Made made;
+  made.schema.keep_room({.entries = 3, .names_bytes = 200, .value_bytes = 8'192});
+  Result<Segment> segment = Segment::create_private(made.schema);
+  ASSERT_TRUE(segment) << segment.message();
+  Result<Reader> reader = Reader::over(segment.value().bytes());
+  ASSERT_TRUE(reader) << reader.message();
+  segment.value().counter(made.packets).add(3);
+  Schema more;
+  const auto known = more.add(Kind::Counter, "packets", {{"line", "A"}}, "Packets", Unit::Number);
+  const auto fresh = more.add(Kind::Counter, "packets", {{"line", "C"}}, "Packets of C", Unit::Number);
+  const Result<std::vector<Schema::Id>> ids = segment.value().add(more);
+  ASSERT_TRUE(ids) << ids.message();
+  EXPECT_EQ(ids.value()[known], made.packets) << "it keeps its value";
+  segment.value().counter(ids.value()[fresh]).set(5);
+  EXPECT_EQ(reader.value().find("packets", {{"line", "C"}}), nullptr);
+  ASSERT_TRUE(reader.value().refresh());
+  EXPECT_EQ(reader.value().value("packets", {{"line", "C"}}), 5U);
+  EXPECT_EQ(reader.value().find("packets", {{"line", "C"}})->help, "Packets of C");
+  EXPECT_EQ(reader.value().value("packets", {{"line", "A"}}), 3U);
+  EXPECT_EQ(Reader::over(segment.value().bytes()).value().metrics().size(), 7U);
+  // All or none: the first of these would fit.
+  Schema many;
+  many.add(Kind::Gauge, "one", {}, "");
+  for (int i = 0; i < 3; ++i) many.add(Kind::Gauge, "g" + std::to_string(i), {}, "");
+  EXPECT_FALSE(segment.value().add(many));
+  ASSERT_TRUE(reader.value().refresh());
+  EXPECT_EQ(reader.value().find("one"), nullptr);
+  Schema other_kind;
+  other_kind.add(Kind::Text, "age", {}, "");
+  EXPECT_FALSE(segment.value().add(other_kind));
+}
+
 TEST(Counters, of_two_writers_share_no_cache_line) {
   Schema schema;
   const auto first = schema.add(Kind::Counter, "a", {}, "");
