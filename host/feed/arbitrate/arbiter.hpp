@@ -165,6 +165,7 @@ class Arbiter {
   [[nodiscard]] bool is_shared(std::uint64_t number) const noexcept;
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_far_beyond(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_of_anew(const Packet& packet) noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
   [[nodiscard]] bool goes_on(const Stranger& anew, const Packet& packet) const noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;

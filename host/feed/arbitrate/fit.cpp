@@ -36,6 +36,7 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
   const bool is_expected = ahead >= 0 && ahead <= reach() && from_top <= leap();
   const bool has_turned = book_.has_heard(packet.line);
 
+  if (is_expected && is_of_anew(packet)) return Fit::Behind;
   if ((is_expected && has_turned) || is_copy(packet)) return Fit::InRun;
   for (const OldRun& old : old_runs_.all()) {
     if (!may_be_of(old, packet)) continue;
@@ -207,6 +208,18 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
 bool Arbiter::goes_on(const Stranger& anew, const Packet& packet) const noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(anew).preamble.sequence);
   return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !may_be_late(packet);
+}
+
+/// Whether what has begun anew on the line has come to the numbers where the run fell silent: it goes on, not the run.
+bool Arbiter::is_of_anew(const Packet& packet) noexcept {
+  if (strangers_.empty() || since(packet.t_ns, alive_t_ns_) <= options_.window_ns) return false;
+  const Stranger* const anew = stranger_of(packet);
+  if (anew == nullptr || anew->fit != Fit::Behind || anew->is_late || anew->is_early) return false;
+  const bool is_believed = anew->is_confirmed && anew->successions + 1 >= Candidates::kEnough;
+  const bool has_line = (anew->lines & bit_of(index(packet.line))) != 0;
+  const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(*anew).preamble.sequence);
+  return is_believed && has_line && anew->last_t_ns > alive_t_ns_ &&
+         ahead <= static_cast<std::int64_t>(kRestartNumbers);
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.

@@ -556,6 +556,22 @@ TEST(Return, has_its_own_packet_where_one_of_a_leap_came_late_before_it) {
   EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, other));
 }
 
+TEST(Reset, goes_on_over_the_number_where_the_run_fell_silent) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer_all(bench, line, 1, 30);
+  bench.tick(2 * kWindow);
+  bench.story.take();
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  for (std::uint64_t number = 1; number <= 35; ++number) {
+    if (number == 31) continue;  // lost
+    for (const Line line : {A, B}) EXPECT_EQ(offer(bench, line, {number}, {.payload = other}), "") << number;
+    bench.tick(kSilence / 50);
+  }
+  EXPECT_EQ(bench.tick(2 * kSilence),
+            "reset(1) 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 gap(31+1) 32 33 "
+            "34 35");
+}
+
 TEST(Reset, does_not_take_what_a_late_line_has_brought_of_numbers_that_were_leapt_over) {
   Bench bench(ordered_options());
   offer_all(bench, B, 1, 29);
