@@ -556,11 +556,12 @@ TEST(Return, has_its_own_packet_where_one_of_a_leap_came_late_before_it) {
   EXPECT_TRUE(std::ranges::equal(bench.story.last_bytes, other));
 }
 
-TEST(Reset, goes_on_over_the_number_where_the_run_fell_silent) {
+TEST(Reset, that_was_announced_goes_on_over_the_number_where_the_run_fell_silent) {
   Bench bench(ordered_options());
   for (const Line line : {A, B}) offer_all(bench, line, 1, 30);
   bench.tick(2 * kWindow);
   bench.story.take();
+  bench.arbiter.announce(1);
   const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
   for (std::uint64_t number = 1; number <= 35; ++number) {
     if (number == 31) continue;  // lost
