@@ -336,7 +336,7 @@ void Appliance::add_session(CounterSetBuilder& builder, counters::Counter& count
                "has no calendar.");
 }
 
-/// What a channel says of itself: a row of its own for each text, of which one has the value 1.
+/// The description of a channel: each text has a row, and the one in force has the value 1.
 void Appliance::add_channel_info(CounterSetBuilder& builder, ChannelEntry& entry, const FeedSettings& feed) {
   const feed::Channel& channel = entry.description;
   builder.info(entry.info, "channel_info",

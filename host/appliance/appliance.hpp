@@ -137,7 +137,7 @@ class Appliance {
   [[nodiscard]] bool next_error_sample(ErrorSample& sample);
   /// What the channel of a sample ran when it came; null if another image runs by now. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& sample) const;
-  /// What a channel of the settings runs by now; null if it is none of them. From the same thread.
+  /// The program of a channel of the settings; null: they have no such channel. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of(std::string_view channel) const;
   /// The program of an output, as the last of them. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of_output(std::uint32_t output) const {

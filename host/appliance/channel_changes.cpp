@@ -32,7 +32,8 @@ std::vector<Inlet> inlets(const FeedSettings& feed, const feed::Channel& channel
   return found;
 }
 
-/// Whoever its senders are: what has come is known by its numbers, and comes again from a socket with another filter.
+/// Its senders do not matter: packets that have arrived are known by their numbers, and arrive again on a socket with
+/// another filter.
 bool shares_a_group(const std::vector<Inlet>& left, const std::vector<Inlet>& right) {
   return std::any_of(left.begin(), left.end(), [&](const Inlet& one) {
     return std::any_of(right.begin(), right.end(),

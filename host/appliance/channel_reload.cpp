@@ -49,7 +49,7 @@ void Appliance::DropChannels::operator()(PreparedChannels* channels) const noexc
 
 namespace {
 
-/// A line of which the recorder knows nothing.
+/// A line that the recorder does not know.
 bool has_new_line(const feed::Channel& channel, const RecordLines& record_as) {
   return (channel.lines[0] && record_as[0] == kNotRecorded) || (channel.lines[1] && record_as[1] == kNotRecorded);
 }
@@ -283,7 +283,7 @@ void Appliance::make_rosters(PreparedChannels& to) {
   for (auto& [port, groups] : to.groups) {
     to.rosters[settings_.ports[port].agent]->ports.push_back({.port = port_places_[port], .groups = std::move(groups)});
   }
-  // Agents of which nothing changes are left alone.
+  // Agents without a change are left alone.
   std::erase_if(to.rosters, [this](const auto& one) {
     const auto& [agent, change] = one;
     return change->begun.empty() && change->leave.empty() && change->lines.empty() && change->ports.empty() &&

@@ -59,7 +59,7 @@ class LiveChannel final : private feed::Watcher {
   /// While the thread runs: its counters begin at 0. `before`: the channel of its name that has finished, or null;
   /// `goes_on`: its numbers and its dictionary are those of that one.
   void begin(const LiveChannel* before, bool goes_on) noexcept;
-  /// The lines come from elsewhere from here on. There are as many as before.
+  /// From now on the lines have other groups or sources; which lines exist does not change.
   void set_lines(const std::array<std::optional<feed::Line>, 2>& lines) noexcept { description_.lines = lines; }
   /// It is not received any more: what its books had is not true for long.
   void leave() noexcept;

@@ -35,7 +35,7 @@ class ReaderWatch {
 
   /// As they were at the last look. From any thread.
   [[nodiscard]] std::vector<ring::SeenReader> seen() const;
-  /// The same of these rings, of which they then are.
+  /// Those of these rings: SeenReader::ring is an index of `rings`.
   [[nodiscard]] std::vector<ring::SeenReader> seen(std::span<const std::string> rings) const;
   /// Files of rings, and of tables beside them, that have become shorter: no reader sees what is written to them.
   [[nodiscard]] std::vector<std::string> truncated() const;

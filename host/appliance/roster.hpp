@@ -28,7 +28,7 @@ struct Roster {
   std::vector<std::shared_ptr<LiveChannel>> channels;
   std::vector<RecordOutput*> outputs;
   feed::ChannelSet set;              ///< The decoders of `channels`, in the same order.
-  std::vector<std::uint32_t> dirty;  ///< Channels whose counters are behind.
+  std::vector<std::uint32_t> dirty;  ///< Channels whose counters are out of date.
 };
 
 /// Another roster for a running agent. Made by a thread that may take its time; the agent takes it, and gives back in

@@ -236,7 +236,7 @@ struct Settings {
 /// The same, with another way to read files: a confined process asks its opener.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 [[nodiscard]] std::optional<Settings> load(const std::string& path, const ReadFile& read, Diagnostics& diagnostics);
-/// The same, without what no name stands in: calendars, maps and entitlements are not read. For an opener.
+/// The same for an opener: calendars, maps and entitlements are not read, because they name nothing that it opens.
 [[nodiscard]] std::optional<Settings> load_names(const std::string& path, const ReadFile& read,
                                                  Diagnostics& diagnostics);
 /// The same of a text. `folder` is where relative paths begin; feed files are read from there.

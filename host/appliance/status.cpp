@@ -270,7 +270,7 @@ StatusReport read_once(const Reader& reader, const Now& now) {
   for (const Metric& metric : reader.metrics()) {
     const std::string& family = metric.name.family;
     if (family == "channel_info") {
-      if (reader.value(metric) == 0) continue;  // it says something else by now, or was removed
+      if (reader.value(metric) == 0) continue;  // its description has changed, or it was removed
       status.channels.push_back(read_channel(index, metric, look_ns, silence_ns));
     } else if (family == "port_frames") {
       PortStatus& port = status.ports.emplace_back();

@@ -1,5 +1,5 @@
-// Any bytes as a request to an opener: refused, or a request that has one encoding, names something of the settings by
-// number only, and reaches no file outside their folders.
+// Any bytes as a request to an opener, and as its answer: refused, or a request that has one encoding, names something
+// of the settings by number only, and reaches no file outside their folders.
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +10,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stopbit;
   const std::span bytes(reinterpret_cast<const std::byte*>(data), size);
+  // The same bytes as an answer that says what a socket is.
+  if (const auto socket = opener::parse_socket({reinterpret_cast<const char*>(data), size})) {
+    const auto twice = opener::parse_socket(opener::to_text(*socket));
+    fuzz::require(twice && opener::to_text(*twice) == opener::to_text(*socket), "a socket in words is the same socket");
+  }
   const auto request = opener::parse_request(bytes);
   if (!request) return 0;
   const opener::RequestBytes again = opener::encode(*request);

@@ -79,6 +79,7 @@ class Steps {
     options.give_up_ns = 10;
     options.patience_ns = random.below(3);
     options.cycle_ns = random.below(20);
+    options.may_return = random.below(4) != 0;
     return options;
   }
   /// Mostly near the newest one, seldom anything.
@@ -117,8 +118,10 @@ class Steps {
       const bool is_product = options_.scope == ScopeOf::Product;
       if (is_product && (row == 0 || row > kRows || 1 + row % kProducts != product)) continue;
       const std::uint64_t number = near(rows_[row]);
-      if (row >= 1 && row <= kRows && number <= ~std::uint64_t{0} / 2) view_.delivered[row].insert(number);
+      const std::uint64_t returns = machine_->returns();
       if (machine_->entry(row, number, event)) view_.apply(event);
+      if (machine_->returns() != returns) begin_numbers(row);
+      if (row >= 1 && row <= kRows && machine_->is_new_entry()) view_.delivered[row].insert(number);
     }
     machine_->end();
   }
@@ -137,7 +140,14 @@ class Steps {
     if (!machine_->part(part)) return;
     if (part.is_first) view_.picture.clear();
     view_.picture.push_back({0, 1, random_.below(4)});
+    const std::uint64_t returns = machine_->returns();
     machine_->part_end();
+    if (machine_->returns() != returns) begin_numbers(part.row);
+  }
+  /// The numbers of the instrument have begun anew: what was delivered had those of before.
+  void begin_numbers(std::uint32_t row) {
+    view_.delivered[row].clear();
+    if (random_.below(2) != 0) machine_->refuse_before(static_cast<std::int64_t>(now_));
   }
   void rarely() {
     switch (random_.below(4)) {

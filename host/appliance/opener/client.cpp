@@ -133,7 +133,7 @@ std::string Client::kept_path(const Name& name) const {
   return set.folder + "/" + set.kept + set.name(name.number);
 }
 
-/// The opener says what it has: it may have read the files at another moment than the caller.
+/// Asks for the lists of the opener, because it may have read the files at another moment than the caller.
 Status Client::renew() {
   const Outcome renewed = ask({.kind = RequestKind::Renew});
   if (renewed.error != 0) {
@@ -149,7 +149,7 @@ Status Client::renew() {
       const Outcome told = ask({.kind = RequestKind::Tell,
                                 .index = static_cast<std::uint32_t>(i),
                                 .number = static_cast<std::uint64_t>(list)});
-      if (told.error == EACCES) break;  // that were all
+      if (told.error == EACCES) break;  // the end of the list
       const auto socket = is_socket ? parse_socket(told.notes) : std::optional<SocketGrant>(std::in_place);
       if (told.error != 0 || !socket) {
         return Failure{"the opener does not say what it may open: " +

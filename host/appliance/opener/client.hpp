@@ -24,7 +24,7 @@ class Client {
   static constexpr int kPatienceMs = 10'000;
 
   /// Forks the opener, which confines itself if `confined`. Before there are threads. `notes` takes what it could not
-  /// give up. `again`: how it reads the settings when it is told to.
+  /// give up. `again` reads the settings for renew().
   [[nodiscard]] static Result<std::unique_ptr<Client>> start(Grants grants, bool confined,
                                                              std::vector<std::string>& notes,
                                                              const ReadGrants& again = {});
@@ -34,7 +34,7 @@ class Client {
   ~Client();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Lets the opener read the settings again: what they name by now can be asked for. A failure changes nothing.
+  /// Lets the opener read the settings again, and adds the sockets and files that they name. A failure changes nothing.
   [[nodiscard]] Status renew();
 
   /// Indices for the requests below; nothing: the settings do not name it.

@@ -36,7 +36,7 @@ struct Outcome {
 /// Does what the request asks for, if the grants cover it.
 [[nodiscard]] Outcome perform(const Request& request, const Grants& grants);
 
-/// Reads the settings again: what they name by now. It has the rights that confine_opener leaves.
+/// Reads the settings again, with the rights that confine_opener leaves, and returns what they name.
 using ReadGrants = std::function<Result<Grants>()>;
 
 /// Gives up what opening these does not take: capabilities, files outside the folders of the grants, system calls.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -53,14 +54,15 @@ std::string mebibytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1U << 20));
 }
 
-/// A line on stderr each second while a run goes on.
+/// A line on a terminal each second while a run goes on.
 class RunProgress {
  public:
-  RunProgress(bool is_quiet, double load) : is_quiet_(is_quiet), load_(load), shown_ns_(os::monotonic_clock_ns()) {}
+  RunProgress(bool is_quiet, double load)
+      : is_shown_(!is_quiet && ::isatty(STDERR_FILENO) == 1), load_(load), shown_ns_(os::monotonic_clock_ns()) {}
 
   bool operator()(network::Cycle cycle, std::uint64_t packets) {
     const std::uint64_t now = os::monotonic_clock_ns();
-    if (!is_quiet_ && now - shown_ns_ >= kNsPerSecond) {
+    if (is_shown_ && now - shown_ns_ >= kNsPerSecond) {
       print_stderr("load {:.4f}: cycle {}, {} packets\n", load_, cycle, packets);
       shown_ns_ = now;
     }
@@ -68,7 +70,7 @@ class RunProgress {
   }
 
  private:
-  bool is_quiet_;
+  bool is_shown_;
   double load_;
   std::uint64_t shown_ns_;
 };
@@ -136,37 +138,33 @@ Command network_command() {
       .name = "network",
       .summary = "Simulates a network of switches and reports latency, throughput, link loads and deadlocks",
       .description =
-          "Simulates switches with virtual output queues, virtual channels and credits, their links and hosts, event "
-          "by "
-          "event. The same settings and seed give the same output.\n"
+          "Simulates switches with virtual output queues, virtual channels and credits, their links and hosts, "
+          "event by event. The same settings and seed give the same output.\n"
           "\n"
           "Settings are TOML; every key but those of [topology] has a default.\n"
           "\n"
-          "[topology] kind is single (hosts), ring (nodes), mesh or torus (extent = [16, 16], up to three dimensions), "
-          "fat-tree (arity) or graph (nodes, links = [\"0-1\", \"1-2\"]); hosts is the number for each switch.\n"
+          "[topology] kind is single (hosts), ring (nodes), mesh or torus (extent = [16, 16], up to three "
+          "dimensions), fat-tree (arity) or graph (nodes, links = [\"0-1\", \"1-2\"]); hosts is the number for each "
+          "switch.\n"
           "\n"
           "[switch] model is r2, r1 or atoll, which sets the rest: clock_mhz, latency_cycles, route_cycles, "
-          "packet_cycles, "
-          "cell_bytes, overhead_cells, packet_bytes, slot_bytes, slots, classes, vcs, reserve, queues (voq, fifo), "
-          "store_and_forward, almost_full, escape_cycles. [link] has cycles, host_cycles, bit_error_rate, retransmit "
-          "and "
-          "attempts.\n"
+          "packet_cycles, cell_bytes, overhead_cells, packet_bytes, slot_bytes, slots, classes, vcs, reserve, "
+          "queues (voq, fifo), store_and_forward, almost_full, escape_cycles. [link] has cycles, host_cycles, "
+          "bit_error_rate, retransmit and attempts.\n"
           "\n"
           "[routing] order is dimension, reverse, random, west-first, shortest, up-down or tree; by is computed, "
-          "table, "
-          "two-level (local_bits), interval or delta; adaptive = true. [[routing.route]] changes an entry of the "
-          "tables: "
-          "at, to, port, vc. [deadlock] has action (ignore, stop, recover), timer_cycles and recovery_cycles.\n"
+          "table, two-level (local_bits), interval or delta; adaptive = true. [[routing.route]] changes an entry of "
+          "the tables: at, to, port, vc. [deadlock] has action (ignore, stop, recover), timer_cycles and "
+          "recovery_cycles.\n"
           "\n"
-          "[traffic] kind is uniform, hot-spot (hot_host, hot_share), bit-reversal, transpose, neighbour or fan-out; "
-          "load "
-          "and payload_bytes. A fan-out sends datagrams to a [[group]] (source, members): those of a capture (capture, "
-          "speed) or datagrams of one length (datagrams, every); copies is multicast or unicast.\n"
+          "[traffic] kind is uniform, hot-spot (hot_host, hot_share), bit-reversal, transpose, neighbour or "
+          "fan-out; load and payload_bytes. A fan-out sends datagrams to a [[group]] (source, members): those of a "
+          "capture (capture, speed) or datagrams of one length (datagrams, every); copies is multicast or unicast.\n"
           "\n"
           "[run] has packets, cycles and warmup. [sweep] has from, to and steps: a run for each load.\n"
           "\n"
-          "The exit status is 1 if the settings are wrong, if a deadlock ended a run, or if packets needed more memory "
-          "than the room of 8 GiB; with --check also if routes can deadlock.",
+          "The exit status is 1 if the settings are wrong, if a deadlock ended a run, or if packets needed more "
+          "memory than the room of 8 GiB; with --check also if routes can deadlock.",
       .options =
           {{.names = "",
             .value = "SIM.toml",

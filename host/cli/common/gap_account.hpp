@@ -34,7 +34,7 @@ class GapAccount {
   [[nodiscard]] std::string head() const;
   /// What the packets say about the cause, sentences.
   [[nodiscard]] std::string conclusion() const;
-  /// Numbers in a row of which the same is known.
+  /// Consecutive numbers about which the same is known.
   struct Row {
     std::uint64_t first = 0;
     std::uint64_t last = 0;

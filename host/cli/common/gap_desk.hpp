@@ -13,9 +13,9 @@
 
 namespace stopbit::tools {
 
-/// Finds the packets of a gap in what the appliance records, and explains them, as `stopbit gaps --cut` does, for those
-/// who look at its page. In small steps on the thread that looks after the appliance: it reads files only, one gap at a
-/// time, no more of them than kMostPackets, and keeps no more than kMostBytes.
+/// Finds the packets of a gap in what the appliance records, and explains them, as `stopbit gaps --cut` does, for the
+/// page of the appliance. It works in small steps on the housekeeper's thread, reads files only, one gap at a time and
+/// at most kMostPackets, and keeps at most kMostBytes.
 class GapDesk {
  public:
   static constexpr std::chrono::milliseconds kStep{10};

@@ -82,7 +82,7 @@ std::vector<std::string> keys_for_restart(const std::map<std::string, std::strin
 
 Result<std::string> Reloader::reload(control::Server& server, Log& log) {
   if (settings_file_ == "-") return Failure{"the settings came from standard input, which cannot be read again"};
-  // First, so that files that the settings name by now can be read. An opener that is gone cannot read the others.
+  // First: files that are new in the settings are read by way of the opener. Without it none can be read.
   if (opener_ != nullptr) {
     if (const Status renewed = opener_->renew(); !renewed) return Failure{"nothing changed: " + renewed.message()};
   }

@@ -18,7 +18,7 @@ class TopView {
   struct Look {
     bool has_colours = false;  ///< Colours that most colour-blind people can distinguish; the text says what they mark.
     bool has_blocks = false;   ///< The terminal shows block elements of Unicode.
-    bool has_keys = false;     ///< Somebody can press keys.
+    bool has_keys = false;     ///< The keyboard is read.
   };
   explicit TopView(Look look) : look_(look) {}
 

@@ -291,7 +291,7 @@ Result<std::vector<Schema::Id>> Segment::add(const Schema& more) {
   names_used_ = name;
   values_end_ = at;
   known_.merge(names);
-  // Who sees the number sees the entries.
+  // A reader that sees the number sees the entries, too.
   __atomic_store_n(&head.entries, static_cast<std::uint32_t>(present + made.size()), __ATOMIC_RELEASE);
   return ids;
 }

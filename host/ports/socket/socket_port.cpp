@@ -80,7 +80,7 @@ struct GroupSocket {
   std::uint64_t read_to_ns = 0;        ///< If it has more: t of the last datagram read whose stamp is possible.
 };
 
-/// The sockets of a port. Whoever polls changes them as a whole.
+/// The sockets of a port. The polling thread exchanges all of them at once.
 struct Sockets {
   std::vector<std::shared_ptr<GroupSocket>> all;
   std::vector<GroupSocket*> by_slot;  ///< Null: free.

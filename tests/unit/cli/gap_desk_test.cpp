@@ -81,6 +81,20 @@ TEST(GapDesk, shows_which_line_had_which_number_and_explains_the_packets) {
   EXPECT_EQ(answer.at("notes"), json::array());
 }
 
+/// It replaces the feeds of the settings.
+TEST(GapDesk, reads_on_over_a_reload) {
+  Recorded one;
+  one.lose();
+  EXPECT_EQ(one.ask(one.key()).at("state"), "reading");
+  Diagnostics diagnostics;
+  const appliance::Settings wanted = one.made->settings();
+  auto ready = one.made->prepare_channels(wanted, one.made->compare_channels(wanted), diagnostics);
+  ASSERT_TRUE(ready) << ready.message();
+  EXPECT_TRUE(one.made->change_channels(std::move(ready).value()).empty());
+  for (int i = 0; i < 100 && one.ask(one.key()).at("state") == "reading"; ++i) one.desk.step();
+  EXPECT_EQ(one.ask(one.key()).at("packets"), json({{"a", 2}, {"b", 3}}));
+}
+
 TEST(GapDesk, answers_for_recent_gaps_only_and_reads_one_at_a_time) {
   Recorded one;
   one.lose();

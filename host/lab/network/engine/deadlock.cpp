@@ -35,7 +35,7 @@ void Simulation::check(std::uint32_t waiting, std::uint32_t since) {
 
 void Simulation::look_for_deadlock() {
   const bool is_found = search();
-  // Nothing but timers: whatever waits, waits for ever. The search takes copies of a multicast packet for live.
+  // Only timers are left: a packet that waits now never moves. The search takes copies of a multicast packet for live.
   const bool is_over = !is_found && wheel_.size() == checks_;
   if (!is_found && !is_over) return;
   ++counts_.deadlocks;

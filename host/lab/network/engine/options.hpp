@@ -28,7 +28,7 @@ struct SwitchOptions {
   std::uint32_t escape_cycles = 64;  ///< After these an adaptive packet that waits takes the deterministic way.
 
   [[nodiscard]] std::uint32_t flows() const noexcept { return classes * vcs; }
-  /// Of the longest packet: an output may send if the next input has as many, because it does not know the length yet.
+  /// Of the longest packet. An output sends only if the next input has room for one: it does not know the length yet.
   [[nodiscard]] std::uint32_t most_slots() const noexcept { return (packet_bytes + slot_bytes - 1) / slot_bytes; }
   [[nodiscard]] std::uint32_t slots_of(std::uint32_t payload) const noexcept {
     return std::max(1U, (payload + slot_bytes - 1) / slot_bytes);

@@ -24,9 +24,9 @@ enum class End : std::uint8_t {
   Memory,    ///< Packets would need more than the room.
 };
 
-/// Switches with virtual output queues, credits and virtual channels, event by event. A packet is one unit: it takes a
-/// link for as many cycles as it has cells, and the next switch forwards it as soon as its head has been routed
-/// (virtual cut-through). The same network, traffic and seed give the same events. Single-threaded.
+/// Switches with virtual output queues, credits and virtual channels, event by event. A packet is one unit: it
+/// occupies a link for one cycle per cell, and the next switch forwards it once its head is routed (virtual
+/// cut-through). The same network, traffic and seed give the same events. Single-threaded.
 class Simulation {
  public:
   /// `options` fit `topology` and `router` (Settings checks them). All that is referred to outlives the simulation;

@@ -79,7 +79,7 @@ bool Simulation::route_adaptively(std::uint32_t number, SwitchId at, std::uint32
   return true;
 }
 
-/// An adaptive packet must not wait for ever for the channel that it chose, or adaptive channels could wait for each
+/// An adaptive packet must not wait without end for the channel that it chose, or adaptive channels could wait for each
 /// other.
 void Simulation::escape(std::uint32_t number, std::uint32_t serial) {
   Packet& packet = pool_[number];

@@ -7,7 +7,7 @@
 
 namespace stopbit::network {
 
-/// Who gets the packets of a group.
+/// The members of a group, which receive its packets.
 struct GroupPlan {
   HostId source = 0;
   std::vector<HostId> members;

@@ -49,7 +49,7 @@ struct Place {
 
 using Coordinates = std::array<std::uint16_t, 3>;
 
-/// Who is connected with whom. Ports of hosts are the first ones of a switch, ports of links follow.
+/// What each port is connected to. The first ports of a switch are those of its hosts; those of links follow.
 class Topology {
  public:
   /// Fails as size_of does.
