@@ -41,22 +41,22 @@ struct SyncOptions {
 };
 
 struct SyncCounts {
-  std::uint64_t repeats = 0;      ///< Entries that were not new.
-  std::uint64_t queued = 0;       ///< Entries that were kept.
-  std::uint64_t lost = 0;         ///< Numbers of instruments whose kept entries were dropped: no room.
-  std::uint64_t forgotten = 0;    ///< Holes that are not waited for: no room.
-  std::uint64_t refused = 0;      ///< Inputs for instruments or products beyond the options.
-  std::uint64_t torn = 0;         ///< Snapshots of which a part was missing.
-  std::uint64_t outdated = 0;     ///< Parts from before a reset.
-  std::uint64_t useless = 0;      ///< Snapshots that say less than is known.
-  std::uint64_t loads = 0;        ///< Snapshots that became a book.
-  std::uint64_t audits = 0;       ///< Snapshots compared with a book.
-  std::uint64_t differences = 0;  ///< Of these, not equal.
-  std::uint64_t refreshes = 0;    ///< Books that went on from nothing.
-  std::uint64_t losses = 0;       ///< Ranges of messages that were lost.
-  std::uint64_t holes = 0;        ///< Ranges of numbers that instruments or products lost.
-  std::uint64_t returns = 0;      ///< Instruments whose numbers began anew without a word, in what was lost, each time.
-  std::uint64_t asks = 0;         ///< Ranges asked for.
+  std::uint64_t repeats = 0;         ///< Entries that were not new.
+  std::uint64_t queued = 0;          ///< Entries that were kept.
+  std::uint64_t lost = 0;            ///< Numbers of instruments whose kept entries were dropped: no room.
+  std::uint64_t forgotten = 0;       ///< Holes that are not waited for: no room.
+  std::uint64_t refused = 0;         ///< Inputs for instruments or products beyond the options.
+  std::uint64_t torn = 0;            ///< Snapshots of which a part was missing.
+  std::uint64_t outdated = 0;        ///< Parts from before a reset.
+  std::uint64_t useless = 0;         ///< Snapshots that say less than is known.
+  std::uint64_t loads = 0;           ///< Snapshots that became a book.
+  std::uint64_t audits = 0;          ///< Snapshots compared with a book.
+  std::uint64_t differences = 0;     ///< Of these, not equal.
+  std::uint64_t refreshes = 0;       ///< Books that went on from nothing.
+  std::uint64_t losses = 0;          ///< Ranges of messages that were lost.
+  std::uint64_t holes = 0;           ///< Ranges of numbers that instruments or products lost.
+  std::uint64_t returns = 0;         ///< Instruments whose numbers began anew in lost messages, each time.
+  std::uint64_t asks = 0;            ///< Ranges asked for.
   std::uint64_t dropped_asks = 0;    ///< Losses not asked for, or not again: no room.
   std::uint64_t overdue_cycles = 0;  ///< Cycles of snapshots that did not come in time.
 };
