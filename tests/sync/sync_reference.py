@@ -107,7 +107,7 @@ class Synchroniser:
             key = row if style == "instrument" else scope_of(row)
             scope = self.channel if style == "channel" else self.scopes.setdefault(key, Scope(holes))
             self.rows[row] = Row(scope)
-        self.over = 0  # messages up to this that come late have numbers that are over
+        self.over = -1  # messages up to this that come late have numbers that are over
         self.returned = False  # numbers have begun anew without a word; for the caller
         self.asks, self.open, self.waiting = [], None, []  # open: row, place, (number, message), values
 
@@ -191,7 +191,7 @@ class Synchroniser:
 
     def reset(self, time, number=0):
         """The exchange begins anew: books are empty, and known to be."""
-        self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], 0
+        self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], -1
         self.channel.__init__(self.limit)
         self.channel.high = self.joined = number
         for scope in self.scopes.values():

@@ -119,7 +119,7 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   } else if (number > channel_.numbers.high + 1) {
     lose(channel_.numbers.high + 1, number - 1);  // the arbiter did not say so
   }
-  const bool is_over = number <= over_;
+  const bool is_over = number < over_;
   const bool is_new = !is_over && take(channel_, number);
   if (is_over) taken_rows_ = 0;
   channel_missing_ = channel_.numbers.missing;
@@ -330,7 +330,7 @@ bool Synchroniser::goes_back(const Part& part) const noexcept {
 /// channel is not waited for any more: it may have the numbers of before.
 void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number) noexcept {
   ++counts_.returns;
-  over_ = channel_missing_;
+  over_ = channel_missing_ + 1;
   asks_.clear();
   Scope& scope = scopes_[row];
   holes_.forget(scope.numbers, scope.numbers.high);

@@ -272,7 +272,7 @@ class Synchroniser {
   std::unique_ptr<Row[]> rows_;
   Scope channel_;
   std::uint64_t channel_missing_ = kEver;  ///< Its highest missing message; before the first one kEver.
-  std::uint64_t over_ = 0;                 ///< Messages up to this that come late have numbers that are over.
+  std::uint64_t over_ = 0;                 ///< Messages below this that come late have numbers that are over.
   std::uint64_t joined_ = kEver;           ///< Messages up to this were before the first one.
   std::uint64_t pictured_ = 0;             ///< Before the first message: that of the newest snapshot.
   bool is_joined_ = false;

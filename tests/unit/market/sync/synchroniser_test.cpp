@@ -417,6 +417,15 @@ TEST(Synchroniser, an_instrument_that_moves_to_another_product_loses_its_book) {
   EXPECT_EQ(feed->said(), "= state 1 stale 0 join\n");
 }
 
+TEST(Synchroniser, takes_numbers_from_0_on) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.message(0, {{1, 1}});
+  (void)feed.message(1, {{1, 2}});
+  (void)feed.message(2, {{1, 3}});
+  (void)feed.message(1, {{1, 2}});  // a copy
+  EXPECT_EQ(feed.machine().newest(), 2U);
+}
+
 TEST(Synchroniser, begins_anew_with_an_instrument_whose_numbers_go_back_after_a_loss) {
   const auto feed = started();
   (void)feed->message(1, {{1, 1}, {1, 2}, {2, 1}});
