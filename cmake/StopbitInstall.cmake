@@ -40,10 +40,11 @@ endforeach()
 list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/(message_unit)\\.hpp$")
 foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers nic_headers)
   cmake_path(GET header PARENT_PATH folder)
-  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder}
+    COMPONENT development)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit_view.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 # Stopbit::views: headers alone. Stopbit::ring, Stopbit::record, Stopbit::nic: C++, of the version that they were built
 # with.
@@ -59,20 +60,23 @@ foreach(part views ring shm record microcode nic)
   set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
 install(TARGETS stopbit_views stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic
-  stopbit_shared EXPORT StopbitTargets)
+  stopbit_shared EXPORT StopbitTargets
+  LIBRARY COMPONENT library NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Stopbit)
-install(EXPORT StopbitTargets NAMESPACE Stopbit:: DESTINATION ${package})
+install(EXPORT StopbitTargets NAMESPACE Stopbit:: DESTINATION ${package} COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/StopbitConfig.cmake.in ${PROJECT_BINARY_DIR}/StopbitConfig.cmake
   INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/StopbitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/StopbitConfig.cmake ${PROJECT_BINARY_DIR}/StopbitConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/StopbitView.cmake DESTINATION ${package})
+  ${CMAKE_CURRENT_LIST_DIR}/StopbitView.cmake DESTINATION ${package} COMPONENT development)
 
 # From their folder up to the prefix, wherever that is moved.
 file(RELATIVE_PATH STOPBIT_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(name stopbit stopbit-cpp stopbit-nic)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/host/nic/man/stopbit-nic.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+install(FILES ${PROJECT_SOURCE_DIR}/host/nic/man/stopbit-nic.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7
+  COMPONENT development)

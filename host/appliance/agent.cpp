@@ -108,7 +108,7 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
                       .source = arrival.source.address},
                      timeline);
     LiveChannel& channel = *roster_.channels[target->channel];
-    channel.note_arrival(target->line);
+    channel.note_arrival(target->line, arrival.t_ns);
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     mark_dirty(target->channel);
   }

@@ -235,6 +235,11 @@ class Appliance {
                                                            const WantedOutput& output) const;
   [[nodiscard]] std::uint32_t entry_of(const std::string& channel) const noexcept;
   [[nodiscard]] std::vector<std::size_t> free_outputs() const;
+  void end_outputs(const std::vector<std::size_t>& ended);
+  void renumber_feeds(const ChannelChanges& changes);
+  void take_new_outputs(PreparedChannels& from);
+  void take_new_entries(PreparedChannels& from);
+  void replace_entry(std::uint32_t index, ChannelEntry entry);
   void retire_changes();
   void plan_places(const Topology& topology);
   [[nodiscard]] Status open_card(const OpenCard& open);

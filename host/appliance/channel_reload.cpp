@@ -354,63 +354,10 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
   // Readers of the counters see the channels before the change, or those after it.
   housekeeper_counter_set_.channels_version.add();
   std::atomic_thread_fence(std::memory_order_release);
-  for (const std::size_t o : channels.ended) {
-    output_entries_[o].feed = kNone;
-    outputs_[o]->counter_set().ended.set(1);
-    if (!outputs_[o]->plan().events.map.empty()) outputs_[o]->market_counter_set().ended.set(1);
-  }
-  for (std::size_t o = 0; o < output_entries_.size(); ++o) {
-    RecordOutputEntry& entry = output_entries_[o];
-    if (entry.feed == kNone) continue;
-    const auto& before = channels.changes.feed_before;
-    const auto feed = std::find(before.begin(), before.end(), std::optional(entry.feed));
-    entry.feed = static_cast<std::size_t>(feed - before.begin());
-    const auto& images = channels.changes.feeds[entry.feed].description.images;
-    entry.image = static_cast<std::size_t>(
-        std::find_if(images.begin(), images.end(), [&](const auto& image) { return image.name == entry.image_name; }) -
-        images.begin());
-  }
-  for (ReplaySettings& replay : settings_.replays) {
-    const auto& before = channels.changes.feed_before;
-    const auto feed = std::find(before.begin(), before.end(), std::optional(replay.feed));
-    if (feed != before.end()) replay.feed = static_cast<std::size_t>(feed - before.begin());
-  }
-  for (PreparedChannels::Output& made : channels.outputs) {
-    if (made.index == outputs_.size()) {
-      outputs_.emplace_back();
-      output_entries_.emplace_back();
-    }
-    output_entries_[made.index] = std::move(made.entry);
-    outputs_[made.index] = std::move(made.output);
-  }
-  for (const ChannelChange& change : channels.changes.channels) {
-    if (change.what == What::Removed) {
-      ChannelEntry& entry = channels_[entry_of(change.name)];
-      entry.feed_index = kNone;
-      entry.info.set(0);
-    } else if (change.what == What::Stays) {
-      channels_[entry_of(change.name)].feed_index = change.after->feed;
-    }
-  }
-  for (auto& [name, other] : channels.others) {
-    channels_[other.index].info.set(0);
-    channels_[other.index] = std::move(other.entry);
-    channels_[other.index].info.set(1);
-  }
-  // New names take the next indices, in the order in which they got them.
-  std::vector<PreparedChannels::Begun*> begun;
-  for (auto& [name, one] : channels.begun) begun.push_back(&one);
-  std::sort(begun.begin(), begun.end(), [](const auto* left, const auto* right) { return left->index < right->index; });
-  for (PreparedChannels::Begun* const one : begun) {
-    if (one->is_new_name) {
-      ++added_channels_;
-      channels_.emplace_back();
-    } else {
-      channels_[one->index].info.set(0);
-    }
-    channels_[one->index] = std::move(one->entry);
-    channels_[one->index].info.set(1);
-  }
+  end_outputs(channels.ended);
+  renumber_feeds(channels.changes);
+  take_new_outputs(channels);
+  take_new_entries(channels);
   std::atomic_thread_fence(std::memory_order_release);
   housekeeper_counter_set_.channels_version.add();
   for (const auto& [ring, slots] : channels.slots) settings_.rings[ring] = slots;
@@ -420,6 +367,75 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
   }
   note_sessions({.wall_ns = clocks_.wall(), .monotonic_ns = clocks_.monotonic()});
   return notes;
+}
+
+void Appliance::end_outputs(const std::vector<std::size_t>& ended) {
+  for (const std::size_t o : ended) {
+    output_entries_[o].feed = kNone;
+    outputs_[o]->counter_set().ended.set(1);
+    if (!outputs_[o]->plan().events.map.empty()) outputs_[o]->market_counter_set().ended.set(1);
+  }
+}
+
+/// Feeds and images have other indices in the wanted settings. A feed of an output that goes on is in both.
+void Appliance::renumber_feeds(const ChannelChanges& changes) {
+  const auto& before = changes.feed_before;
+  for (RecordOutputEntry& entry : output_entries_) {
+    if (entry.feed == kNone) continue;
+    const auto feed = std::find(before.begin(), before.end(), std::optional(entry.feed));
+    entry.feed = static_cast<std::size_t>(feed - before.begin());
+    const auto& images = changes.feeds[entry.feed].description.images;
+    entry.image = static_cast<std::size_t>(
+        std::find_if(images.begin(), images.end(), [&](const auto& image) { return image.name == entry.image_name; }) -
+        images.begin());
+  }
+  for (ReplaySettings& replay : settings_.replays) {
+    const auto feed = std::find(before.begin(), before.end(), std::optional(replay.feed));
+    if (feed != before.end()) replay.feed = static_cast<std::size_t>(feed - before.begin());
+  }
+}
+
+void Appliance::take_new_outputs(PreparedChannels& from) {
+  for (PreparedChannels::Output& made : from.outputs) {
+    if (made.index == outputs_.size()) {
+      outputs_.emplace_back();
+      output_entries_.emplace_back();
+    }
+    output_entries_[made.index] = std::move(made.entry);
+    outputs_[made.index] = std::move(made.output);
+  }
+}
+
+void Appliance::take_new_entries(PreparedChannels& from) {
+  for (const ChannelChange& change : from.changes.channels) {
+    if (change.what == What::Removed) {
+      ChannelEntry& entry = channels_[entry_of(change.name)];
+      entry.feed_index = kNone;
+      entry.info.set(0);
+    } else if (change.what == What::Stays) {
+      channels_[entry_of(change.name)].feed_index = change.after->feed;
+    }
+  }
+  for (auto& [name, other] : from.others) replace_entry(other.index, std::move(other.entry));
+  // New names take the next indices, in the order in which they got them.
+  std::vector<PreparedChannels::Begun*> begun;
+  for (auto& [name, one] : from.begun) begun.push_back(&one);
+  std::sort(begun.begin(), begun.end(), [](const auto* left, const auto* right) { return left->index < right->index; });
+  for (PreparedChannels::Begun* const one : begun) {
+    if (one->is_new_name) {
+      ++added_channels_;
+      channels_.push_back(std::move(one->entry));
+      channels_.back().info.set(1);
+    } else {
+      replace_entry(one->index, std::move(one->entry));
+    }
+  }
+}
+
+void Appliance::replace_entry(std::uint32_t index, ChannelEntry entry) {
+  channels_[index].info.set(0);
+  channels_[index] = std::move(entry);
+  channels_[index].info.set(1);
 }
 
 /// Channels, sockets and rings that agents have given back.

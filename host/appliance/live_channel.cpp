@@ -302,7 +302,8 @@ void LiveChannel::tell(const market::LossEffect& effect) noexcept {
 }
 
 /// Packets that come although nothing is delivered, for longer than two windows: a channel that looks alive and is not.
-void LiveChannel::watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept {
+/// Windows end by the time of the packets, which in a slow capture passes more slowly than that of this thread.
+void LiveChannel::watch_for_silence(const arbitrate::Account& account) noexcept {
   const arbitrate::Packets& packets = account.packets;
   const std::uint64_t in_vain = packets.late + packets.malformed + packets.incomplete + packets.held;
   if (packets.delivered != last_delivered_) {
@@ -313,14 +314,14 @@ void LiveChannel::watch_for_silence(const arbitrate::Account& account, std::uint
     shared_.notices.push({.kind = AgentEvent::Kind::Recovered, .channel = index_, .time_ns = shared_.newest_ns});
   } else if (in_vain != last_in_vain_) {
     last_in_vain_ = in_vain;
-    if (in_vain_since_ns_ == 0) in_vain_since_ns_ = now_ns;
-    if (is_blind_ || now_ns - in_vain_since_ns_ <= 2 * description_.window.time_ns) return;
+    if (in_vain_since_ns_ == 0) in_vain_since_ns_ = newest_t_ns_;
+    if (is_blind_ || newest_t_ns_ - in_vain_since_ns_ <= 2 * description_.window.time_ns) return;
     is_blind_ = true;
     counter_set_.stale_events.add();
     shared_.notices.push({.kind = AgentEvent::Kind::Blind,
                           .channel = index_,
                           .time_ns = shared_.newest_ns,
-                          .count = now_ns - in_vain_since_ns_});
+                          .count = newest_t_ns_ - in_vain_since_ns_});
   }
 }
 
@@ -334,7 +335,7 @@ void LiveChannel::finish() noexcept {
 void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   const arbitrate::Arbiter& arbiter = decoder_.arbiter();
   const arbitrate::Account account = arbiter.total();
-  watch_for_silence(account, now_ns);
+  watch_for_silence(account);
   tell_replayed(now_ns);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!description_.lines[i]) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstdint>
@@ -52,8 +53,11 @@ class LiveChannel final : private feed::Watcher {
   [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
   /// The end has come: the counters are final.
   void finish() noexcept;
-  /// A datagram of the line was taken, in the present batch.
-  void note_arrival(arbitrate::Line line) noexcept { heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns; }
+  /// A datagram of the line was taken, in the present batch. `t_ns`: its time on the timeline of its port.
+  void note_arrival(arbitrate::Line line, std::uint64_t t_ns) noexcept {
+    heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns;
+    newest_t_ns_ = std::max(newest_t_ns_, t_ns);  // of two ports neither is ahead for sure
+  }
   /// Keeps the number that was delivered last, for the time after this process.
   void remember() noexcept;
   /// While the thread runs: its counters begin at 0. `before`: the channel of its name that has finished, or null;
@@ -126,7 +130,7 @@ class LiveChannel final : private feed::Watcher {
   void tell_replayed(std::uint64_t now_ns) noexcept;
   void freeze() noexcept;
   [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
-  void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
+  void watch_for_silence(const arbitrate::Account& account) noexcept;
   static constexpr std::uint64_t kTellReplayedNs = 100'000'000;
   static constexpr std::size_t kRememberedGaps = 16;
   /// Cards report drops a little later, and windows report the gap.
@@ -146,6 +150,7 @@ class LiveChannel final : private feed::Watcher {
   std::uint64_t remembered_era_ = 0;
   std::optional<std::uint64_t> books_sender_;  ///< Of the books that were taken over.
   std::array<std::uint64_t, 3> heard_ns_{};    ///< Monotonic, by line.
+  std::uint64_t newest_t_ns_ = 0;              ///< Of the datagram that came last, by which windows end.
   bool has_told_conflict_ = false;             ///< Of the present run.
   ReplayLink* link_ = nullptr;                 ///< Null: nothing is asked for.
   std::uint32_t key_ = 0;

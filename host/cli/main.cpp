@@ -52,7 +52,9 @@ int run(const std::vector<std::string>& arguments) {
   }
   set_program_commit(kCommit);
   std::string name = arguments.front();
-  if (name == "--version") return print(version_text(kCommit));
+  if (name == "--version") {
+    return print(version_text(kCommit) + "features: " STOPBIT_FEATURES "\nbuilt with: " STOPBIT_LIBRARIES "\n");
+  }
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (name == "-h" || name == "--help" || name == "help") {
     if (rest.empty()) return print(overview_text());

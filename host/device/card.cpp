@@ -4,14 +4,10 @@
 #include <string_view>
 #include <utility>
 
-#ifdef STOPBIT_HAS_XRT
 #include "host/device/sim/sim_card.hpp"
-#include "host/device/xrt/xrt_device.hpp"
-#endif
+#include "host/device/xrt/module.hpp"
 
 namespace stopbit::device {
-
-#ifdef STOPBIT_HAS_XRT
 namespace {
 
 constexpr std::string_view kSimulated = "sim";
@@ -35,7 +31,7 @@ class FedCard final : public Card {
           "a card receives datagrams from its own network port only; to decode captures, use the simulated card, "
           "xclbin 'sim'"};
     }
-    auto opened = open_xrt(xrt);
+    auto opened = open_xrt_module(xrt);
     if (!opened) return Failure{opened.message()};
     device_ = std::move(opened).value();
     auto network = FeedNetwork::connect(feed);
@@ -67,11 +63,5 @@ Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
   if (const Status connected = card->connect(options); !connected) return connected.failure();
   return std::unique_ptr<Card>(std::move(card));
 }
-#else
-Result<std::unique_ptr<Card>> Card::open(const CardOptions& /*options*/) {
-  return Failure{
-      "this stopbit was built without XRT; to build with it, install the Debian packages libxrt-dev and uuid-dev"};
-}
-#endif
 
 }  // namespace stopbit::device

@@ -74,7 +74,7 @@ class FakePort final : public ingest::Port {
       counters_.frames.add(1);
       read_to_ns_ = item.time_ns;
     }
-    if (items.empty()) read_to_ns_ = now_;
+    if (items.empty() && !is_capture) read_to_ns_ = now_;
     return count;
   }
   [[nodiscard]] std::uint64_t complete_until() const noexcept override { return read_to_ns_; }
@@ -90,6 +90,7 @@ class FakePort final : public ingest::Port {
   std::vector<ingest::Membership> joined;
   std::string no_groups;  ///< Why it can have no others; empty: it can.
   bool ends = false;
+  bool is_capture = false;  ///< Its time is that of its packets alone.
 
  private:
   const std::uint64_t& now_;
@@ -97,6 +98,14 @@ class FakePort final : public ingest::Port {
   std::uint64_t read_to_ns_ = 0;
   std::deque<Item> given_;
   ingest::PortCounters counters_;
+};
+
+/// Says of a port that it plays a capture; the test opens it.
+struct CaptureSource final : ingest::PortSource {
+  ingest::OpenedPort open(ingest::PortContext&, std::vector<std::string>&) const override {
+    return Failure{"the test opens its ports"};
+  }
+  [[nodiscard]] bool is_live() const noexcept override { return false; }
 };
 
 /// For ports of which nothing is read.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Feeds and channels of a confined appliance change under traffic, while one channel stays: every packet of that one is
-# delivered exactly once. A signal and a command do the same; what is wrong changes nothing; without an opener nothing
-# can be opened, and everything runs on.
+# delivered exactly once. A signal and a command do the same; what is wrong changes nothing; with a full /dev/shm no ring
+# is made; an agent that hangs delays its change and refuses the next; without an opener nothing can be opened, and
+# everything runs on.
 #
 #     reload.sh BIN_FOLDER        status 77: no namespaces here
 set -euo pipefail
@@ -11,6 +12,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/wire.bash"
 enter_namespace "pgrep" "$@"
 make_workplace reload
+mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm
 lay_first_wire
 readonly kRounds=12
 
@@ -180,6 +182,66 @@ expect 'in force: *needs a restart: *second.toml: name (*'
 cp good.toml second.toml
 reload
 expect 'in force: users, permissions, hosts, token and certificates'
+
+# No memory for another ring.
+write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
+$(channel 8 eight "$name-eight" 3)"
+fallocate -l "$(df --output=avail -B1 /dev/shm | tail -1)" /dev/shm/filler
+reload
+expect 'stopbit: nothing changed: *not enough space in /dev/shm*'
+[[ $(channels) == "moved stays" && ! -e $rings/$name-eight ]]
+(($(memberships) == 4))
+before=$(value stays packets/delivered)
+wait_for '(($(value stays packets/delivered) > before + 100))'
+rm /dev/shm/filler
+reload
+expect 'in force: *1 channel added (eight)*'
+wait_for '(($(value eight packets/delivered) > 20))'
+cp good.toml second.toml
+reload
+expect 'in force: *1 removed (eight)*'
+
+# An agent that hangs: its thread is held, as by a debugger, while the exchange is silent.
+cat >hold.py <<'PYTHON'
+import ctypes, os, sys
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+kSeize, kInterrupt, kDetach, kAll = 0x4206, 0x4207, 17, 0x40000000
+thread = int(sys.argv[1])
+for request in kSeize, kInterrupt:
+    if ptrace(request, thread, None, None) != 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+os.waitpid(thread, kAll)
+print("held", flush=True)
+sys.stdin.read()
+ptrace(kDetach, thread, None, None)
+PYTHON
+kill -STOP $exchange
+before=0
+drained() { local last=$before; before=$(value stays packets/duplicate); ((before == last)); }
+wait_for drained
+agent=$(grep -lx md /proc/$appliance/task/*/comm | sed 's|/comm||; s|.*/||')
+mkfifo release
+exec 7<>release
+python3 hold.py "$agent" <release 7>&- >held 2>hold.log &
+holder=$!
+wait_for 'grep -q held held || ! kill -0 $holder 2>/dev/null'
+grep -q held held || { echo "the thread cannot be held: $(cat hold.log)"; exit 1; }
+write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
+$(channel 8 eight "$folder/eight" 3)"
+reload
+expect 'in force: *1 channel added (eight)*'
+cp good.toml second.toml
+answer=$("${in_its_network[@]}" "$bin/stopbit" ctl "$name" reload 2>&1) || true
+expect 'stopbit: nothing changed: an earlier change of channels is still in progress'
+[[ $(channels) == "eight moved stays" && $(value eight packets/delivered) == 0 ]]
+exec 7>&-
+wait $holder
+kill -CONT $exchange
+wait_for '(($(value eight packets/delivered) > 20))'
+(($(value eight numbers/lost) == 0)) || { stat; exit 1; }
+reload
+expect 'in force: *1 removed (eight)*'
 
 # The interface goes: nothing can be joined there.
 nsenter -t "$there" -n ip link set rx0 name gone

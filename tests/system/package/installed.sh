@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inside the copy of the machine: installs the package, uses what it brought, removes it.
+# Inside the copy of the machine: installs the packages of a folder, uses what they brought, removes them.
 set -euo pipefail
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 say() { printf '== %s\n' "$*"; }
@@ -8,10 +8,33 @@ fail() { echo "$*"; exit 1; }
 
 # Nobody will search these manual pages: their index is not built anew.
 rm -f /var/lib/man-db/auto-update
+folder=$1
+names=()
+for deb in "$folder"/*.deb; do names+=("$(dpkg-deb -f "$deb" Package)"); done
+
+say "an upgrade of the one package that had everything keeps settings and state"
+/tmp/one_package.sh "$folder" /tmp/one.deb
+dpkg --install /tmp/one.deb
+mkdir -p /etc/stopbit/fx /var/lib/stopbit/fx
+sed 's/^name = "example".*/name = "fx"/; s|^state = .*|state = "/var/lib/stopbit/fx"|; s/^speed = 1.*/speed = 0/; s|file = "feed.toml"|file = "/usr/share/stopbit/example/feed.toml"|; s|^file = "capture|file = "/usr/share/stopbit/example/capture|' \
+  /usr/share/stopbit/example/appliance.toml >/etc/stopbit/fx/appliance.toml
+chown -R stopbit: /var/lib/stopbit/fx
+user=$(getent passwd stopbit)
+as_stopbit() { setpriv --reuid stopbit --regid stopbit --clear-groups "$@"; }
+as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log || fail "$(cat /tmp/run.log)"
+kept() { (cd / && find etc/stopbit var/lib/stopbit -type f -print0 | sort -z | xargs -0 sha256sum; stat -c '%n %U %a' etc/stopbit/fx var/lib/stopbit/fx); }
+kept >/tmp/before.txt
+(($(grep -c var/lib/stopbit /tmp/before.txt) > 1)) || fail "the appliance has left no state: $(cat /tmp/before.txt)"
 say "dpkg --install"
-dpkg --install "$1"
-[[ $(dpkg-query -W -f='${db:Status-Status}' stopbit) == installed ]] || fail "not installed"
-(cd / && md5sum --quiet -c /var/lib/dpkg/info/stopbit.md5sums)
+dpkg --install "$folder"/*.deb
+kept | diff /tmp/before.txt - || fail "the upgrade has changed settings or state"
+[[ $(getent passwd stopbit) == "$user" ]] || fail "the upgrade has changed the user"
+as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log && grep -q 'what="stopped"' /tmp/run.log ||
+  fail "$(cat /tmp/run.log)"
+for name in "${names[@]}"; do
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$name") == installed ]] || fail "$name is not installed"
+  (cd / && md5sum --quiet -c "$(ls /var/lib/dpkg/info/"$name"{,:*}.md5sums 2>/dev/null | head -1)")
+done
 getent passwd stopbit >/dev/null || fail "the package did not make its user"
 
 say "the program"
@@ -20,7 +43,7 @@ cd /
 stopbit --version
 stopbit run /usr/share/stopbit/example/appliance.toml --check
 sed 's/^speed = 1.*/speed = 0/' /usr/share/stopbit/example/appliance.toml >/usr/share/stopbit/example/fast.toml
-setpriv --reuid stopbit --regid stopbit --clear-groups stopbit run /usr/share/stopbit/example/fast.toml 2>/tmp/run.log ||
+as_stopbit stopbit run /usr/share/stopbit/example/fast.toml 2>/tmp/run.log ||
   { cat /tmp/run.log; exit 1; }
 rm /usr/share/stopbit/example/fast.toml
 grep -q 'what="started"' /tmp/run.log && grep -q 'what="stopped"' /tmp/run.log || fail "$(cat /tmp/run.log)"
@@ -76,12 +99,28 @@ if command -v systemd-analyze >/dev/null; then
     /usr/lib/systemd/system/stopbit-frozen@.service 2>&1 | grep -i stopbit && fail "systemd complains" || true
 fi
 [[ $(ldconfig -p) == *libstopbit.so* ]] || fail "the library is not found"
-(cd /tmp && PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c 'import sys; sys.path.insert(0, "/usr/lib/python3/dist-packages"); import stopbit' 2>/tmp/python.log) ||
-  echo "the Python module is for another version: $(tail -1 /tmp/python.log)"
+(cd /tmp && PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c 'import stopbit; assert stopbit.__file__.startswith("/usr/lib/python3"), stopbit.__file__') ||
+  fail "the Python module cannot be imported"
+cat >/tmp/version.c <<'C'
+#include <stdio.h>
+#include <stopbit.h>
+int main(void) { return puts(stopbit_version()) < 0; }
+C
+if command -v gcc >/dev/null; then
+  gcc /tmp/version.c -o /tmp/version $(pkg-config --cflags --libs stopbit) && /tmp/version >/dev/null || fail "a C program cannot be built"
+fi
+[[ $(stopbit --version) == *"features: dpdk libfabric xrt"* ]] || fail "features are missing: $(stopbit --version)"
+# Another file than a kernel: that is known only when XRT has been loaded.
+status=0
+STOPBIT_SIM_FEED=/nowhere stopbit replay /usr/share/stopbit/example/capture.pcap.gz --templates /usr/share/stopbit/example/templates.xml \
+  --framing cme --limit 1 --engine xrt --xclbin /etc/passwd >/dev/null 2>/tmp/xrt.log || status=$?
+((status == 3)) && ! grep -q "need the package" /tmp/xrt.log || fail "without a card: status $status, $(cat /tmp/xrt.log)"
+[[ -s /usr/share/doc/stopbit-doc/doc/tour.md || -n $(grep -rs 'path-exclude=/usr/share/doc' /etc/dpkg/dpkg.cfg.d) ]] || fail "no documentation"
 [[ -s /usr/share/stopbit/stopbit.rules.yml && -s /usr/share/stopbit/stopbit.dashboard.json ]]
 [[ -s /usr/share/doc/stopbit/copyright || -n $(grep -rs 'path-exclude=/usr/share/doc' /etc/dpkg/dpkg.cfg.d) ]] || fail "no copyright"
 
 say "dpkg --purge"
-dpkg --purge stopbit
-[[ ! -e /usr/bin/stopbit && ! -e /usr/share/stopbit ]] || fail "files stay behind"
-say "installed, started, removed"
+dpkg --purge "${names[@]}"
+[[ ! -e /usr/bin/stopbit && ! -e /usr/share/stopbit && ! -e /usr/lib/stopbit && ! -e /usr/include/stopbit ]] || fail "files remain"
+kept | grep -qF "$(grep etc/stopbit/fx/appliance.toml /tmp/before.txt)" || fail "settings are gone"
+say "installed, upgraded, started, removed"

@@ -19,6 +19,7 @@ using test::tick;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Gives a port of sockets another interface.
 void set_interface(appliance::Settings& settings, std::size_t port, const std::string& interface) {
@@ -74,13 +75,9 @@ TEST(Agent, does_not_block_while_a_window_is_open) {
 }
 
 TEST(Agent, does_not_block_if_one_of_its_ports_cannot_call) {
-  struct Capture final : ingest::PortSource {
-    ingest::OpenedPort open(ingest::PortContext&, std::vector<std::string>&) const override {
-      return Failure{"the test opens its ports"};
-    }
-    [[nodiscard]] bool is_live() const noexcept override { return false; }
-  };
-  OneChannel one("", "", [](appliance::Settings& settings) { settings.ports[1].source = std::make_shared<Capture>(); });
+  OneChannel one("", "", [](appliance::Settings& settings) {
+    settings.ports[1].source = std::make_shared<test::CaptureSource>();
+  });
   (void)one.agent().do_work();
   EXPECT_FALSE(one.agent().wakes_by());
 }
@@ -321,6 +318,55 @@ TEST(Appliance, marks_a_channel_stale_that_does_not_decode_and_goes_on) {
   EXPECT_EQ(errors[0].sequence, 2U);
   EXPECT_EQ(errors[0].template_id, 5U);
   EXPECT_EQ(errors[0].channel, 7U);
+}
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+std::vector<AgentEvent::Kind> kinds_of_notices(OneChannel& one) {
+  std::vector<AgentEvent::Kind> kinds;
+  for (const AgentEvent& notice : notices(one)) kinds.push_back(notice.kind);
+  return kinds;
+}
+
+TEST(Appliance, tells_that_packets_come_and_nothing_is_delivered) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  one.give(0, tick(1, 1));
+  one.work();
+  for (int i = 0; i < 4; ++i) {
+    one.give(0, std::vector<std::byte>(2));  // shorter than its header
+    one.work();
+    one.now += 1'000 * kMs;  // counters are published now and then
+  }
+  EXPECT_THAT(kinds_of_notices(one), Contains(AgentEvent::Kind::Blind).Times(1));
+  one.give(0, tick(2, 2));
+  one.work();
+  EXPECT_THAT(kinds_of_notices(one), Contains(AgentEvent::Kind::Recovered).Times(1));
+  EXPECT_EQ(one.counts().value("stale_events"), 1U);
+}
+
+/// A window of a millisecond may last for seconds of the clock then.
+TEST(Appliance, does_not_take_a_slow_capture_for_a_channel_that_delivers_nothing) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n", "", [](appliance::Settings& settings) {
+    for (appliance::PortSettings& port : settings.ports) port.source = std::make_shared<test::CaptureSource>();
+  });
+  for (const char* const port : {"left", "right"}) one.port(port).is_capture = true;
+  const std::uint64_t begin = one.now;
+  const auto give = [&](std::uint32_t n, std::uint64_t at_ns) {
+    one.port("left").items.push_back({tick(n, n), test::kGroupA, begin + at_ns, 1});
+    one.port("right").items.push_back({tick(n, n), test::kGroupB, begin + at_ns, 1});
+    one.work();
+    one.now += 1'000 * kMs;
+  };
+  give(1, 0);
+  give(2, 3 * kMs);
+  EXPECT_EQ(one.seen().size(), 2U);
+  for (std::uint32_t n = 4; n < 9; ++n) give(n, 3 * kMs + n * kMs / 10);  // 3 may still come
+  EXPECT_EQ(one.seen().size(), 0U);
+  EXPECT_THAT(kinds_of_notices(one), Not(Contains(AgentEvent::Kind::Blind)));
+  give(9, 6 * kMs);
+  EXPECT_EQ(one.seen().size(), 7U);  // the gap, 4 to 9
+  EXPECT_EQ(one.counts().value("stale_events"), 0U);
+  one.expect_balanced();
 }
 
 TEST(Appliance, tells_a_sequence_reset) {

@@ -1,0 +1,42 @@
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "host/device/xrt/module.hpp"
+
+namespace stopbit::device {
+namespace {
+
+std::string module_path() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (program.parent_path().parent_path() / "lib" / "stopbit" / kXrtModule).string();
+}
+
+std::string last_problem() {
+  const char* const problem = ::dlerror();
+  return problem != nullptr ? problem : "unknown reason";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_xrt_module(const XrtOptions& options) {
+  const std::string path = module_path();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Failure{"cards need the package stopbit-xrt: '" + path +
+                   "' does not exist (a build makes it where libxrt-dev and uuid-dev are installed)"};
+  }
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Failure{"XRT cannot be loaded: " + last_problem()};
+  void* const found = ::dlsym(library, kOpenXrtSymbol);
+  if (found == nullptr) return Failure{"'" + path + "' is of another version of stopbit: " + last_problem()};
+  std::unique_ptr<Device> device;
+  std::string problem;
+  if (!reinterpret_cast<OpenXrt*>(found)(options, device, problem)) return Failure{std::move(problem)};
+  return device;
+}
+
+}  // namespace stopbit::device
