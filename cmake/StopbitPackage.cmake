@@ -91,8 +91,6 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/StopbitPackageFiles.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -122,8 +120,8 @@ stopbit_package(library NAME libstopbit1 SECTION libs DESCRIPTION
   "The C library: replays captures, reads rings, and decodes datagrams.")
 stopbit_package(development NAME libstopbit-dev SECTION libdevel DEPENDS "libstopbit1 (= ${version}), stopbit (= ${version})"
   DESCRIPTION
-  "Headers for C and C++, static libraries, and files for CMake and pkg-config, for
-programs that read rings and records or open ports at an appliance.")
+  "Headers for C and C++, static libraries, and files for CMake and pkg-config.
+For programs that read rings and records or open ports at an appliance.")
 stopbit_package(documentation NAME stopbit-doc SECTION doc DESCRIPTION
   "The pages of the sources, with a tour of the first half hour, pictures, and
 examples in C, C++, Python, Rust, Go and Java.")
@@ -132,12 +130,15 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS tzdata)  # time zones of calendars
 # The carrier fabric loads its library on first use.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libfabric1, stopbit-doc, stopbit-xrt")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${folder}/postinst ${folder}/prerm ${folder}/postrm)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${folder}/triggers)
+# Written here: cpack's own would come with scripts that call ldconfig, which the trigger does.
+file(WRITE ${PROJECT_BINARY_DIR}/packaging/shlibs "libstopbit 1 libstopbit1 (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${folder}/triggers ${PROJECT_BINARY_DIR}/packaging/shlibs)
 if(TARGET stopbit_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
-  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  string(REGEX MATCH "^([0-9]+)\\.([0-9]+)$" found "${STOPBIT_PYTHON_VERSION}")
+  math(EXPR next_minor "${CMAKE_MATCH_2} + 1")
   stopbit_package(python NAME python3-stopbit SECTION python DEPENDS
-    "python3 (>= ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}), python3 (<< ${Python_VERSION_MAJOR}.${next_minor}), python3-numpy"
+    "python3 (>= ${STOPBIT_PYTHON_VERSION}), python3 (<< ${CMAKE_MATCH_1}.${next_minor}), python3-numpy"
     DESCRIPTION "The Python module: records of captures and rings as numpy columns.")
 endif()
 if(TARGET stopbit_xrt)

@@ -226,7 +226,8 @@ class Appliance {
   [[nodiscard]] RunningOutput running_output(std::size_t output) const;
   [[nodiscard]] Status join_groups(PreparedChannels& to, const ChannelChanges& changes);
   [[nodiscard]] Status make_new_outputs(PreparedChannels& to, const Settings& wanted, Diagnostics& diagnostics);
-  [[nodiscard]] Status make_new_counters(PreparedChannels& to);
+  void plan_new_lines(PreparedChannels& to, const Settings& wanted);
+  [[nodiscard]] Status make_new_counters(PreparedChannels& to, const Settings& wanted);
   [[nodiscard]] Status start_new_outputs(PreparedChannels& to, Diagnostics& diagnostics);
   void make_rosters(PreparedChannels& to);
   void add_to_roster(PreparedChannels& to, const ChannelChange& change);

@@ -40,6 +40,7 @@ struct Appliance::PreparedChannels {
   std::map<std::size_t, std::unique_ptr<RosterChange>> rosters;        ///< By agent.
   std::map<std::size_t, std::unique_ptr<ingest::GroupChange>> groups;  ///< By port of the settings.
   std::map<std::string, std::uint64_t> slots;                          ///< Of new rings.
+  std::vector<NewRecordedLine> lines;                                  ///< That the recorder does not know.
   std::vector<std::string> notes;
 };
 
@@ -104,7 +105,7 @@ Result<Appliance::ReadyChannels> Appliance::prepare_channels(const Settings& wan
   // What is most likely to fail comes first.
   if (Status done = join_groups(*ready, ready->changes); !done) return done.failure();
   if (Status done = make_new_outputs(*ready, wanted, diagnostics); !done) return done.failure();
-  if (Status done = make_new_counters(*ready); !done) return done.failure();
+  if (Status done = make_new_counters(*ready, wanted); !done) return done.failure();
   if (Status done = start_new_outputs(*ready, diagnostics); !done) return done.failure();
   make_rosters(*ready);
   return ready;
@@ -180,8 +181,26 @@ Status Appliance::make_new_outputs(PreparedChannels& to, const Settings& wanted,
   return Done{};
 }
 
+/// Lines that the recorder does not know get its next indices. Their files are called as the next process would call
+/// them, which is what the opener opens; a name that is in use waits for that process.
+void Appliance::plan_new_lines(PreparedChannels& to, const Settings& wanted) {
+  if (!recording_) return;
+  std::map<std::size_t, std::size_t> next;  // by agent
+  for (const RecordedLine& line : recorded_lines(wanted)) {
+    const std::string& channel = wanted.feeds[line.feed].description.channels[line.channel].name;
+    const auto begun = to.begun.find(channel);
+    if (begun == to.begun.end()) continue;
+    ChannelEntry& entry = begun->second.entry;
+    std::uint32_t& index = entry.record_as[line.is_b ? 1 : 0];
+    if (index != kNotRecorded || !recording_->has_room(to.lines.size() + 1, line.name)) continue;
+    index = static_cast<std::uint32_t>(recording_->lines(entry.agent) + next[entry.agent]++);
+    to.lines.push_back(
+        {.agent = entry.agent, .file_name = line.name, .channel = channel, .is_b = line.is_b, .counter_set = {}});
+  }
+}
+
 /// Rows of new channels and rings, and of channels that say something else of themselves.
-Status Appliance::make_new_counters(PreparedChannels& to) {
+Status Appliance::make_new_counters(PreparedChannels& to, const Settings& wanted) {
   CounterSetBuilder builder;
   std::uint32_t next_index = static_cast<std::uint32_t>(channels_.size());
   for (const PreparedChannels::Output& made : to.outputs) {
@@ -212,6 +231,9 @@ Status Appliance::make_new_counters(PreparedChannels& to) {
                              .is_new_name = is_new_name,
                              .channel = nullptr};
   }
+  plan_new_lines(to, wanted);
+  builder.writer();
+  for (NewRecordedLine& line : to.lines) builder.record(line.counter_set, line.channel, line.is_b);
   // By agents, whose counters share no lines of the cache.
   for (auto& [name, begun] : to.begun) {
     builder.writer();
@@ -336,7 +358,7 @@ std::vector<std::string> Appliance::notes_of(const PreparedChannels& channels) c
   const bool has_new_lines = std::any_of(channels.begun.begin(), channels.begun.end(), [](const auto& begun) {
     return has_new_line(begun.second.entry.description, begun.second.entry.record_as);
   });
-  if (recording_ && has_new_lines) notes.emplace_back("packets of added lines are not recorded until a restart");
+  if (recording_ && has_new_lines) notes.emplace_back("packets of some added lines are not recorded until a restart");
   const auto has_books = [](const PreparedChannels::Output& made) { return !made.output->plan().events.map.empty(); };
   if (settings_.books.save_ns != 0 && std::any_of(channels.outputs.begin(), channels.outputs.end(), has_books)) {
     notes.emplace_back("books of new rings are not saved until a restart");
@@ -360,6 +382,7 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
   take_new_entries(channels);
   std::atomic_thread_fence(std::memory_order_release);
   housekeeper_counter_set_.channels_version.add();
+  for (const NewRecordedLine& line : channels.lines) recording_->add(line);
   for (const auto& [ring, slots] : channels.slots) settings_.rings[ring] = slots;
   settings_.feeds = std::move(channels.changes.feeds);
   for (auto& [agent, roster] : channels.rosters) {

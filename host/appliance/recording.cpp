@@ -86,22 +86,42 @@ Status Recording::open(std::span<const ThreadPlacement> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
   if (error) return Failure{settings_.folder + ": " + error.message()};
-  frozen_bytes_ = std::vector<std::atomic<std::uint64_t>>(names_.size());
+  frozen_bytes_ = std::vector<std::atomic<std::uint64_t>>(names_.size() + kSpareLines);
   for (std::size_t a = 0; a < plans_.size(); ++a) {
     const Visit visit(a < places.size() ? places[a] : ThreadPlacement{});
+    plans_[a].reserve(plans_[a].size() + kSpareLines);
+    counter_sets_[a].reserve(plans_[a].size() + kSpareLines);
     std::vector<recorder::ArchiveOptions> lines;
-    for (const Plan& plan : plans_[a]) {
-      lines.push_back({.folder = settings_.folder,
-                       .name = plan.file_name,
-                       .file_bytes = settings_.file_bytes,
-                       .total_bytes = settings_.line_bytes,
-                       .frozen_bytes = settings_.frozen_bytes,
-                       .freeze_before_ns = settings_.before_ns,
-                       .freeze_after_ns = settings_.after_ns});
-    }
+    for (const Plan& plan : plans_[a]) lines.push_back(archive_of(plan));
     recorders_.push_back(std::make_unique<recorder::Recorder>(std::move(lines), settings_.queue_bytes));
   }
+  spare_lines_ = kSpareLines;
   return Done{};
+}
+
+recorder::ArchiveOptions Recording::archive_of(const Plan& plan) const {
+  return {.folder = settings_.folder,
+          .name = plan.file_name,
+          .file_bytes = settings_.file_bytes,
+          .total_bytes = settings_.line_bytes,
+          .frozen_bytes = settings_.frozen_bytes,
+          .freeze_before_ns = settings_.before_ns,
+          .freeze_after_ns = settings_.after_ns};
+}
+
+bool Recording::has_room(std::size_t count, const std::string& file_name) const {
+  return count <= spare_lines_ && std::find(names_.begin(), names_.end(), file_name) == names_.end();
+}
+
+void Recording::add(const NewRecordedLine& line) {
+  const std::size_t agent = line.agent;
+  --spare_lines_;
+  names_.push_back(line.file_name);
+  // Neither moves what the writing thread reads.
+  plans_[agent].push_back(
+      {.file_name = line.file_name, .channel = line.channel, .is_b = line.is_b, .place = names_.size() - 1});
+  counter_sets_[agent].push_back(line.counter_set);
+  recorders_[agent]->add_line(archive_of(plans_[agent].back()));
 }
 
 void Recording::start(const std::function<void()>& begin) {
@@ -137,7 +157,7 @@ std::size_t Recording::do_work() {
   std::size_t done = 0;
   if (frozen_is_counted_.exchange(false, std::memory_order_acquire)) {
     for (std::size_t a = 0; a < recorders_.size(); ++a) {
-      for (std::size_t i = 0; i < plans_[a].size(); ++i) {
+      for (std::size_t i = 0; i < recorders_[a]->lines(); ++i) {
         recorders_[a]->set_frozen_bytes(i, frozen_bytes_[plans_[a][i].place].load(std::memory_order_relaxed));
       }
     }

@@ -32,6 +32,15 @@ struct RecordedLine {
 /// Every line of the settings; none if nothing is recorded.
 [[nodiscard]] std::vector<RecordedLine> recorded_lines(const Settings& settings);
 
+/// A line that comes while the appliance runs.
+struct NewRecordedLine {
+  std::size_t agent = 0;
+  std::string file_name;  ///< How its files begin.
+  std::string channel;
+  bool is_b = false;
+  RecordCounterSet counter_set = {};
+};
+
 /// The packets of all lines on disk: a recorder for each agent, and the thread that writes.
 ///
 /// Call add and open during set-up. Agents pass packets and freezes through `recorder` and never wait. Then either
@@ -53,6 +62,16 @@ class Recording {
   [[nodiscard]] Status open(std::span<const ThreadPlacement> places = {});
   /// How the files of the lines begin, of all that were added.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+
+  /// Lines that can be added in the life of the process.
+  static constexpr std::size_t kSpareLines = 128;
+  /// Whether another `count` lines can be added, and none has this name.
+  [[nodiscard]] bool has_room(std::size_t count, const std::string& file_name) const;
+  /// How many lines the agent has.
+  [[nodiscard]] std::size_t lines(std::size_t agent) const noexcept { return plans_[agent].size(); }
+  /// The line gets the next index of its agent. From the thread that counts frozen files, before the agent passes
+  /// packets of it.
+  void add(const NewRecordedLine& line);
 
   [[nodiscard]] recorder::Recorder& recorder(std::size_t agent) noexcept { return *recorders_[agent]; }
 
@@ -77,10 +96,12 @@ class Recording {
   };
 
   [[nodiscard]] std::string file_name(const std::string& channel, bool is_b);
+  [[nodiscard]] recorder::ArchiveOptions archive_of(const Plan& plan) const;
   void publish();
 
   RecorderSettings settings_;
-  std::vector<std::vector<Plan>> plans_;                     ///< By agent and line.
+  /// By agent and line. Has room for those that are added: the writing thread reads meanwhile those that it has.
+  std::vector<std::vector<Plan>> plans_;
   std::vector<std::vector<RecordCounterSet>> counter_sets_;  ///< The same.
   std::vector<RecordQueueCounterSet> queues_;                ///< By agent.
   RecorderCounterSet counter_set_;
@@ -90,6 +111,7 @@ class Recording {
   std::atomic<bool> freeze_ = false;
   std::vector<std::atomic<std::uint64_t>> frozen_bytes_;  ///< By place, as counted last.
   std::atomic<bool> frozen_is_counted_ = false;           ///< And not yet taken by the writing thread.
+  std::size_t spare_lines_ = 0;
   std::atomic<bool> stop_ = false;
 };
 

@@ -25,10 +25,12 @@ namespace stopbit::tools {
 [[nodiscard]] std::vector<recorder::RecordedFile> recordings_in(const std::string& folder);
 
 /// The files of a line as one source, one after the other. A file that is frozen, compressed or deleted between two
-/// looks is found under its new name or left out. A damaged file ends early, and the next one follows; faults() tells.
+/// looks is found under its new name or left out. Each packet comes once. A damaged file ends early, and the next one
+/// follows; faults() tells.
 class RecordedSource final : public ingest::PacketSource {
  public:
-  explicit RecordedSource(std::vector<recorder::RecordedFile> files) : files_(std::move(files)) {}
+  explicit RecordedSource(std::vector<recorder::RecordedFile> files)
+      : files_(recorder::without_copies(std::move(files))) {}
 
   [[nodiscard]] ingest::Next next(ingest::Packet& packet) noexcept override;
   [[nodiscard]] std::string_view name() const noexcept override { return "recording"; }

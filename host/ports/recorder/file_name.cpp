@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "host/os/disk/disk.hpp"
 #include "microcode/base/time.hpp"
@@ -61,6 +63,17 @@ std::vector<RecordedFile> recorded_files(const std::string& folder, std::error_c
   }
   std::sort(files.begin(), files.end(), [](const RecordedFile& left, const RecordedFile& right) {
     return std::tie(left.name.line, left.name.number) < std::tie(right.name.line, right.name.number);
+  });
+  return files;
+}
+
+std::vector<RecordedFile> without_copies(std::vector<RecordedFile> files) {
+  std::set<std::pair<std::string, std::uint64_t>> plain;
+  for (const RecordedFile& file : files) {
+    if (!file.name.is_compressed) plain.emplace(file.name.line, file.name.number);
+  }
+  std::erase_if(files, [&](const RecordedFile& file) {
+    return file.name.is_compressed && plain.contains({file.name.line, file.name.number});
   });
   return files;
 }

@@ -33,5 +33,8 @@ struct RecordedFile {
 };
 /// The recorded files in a folder, by line and number. Other files, links and folders are left out.
 [[nodiscard]] std::vector<RecordedFile> recorded_files(const std::string& folder, std::error_code& error);
+/// Without compressed files beside which there is the plain one, with the same packets: a compression that was killed
+/// has left both.
+[[nodiscard]] std::vector<RecordedFile> without_copies(std::vector<RecordedFile> files);
 
 }  // namespace stopbit::recorder

@@ -74,11 +74,29 @@ Recorder::Recorder(std::vector<ArchiveOptions> lines, std::size_t queue_bytes) :
   for (ArchiveOptions& line : lines) archives_.emplace_back(std::move(line));
 }
 
+void Recorder::add_line(ArchiveOptions line) {
+  Archive archive(std::move(line));
+  const std::lock_guard lock(mutex_);
+  coming_.push_back(std::move(archive));
+  has_coming_.store(true, std::memory_order_release);
+}
+
+void Recorder::take_new_lines() {
+  if (!has_coming_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  for (Archive& archive : coming_) archives_.push_back(std::move(archive));
+  coming_.clear();
+  has_coming_.store(false, std::memory_order_relaxed);
+}
+
 std::size_t Recorder::do_work(std::size_t max_items) {
+  take_new_lines();
   Queue::Item item;
   std::size_t done = 0;
   while (done < max_items && queue_.take(item)) {
     ++done;
+    // A line that was added since the last look: its packets came after it.
+    if (item.line != Queue::kAllLines && item.line >= archives_.size()) take_new_lines();
     if (item.kind == Queue::Item::Kind::Freeze) {
       for (std::uint32_t i = 0; i < archives_.size(); ++i) {
         if (item.line == Queue::kAllLines || item.line == i) archives_[i].freeze(item.time_ns);

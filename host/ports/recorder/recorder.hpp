@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -67,6 +68,9 @@ class Recorder {
  public:
   Recorder(std::vector<ArchiveOptions> lines, std::size_t queue_bytes);
 
+  /// Another line, with the next index. From a thread that may look into folders; packets of the line come afterwards.
+  void add_line(ArchiveOptions line);
+
   // From the decoding thread.
   void add(std::uint32_t line, net::Endpoint source, net::Endpoint group, std::span<const std::byte> payload,
            std::uint64_t time_ns) noexcept {
@@ -102,8 +106,13 @@ class Recorder {
   [[nodiscard]] std::uint64_t lost() const noexcept { return queue_.lost(); }
 
  private:
+  void take_new_lines();
+
   Queue queue_;
   std::vector<Archive> archives_;
+  std::mutex mutex_;             ///< Of the thread that adds lines and the one that writes.
+  std::vector<Archive> coming_;  ///< Added, and not yet among `archives_`.
+  std::atomic<bool> has_coming_ = false;
   std::uint64_t newest_ns_ = 0;
   bool is_dirty_ = false;
 };

@@ -199,7 +199,7 @@ expect 'in force: *1 channel added (eight)*'
 wait_for '(($(value eight packets/delivered) > 20))'
 cp good.toml second.toml
 reload
-expect 'in force: *1 removed (eight)*'
+expect 'in force: *1 channel removed (eight)'
 
 # An agent that hangs: its thread is held, as by a debugger, while the exchange is silent.
 cat >hold.py <<'PYTHON'
@@ -228,20 +228,20 @@ holder=$!
 wait_for 'grep -q held held || ! kill -0 $holder 2>/dev/null'
 grep -q held held || { echo "the thread cannot be held: $(cat hold.log)"; exit 1; }
 write_feed second.toml second "$(channel 7 moved "$folder/moved" 2)
-$(channel 8 eight "$folder/eight" 3)"
+$(channel 8 nine "$folder/nine" 3)"
 reload
-expect 'in force: *1 channel added (eight)*'
+expect 'in force: *1 channel added (nine)*'
 cp good.toml second.toml
 answer=$("${in_its_network[@]}" "$bin/stopbit" ctl "$name" reload 2>&1) || true
 expect 'stopbit: nothing changed: an earlier change of channels is still in progress'
-[[ $(channels) == "eight moved stays" && $(value eight packets/delivered) == 0 ]]
+[[ $(channels) == "moved nine stays" && $(value nine packets/delivered) == 0 ]]
 exec 7>&-
 wait $holder
 kill -CONT $exchange
-wait_for '(($(value eight packets/delivered) > 20))'
-(($(value eight numbers/lost) == 0)) || { stat; exit 1; }
+wait_for '(($(value nine packets/delivered) > 20))'
+(($(value nine numbers/lost) == 0)) || { stat; exit 1; }
 reload
-expect 'in force: *1 removed (eight)*'
+expect 'in force: *1 channel removed (nine)'
 
 # The interface goes: nothing can be joined there.
 nsenter -t "$there" -n ip link set rx0 name gone

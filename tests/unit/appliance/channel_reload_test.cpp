@@ -5,6 +5,8 @@
 
 #include "host/appliance/housekeeper.hpp"
 #include "host/appliance/status.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+#include "host/ports/recorder/file_name.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance::channel_reload_test {
@@ -36,13 +38,18 @@ class Reloaded : public test::OneChannel {
   Settings read(const std::string& channels) {
     folder.write("feed.toml", "name = \"test\"\n[[image]]\nname = \"ticks\"\ntemplates = [\"ticks.xml\"]\n" + channels);
     Diagnostics diagnostics;
-    auto settings = parse("appliance.toml",
-                          "name = \"test\"\nstate = \"state\"\n[[agent]]\nname = \"md\"\n[[port]]\nname = \"left\"\n"
-                          "[[port]]\nname = \"right\"\n[[feed]]\nfile = \"feed.toml\"\na = \"left\"\nb = \"right\"\n",
-                          folder.path(), diagnostics);
+    auto settings =
+        parse("appliance.toml",
+              "name = \"test\"\nstate = \"state\"\n" + further +
+                  "[[agent]]\nname = \"md\"\n[[port]]\nname = \"left\"\n"
+                  "[[port]]\nname = \"right\"\n[[feed]]\nfile = \"feed.toml\"\na = \"left\"\nb = \"right\"\n",
+              folder.path(), diagnostics);
     EXPECT_TRUE(settings) << diagnostics.format();
     return settings ? std::move(*settings) : Settings();
   }
+  std::vector<std::string> notes;  ///< Of the last change.
+  std::string further;             ///< Of the settings that are read.
+
   /// Why it could not be prepared; empty: the agent is to change over.
   std::string reload(const std::string& channels) {
     const Settings wanted = read(channels);
@@ -51,7 +58,7 @@ class Reloaded : public test::OneChannel {
     Diagnostics diagnostics;
     auto ready = made->prepare_channels(wanted, std::move(changes), diagnostics);
     if (!ready) return ready.message() + diagnostics.format();
-    (void)made->change_channels(std::move(ready).value());
+    notes = made->change_channels(std::move(ready).value());
     return {};
   }
   void give_to(const char* port_name, net::Endpoint group, std::uint32_t sequence) {
@@ -106,6 +113,62 @@ TEST(ChannelReload, adds_a_channel_and_the_other_one_loses_nothing) {
   EXPECT_EQ(other.value().poll(), ring::Poll::Record);
   // Of the channel that stayed, the counter of foreign datagrams tells that each found it.
   EXPECT_EQ(one.counts().sum("port_foreign"), 0U);
+}
+
+/// Packets in the files of a line.
+std::size_t recorded(const std::string& folder, const std::string& line) {
+  std::error_code error;
+  std::size_t count = 0;
+  for (const recorder::RecordedFile& file : recorder::recorded_files(folder, error)) {
+    if (file.name.line != line) continue;
+    auto source = ingest::open_capture(file.path);
+    ingest::Packet packet;
+    while (source && source.value()->next(packet) == ingest::Next::Packet) ++count;
+  }
+  return count;
+}
+
+TEST(ChannelReload, records_lines_that_are_added_and_those_that_come_back) {
+  const std::string recorder = "[recorder]\nfolder = \"packets\"\n";
+  Reloaded one("", recorder);
+  one.further = recorder;
+  const std::string folder = one.folder.path("packets");
+  const std::string eight = channel(8, "eight", one.folder.path("other"), 3, 4);
+  ASSERT_EQ(one.reload(one.seven() + eight), "");
+  EXPECT_THAT(one.notes, ::testing::IsEmpty());
+  one.work();
+  one.give(0, tick(1, 1));
+  one.give_to("left", kGroupC, 1);
+  one.give_to("right", kGroupD, 1);
+  one.give_to("right", kGroupD, 2);
+  one.work();  // the writer sees the lines when their packets are there
+  while (one.made->recording()->do_work() != 0) {
+  }
+  one.made->recording()->count_frozen();
+  ASSERT_EQ(one.reload(one.seven()), "");
+  one.work();
+  one.made->retire();
+  ASSERT_EQ(one.reload(one.seven() + eight), "");
+  EXPECT_THAT(one.notes, ::testing::IsEmpty());
+  one.work();
+  one.give_to("right", kGroupD, 3);
+  one.work();
+  while (one.made->recording()->do_work() != 0) {
+  }
+  one.made->stop();
+  EXPECT_EQ(recorded(folder, "seven-a"), 1U);
+  EXPECT_EQ(recorded(folder, "eight-a"), 1U);
+  EXPECT_EQ(recorded(folder, "eight-b"), 3U);
+  EXPECT_EQ(one.counts().value("record_packets", {{"channel", "eight"}, {"line", "B"}}), 3U);
+}
+
+TEST(ChannelReload, says_that_a_line_is_not_recorded_whose_files_would_have_the_name_of_others) {
+  const std::string recorder = "[recorder]\nfolder = \"packets\"\n";
+  Reloaded one(channel(8, "a/b", "", 3, 0), recorder);
+  one.further = recorder;
+  // Before "a/b": its files would be called as those of that channel are.
+  ASSERT_EQ(one.reload(channel(9, "a_b", "", 4, 0) + one.seven() + channel(8, "a/b", "", 3, 0)), "");
+  EXPECT_THAT(one.notes, ::testing::ElementsAre(HasSubstr("are not recorded until a restart")));
 }
 
 TEST(ChannelReload, closes_a_window_that_was_open_when_the_channels_changed) {

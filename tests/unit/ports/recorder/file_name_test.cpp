@@ -55,6 +55,21 @@ TEST(RecordedFiles, are_listed_by_line_and_number_and_links_are_not) {
   EXPECT_EQ(files[2].bytes, 1U);
 }
 
+TEST(RecordedFiles, are_read_once_though_a_compressed_copy_is_left) {
+  testing::Scratch folder;
+  for (const char* name : {"frozen-a-a-000001.pcapng", "frozen-a-a-000001.pcapng.zst", "frozen-a-a-000002.pcapng.zst",
+                           "frozen-a-b-000001.pcapng.zst"}) {
+    folder.write(name, "x");
+  }
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const RecordedFile& file : without_copies(recorded_files(folder.path(), error))) {
+    names.push_back(to_text(file.name));
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("frozen-a-a-000001.pcapng", "frozen-a-a-000002.pcapng.zst",
+                                            "frozen-a-b-000001.pcapng.zst"));
+}
+
 TEST(Compress, replaces_a_file_by_one_that_gives_its_bytes) {
   testing::Scratch folder;
   std::string text;
