@@ -26,7 +26,8 @@ kept() { (cd / && find etc/stopbit var/lib/stopbit -type f -print0 | sort -z | x
 kept >/tmp/before.txt
 (($(grep -c var/lib/stopbit /tmp/before.txt) > 1)) || fail "the appliance has left no state: $(cat /tmp/before.txt)"
 say "dpkg --install"
-dpkg --install "$folder"/*.deb
+# As apt does.
+dpkg --install --auto-deconfigure "$folder"/*.deb
 kept | diff /tmp/before.txt - || fail "the upgrade has changed settings or state"
 [[ $(getent passwd stopbit) == "$user" ]] || fail "the upgrade has changed the user"
 as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log && grep -q 'what="stopped"' /tmp/run.log ||
