@@ -112,10 +112,17 @@ if command -v gcc >/dev/null; then
 fi
 [[ $(stopbit --version) == *"features: dpdk libfabric xrt"* ]] || fail "features are missing: $(stopbit --version)"
 # Another file than a kernel: that is known only when XRT has been loaded.
-status=0
-STOPBIT_SIM_FEED=/nowhere stopbit replay /usr/share/stopbit/example/capture.pcap.gz --templates /usr/share/stopbit/example/templates.xml \
-  --framing cme --limit 1 --engine xrt --xclbin /etc/passwd >/dev/null 2>/tmp/xrt.log || status=$?
-((status == 3)) && ! grep -q "need the package" /tmp/xrt.log || fail "without a card: status $status, $(cat /tmp/xrt.log)"
+on_card() {
+  status=0
+  STOPBIT_SIM_FEED=/nowhere stopbit replay /usr/share/stopbit/example/capture.pcap.gz --framing cme --limit 1 \
+    --templates /usr/share/stopbit/example/templates.xml --engine xrt --xclbin /etc/passwd >/dev/null 2>/tmp/xrt.log || status=$?
+  ((status == 3)) || fail "without a card: status $status, $(cat /tmp/xrt.log)"
+}
+on_card
+if grep -q "need the package" /tmp/xrt.log; then fail "$(cat /tmp/xrt.log)"; fi
+dpkg --remove stopbit-xrt
+on_card
+grep -q "cards need the package stopbit-xrt" /tmp/xrt.log || fail "$(cat /tmp/xrt.log)"
 [[ -s /usr/share/doc/stopbit-doc/doc/tour.md || -n $(grep -rs 'path-exclude=/usr/share/doc' /etc/dpkg/dpkg.cfg.d) ]] || fail "no documentation"
 [[ -s /usr/share/stopbit/stopbit.rules.yml && -s /usr/share/stopbit/stopbit.dashboard.json ]]
 [[ -s /usr/share/doc/stopbit/copyright || -n $(grep -rs 'path-exclude=/usr/share/doc' /etc/dpkg/dpkg.cfg.d) ]] || fail "no copyright"
