@@ -23,12 +23,12 @@ user=$(getent passwd stopbit)
 as_stopbit() { setpriv --reuid stopbit --regid stopbit --clear-groups "$@"; }
 as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log || fail "$(cat /tmp/run.log)"
 kept() { (cd / && find etc/stopbit var/lib/stopbit -type f -print0 | sort -z | xargs -0 sha256sum; stat -c '%n %U %a' etc/stopbit/fx var/lib/stopbit/fx); }
-kept >/tmp/before.txt
-(($(grep -c var/lib/stopbit /tmp/before.txt) > 1)) || fail "the appliance has left no state: $(cat /tmp/before.txt)"
+kept >/tmp/first.txt
+(($(grep -c var/lib/stopbit /tmp/first.txt) > 1)) || fail "the appliance has left no state: $(cat /tmp/first.txt)"
 say "dpkg --install"
 # As apt does.
 dpkg --install --auto-deconfigure "$folder"/*.deb
-kept | diff /tmp/before.txt - || fail "the upgrade has changed settings or state"
+kept | diff /tmp/first.txt - || fail "the upgrade has changed settings or state"
 [[ $(getent passwd stopbit) == "$user" ]] || fail "the upgrade has changed the user"
 as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log && grep -q 'what="stopped"' /tmp/run.log ||
   fail "$(cat /tmp/run.log)"
@@ -128,7 +128,8 @@ grep -q "cards need the package stopbit-xrt" /tmp/xrt.log || fail "$(cat /tmp/xr
 [[ -s /usr/share/doc/stopbit/copyright || -n $(grep -rs 'path-exclude=/usr/share/doc' /etc/dpkg/dpkg.cfg.d) ]] || fail "no copyright"
 
 say "dpkg --purge"
+kept >/tmp/before.txt
 dpkg --purge "${names[@]}"
 [[ ! -e /usr/bin/stopbit && ! -e /usr/share/stopbit && ! -e /usr/lib/stopbit && ! -e /usr/include/stopbit ]] || fail "files remain"
-kept | grep -qF "$(grep etc/stopbit/fx/appliance.toml /tmp/before.txt)" || fail "settings are gone"
+kept | diff /tmp/before.txt - || fail "settings or state are gone"
 say "installed, upgraded, started, removed"
