@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "host/appliance/appliance.hpp"
+#include "host/appliance/opener/client.hpp"
+#include "host/ports/recorder/file_name.hpp"
 
 namespace stopbit::appliance {
 
@@ -182,7 +184,7 @@ Status Appliance::make_new_outputs(PreparedChannels& to, const Settings& wanted,
 }
 
 /// Lines that the recorder does not know get its next indices. Their files are called as the next process would call
-/// them, which is what the opener opens; a name that is in use waits for that process.
+/// them; a name that is in use waits for that process.
 void Appliance::plan_new_lines(PreparedChannels& to, const Settings& wanted) {
   if (!recording_) return;
   std::map<std::size_t, std::size_t> next;  // by agent
@@ -192,7 +194,10 @@ void Appliance::plan_new_lines(PreparedChannels& to, const Settings& wanted) {
     if (begun == to.begun.end()) continue;
     ChannelEntry& entry = begun->second.entry;
     std::uint32_t& index = entry.record_as[line.is_b ? 1 : 0];
-    if (index != kNotRecorded || !recording_->has_room(to.lines.size() + 1, line.name)) continue;
+    // The opener writes the files of lines that the settings named at the start.
+    const std::string first = recorder::to_text({.line = line.name, .number = 1});
+    const bool can_write = opener_ == nullptr || opener_->name_of(settings_.recorder->folder + "/" + first);
+    if (index != kNotRecorded || !can_write || !recording_->has_room(to.lines.size() + 1, line.name)) continue;
     index = static_cast<std::uint32_t>(recording_->lines(entry.agent) + next[entry.agent]++);
     to.lines.push_back(
         {.agent = entry.agent, .file_name = line.name, .channel = channel, .is_b = line.is_b, .counter_set = {}});
