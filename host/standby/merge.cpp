@@ -118,19 +118,25 @@ Merge::Item Merge::item_of(Side side, std::span<const record::Slot> record,
 
 // Which run.
 
-/// The run whose record this is, too; 0: none of those that are remembered. `is_contrary`: a run has another record of
-/// that number and time.
-std::uint64_t Merge::recognise(Channel& channel, const Item& item, bool& is_contrary) noexcept {
-  if (item.kind != Item::Kind::Message || item.place.message != 0 || item.is_recovered) return 0;
-  const std::uint64_t hash = hash_of(item.record);
+/// What shows the run of a record: that of the first message of a number.
+Merge::OfSide::Probe Merge::probe_of(const Item& item) noexcept {
+  if (item.kind != Item::Kind::Message || item.place.message != 0 || item.is_recovered) return {};
+  return {.exists = true, .number = item.place.number, .hash = hash_of(item.record), .arrival_ns = item.arrival_ns};
+}
+
+/// The run that has this message, too, but for the run `before`; 0: none of those that are remembered. `is_contrary`: a
+/// run has another message of that number and time.
+std::uint64_t Merge::recognise(const Channel& channel, std::uint64_t before, const OfSide::Probe& probe,
+                               bool& is_contrary) const noexcept {
   std::uint64_t best = 0;
   std::uint64_t best_apart = options_.skew_ns;
   for (const Run& run : channel.runs) {
-    const History::Entry* entry = run.id == 0 ? nullptr : run.history.find(item.place.number);
+    const History::Entry* entry =
+        run.id == 0 || run.id == before || !probe.exists ? nullptr : run.history.find(probe.number);
     if (entry == nullptr) continue;
-    const std::uint64_t now_apart = apart(entry->arrival_ns, item.arrival_ns);
-    if (now_apart > options_.skew_ns || run.id == of(channel, item.side).before) continue;
-    if (entry->hash != hash) {
+    const std::uint64_t now_apart = apart(entry->arrival_ns, probe.arrival_ns);
+    if (now_apart > options_.skew_ns) continue;
+    if (entry->hash != probe.hash) {
       is_contrary = true;
     } else if (best == 0 || now_apart < best_apart) {
       best = run.id;
@@ -140,17 +146,45 @@ std::uint64_t Merge::recognise(Channel& channel, const Item& item, bool& is_cont
   return best;
 }
 
+/// The same of what waits, of the epoch of the first record that does.
+std::uint64_t Merge::recognise_waiting(const Channel& channel, Side side) noexcept {
+  constexpr std::size_t kMost = 64;
+  const OfSide& mine = channel.sides[static_cast<std::size_t>(side)];
+  bool is_contrary = false;
+  std::uint64_t run = recognise(channel, mine.before, mine.probe, is_contrary);
+  if (run != 0) return run;
+  pool_.look_at_first(mine.queue, kMost, [&](std::span<const record::Slot> record, const RecordPool::Waiting& waiting) {
+    const Item item = item_of(side, record, waiting);
+    if (item.epoch != mine.epoch || waiting.process != mine.process) return false;
+    const auto may_have = [&](const Run& of) { return of.id != 0 && of.history.find(item.place.number) != nullptr; };
+    if (std::none_of(channel.runs.begin(), channel.runs.end(), may_have)) return true;
+    run = recognise(channel, mine.before, probe_of(item), is_contrary);
+    return run == 0;
+  });
+  return run;
+}
+
+/// The number that arrived: that after a gap.
+std::uint32_t Merge::shown_by(const Item& item) noexcept {
+  return item.kind == Item::Kind::Gap ? item.last + 1 : item.last;
+}
+
 /// What numbers and times say where the sides have no record in common, as a channel that goes on after a restart.
 bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
   if (!run.has_high) return true;
-  const std::int32_t ahead = distance(item.last, run.high.number);
+  // As arbiters do: with these a sender begins anew.
+  constexpr std::uint32_t kRestartNumbers = 16;
+  if (item.arrival_ns + options_.skew_ns < run.began_ns) return false;
+  const bool is_silent = item.arrival_ns > run.arrival_ns + options_.skew_ns;
+  if (is_silent && shown_by(item) <= kRestartNumbers && run.high.number > kRestartNumbers) return false;
+  const std::int32_t ahead = distance(shown_by(item), run.high.number);
   if (ahead > 0) return ahead <= kNear && day_of(item.arrival_ns) == day_of(run.arrival_ns);
-  return ahead >= -kNear && item.arrival_ns <= run.arrival_ns + options_.skew_ns;
+  return ahead >= -kNear && !is_silent;
 }
 
-std::uint64_t Merge::begin_run(Channel& channel, std::uint64_t now_ns) noexcept {
+std::uint64_t Merge::begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   const std::uint64_t id = ++channel.newest;
-  channel.runs[id % kRuns].begin(id, now_ns);
+  channel.runs[id % kRuns].begin(id, item.arrival_ns, now_ns);
   return id;
 }
 
@@ -163,19 +197,21 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     mine.is_covered = false;
     return Fate::Done;
   };
-  if (newest == nullptr) return enter(begin_run(channel, now_ns));
+  if (newest == nullptr) return enter(begin_run(channel, item, now_ns));
   bool is_contrary = false;
   bool& is_known = known_[static_cast<std::size_t>(item.side)];
-  if (const std::uint64_t run = recognise(channel, item, is_contrary); run != 0) {
+  std::uint64_t known = recognise(channel, mine.before, probe_of(item), is_contrary);
+  if (known == 0) known = recognise_waiting(channel, item.side);
+  if (known != 0) {
     is_known = true;
-    return enter(run);
+    return enter(known);
   }
   // Its process was in the newest run and has left it.
-  if (mine.before == newest->id) return enter(begin_run(channel, now_ns));
-  const bool is_later = newest->has_high && !item.is_recovered && distance(item.last, newest->high.number) <= 0 &&
+  if (mine.before == newest->id) return enter(begin_run(channel, item, now_ns));
+  const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&
                         item.arrival_ns > newest->arrival_ns + options_.skew_ns;
   if (is_alive(other(item.side))) {
-    if (is_later && is_known) return enter(begin_run(channel, now_ns));
+    if (is_later && is_known) return enter(begin_run(channel, item, now_ns));
     // A side that had no record in common with the other one may be of another feed.
     const std::uint64_t silence_ns = options_.patience_ns * (is_known ? 1 : kStrangerPatience);
     const bool is_moving = now_ns - newest->moved_ns < silence_ns;
@@ -186,10 +222,15 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
       return Fate::Done;
     }
   }
-  if (is_later) return enter(begin_run(channel, now_ns));
-  if (!goes_on(*newest, item)) return enter(begin_run(channel, now_ns));
+  if (is_later) return enter(begin_run(channel, item, now_ns));
+  // What waited may be older than the newest run.
+  const Run* present = newest;
+  while (item.arrival_ns + options_.skew_ns < present->began_ns && run_of(channel, present->id - 1) != nullptr) {
+    present = run_of(channel, present->id - 1);
+  }
+  if (!goes_on(*present, item)) return enter(begin_run(channel, item, now_ns));
   ++counts_.unsure;
-  return enter(newest->id);
+  return enter(present->id);
 }
 
 // What becomes of a record.
@@ -344,7 +385,8 @@ Merge::Fate Merge::step_in_run(Channel& channel, Run& run, const Item& item, std
       return Fate::Done;
     case Item::Kind::Message: break;
   }
-  mine.is_covered = true;
+  // One that a replay brought says nothing of the numbers after it.
+  if (!item.is_recovered) mine.is_covered = true;
   const std::int32_t ahead = run.has_high ? distance(item.place.number, run.high.number) : 1;
   if (ahead > 0 || (ahead == 0 && item.place.message >= run.high.message)) {
     deliver(run, item, now_ns);
@@ -371,6 +413,7 @@ Merge::Fate Merge::step(Channel& channel, const Item& item, std::uint64_t now_ns
     mine.has_epoch = true;
     mine.epoch = item.epoch;
     mine.run = 0;
+    mine.probe = {};
   }
   if (mine.run == 0 && find_run(channel, item, now_ns) == Fate::Wait) return Fate::Wait;
   if (mine.run == 0) return Fate::Done;
@@ -394,6 +437,19 @@ bool Merge::take_unnumbered(Channel& channel, const Item& item, std::uint64_t no
   channel.heard_ns = now_ns;
   send(*run_of(channel, channel.newest), item, false);
   return true;
+}
+
+/// A message that waits may show the run sooner than the first one that waits: the latest one that a run may have, and
+/// once one has, that one.
+void Merge::note_probe(const Channel& channel, OfSide& mine, const Item& item) const noexcept {
+  const OfSide::Probe probe = probe_of(item);
+  bool is_contrary = false;
+  if (!probe.exists) return;
+  const bool is_pending =
+      mine.probe.exists && std::none_of(channel.runs.begin(), channel.runs.end(), [&](const Run& run) {
+        return run.id == channel.newest && run.has_passed(mine.probe.number);
+      });
+  if (!is_pending || recognise(channel, mine.before, probe, is_contrary) != 0) mine.probe = probe;
 }
 
 void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t now_ns) {
@@ -433,12 +489,8 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
     if (waiting_ != 0) settle(*channel, now_ns);
     return;
   }
-  if (!mine.queue.empty() && mine.run == 0 && mine.epoch == item.epoch && mine.process == item.waiting.process) {
-    bool is_contrary = false;
-    mine.run = recognise(*channel, item, is_contrary);
-    if (mine.run != 0) known_[index] = true;
-    mine.is_covered = false;
-  }
+  const bool is_of_head = mine.epoch == item.epoch && mine.process == item.waiting.process;
+  if (!mine.queue.empty() && mine.run == 0 && is_of_head) note_probe(*channel, mine, item);
   push(*channel, item, now_ns);
   settle(*channel, now_ns);
 }

@@ -97,7 +97,15 @@ class Merge {
     std::uint64_t run = 0;     ///< Of the epoch; 0: not known.
     std::uint64_t before = 0;  ///< The run of this process before.
     bool is_covered = false;   ///< Between what came and its next record nothing is missing, but for what it says.
-    RecordPool::Queue queue;   ///< Its records from the one on that waits.
+    /// A message that waits behind one that shows no run.
+    struct Probe {
+      bool exists = false;
+      std::uint32_t number = 0;
+      std::uint64_t hash = 0;
+      std::uint64_t arrival_ns = 0;
+    };
+    Probe probe;
+    RecordPool::Queue queue;  ///< Its records from the one on that waits.
     // Of the records as they come.
     bool has_number = false;
     bool was_last = false;  ///< The latest record was the last of its packet.
@@ -147,10 +155,15 @@ class Merge {
   [[nodiscard]] bool take_unnumbered(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
 
   // Which run.
-  [[nodiscard]] std::uint64_t recognise(Channel& channel, const Item& item, bool& is_contrary) noexcept;
+  [[nodiscard]] static OfSide::Probe probe_of(const Item& item) noexcept;
+  [[nodiscard]] std::uint64_t recognise(const Channel& channel, std::uint64_t before, const OfSide::Probe& probe,
+                                        bool& is_contrary) const noexcept;
+  [[nodiscard]] std::uint64_t recognise_waiting(const Channel& channel, Side side) noexcept;
+  void note_probe(const Channel& channel, OfSide& mine, const Item& item) const noexcept;
   [[nodiscard]] Fate find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] static std::uint32_t shown_by(const Item& item) noexcept;
   [[nodiscard]] bool goes_on(const Run& run, const Item& item) const noexcept;
-  std::uint64_t begin_run(Channel& channel, std::uint64_t now_ns) noexcept;
+  static std::uint64_t begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
 
   // What becomes of a record.
   [[nodiscard]] Fate step(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;

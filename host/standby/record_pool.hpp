@@ -28,7 +28,9 @@ class RecordPool {
   };
 
   RecordPool(std::size_t slots, std::size_t max_record_slots)
-      : nodes_(std::min<std::size_t>(std::max<std::size_t>(slots, 1), kNone)), scratch_(max_record_slots) {
+      : nodes_(std::min<std::size_t>(std::max<std::size_t>(slots, 1), kNone)),
+        scratch_(max_record_slots),
+        looked_at_(max_record_slots) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].next = static_cast<std::uint32_t>(i + 1);
     nodes_.back().next = kNone;
     left_ = nodes_.size();
@@ -61,15 +63,17 @@ class RecordPool {
   [[nodiscard]] const Waiting& front(const Queue& queue) const noexcept { return nodes_[queue.head].waiting; }
   /// The first record's first slot.
   [[nodiscard]] const record::Slot& front_slot(const Queue& queue) const noexcept { return nodes_[queue.head].slot; }
+  /// Calls look(record, waiting) with the first records, at most `most`, until it returns false.
+  template <class Look>
+  void look_at_first(const Queue& queue, std::size_t most, Look look) noexcept {
+    std::uint32_t head = queue.head;
+    for (std::size_t i = 0; i < most && head != kNone; ++i, head = nodes_[head].after) {
+      if (!look(copy(head, looked_at_), nodes_[head].waiting)) return;
+    }
+  }
   /// A copy of the first record, valid until the next call.
   [[nodiscard]] std::span<const record::Slot> copy_front(const Queue& queue) noexcept {
-    std::uint32_t at = queue.head;
-    const std::uint32_t slots = nodes_[queue.head].slots;
-    for (std::uint32_t i = 0; i < slots; ++i) {
-      scratch_[i] = nodes_[at].slot;
-      at = nodes_[at].next;
-    }
-    return {scratch_.data(), slots};
+    return copy(queue.head, scratch_);
   }
   void pop(Queue& queue) noexcept {
     const std::uint32_t first = queue.head;
@@ -92,8 +96,15 @@ class RecordPool {
     std::uint32_t after = kNone;  ///< The next record of the queue.
     Waiting waiting;
   };
+  [[nodiscard]] std::span<const record::Slot> copy(std::uint32_t first, std::vector<record::Slot>& to) const noexcept {
+    std::uint32_t at = first;
+    for (std::uint32_t i = 0; i < nodes_[first].slots; ++i, at = nodes_[at].next) to[i] = nodes_[at].slot;
+    return {to.data(), nodes_[first].slots};
+  }
+
   std::vector<Node> nodes_;
   std::vector<record::Slot> scratch_;
+  std::vector<record::Slot> looked_at_;
   std::uint32_t free_ = 0;
   std::size_t left_ = 0;
 };

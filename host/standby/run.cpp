@@ -67,11 +67,11 @@ const History::Entry* History::find(std::uint32_t number) const noexcept {
   return sparse.exists && sparse.number == number ? &sparse : nullptr;
 }
 
-void Run::begin(std::uint64_t new_id, std::uint64_t now_ns) noexcept {
+void Run::begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint64_t now_ns) noexcept {
   id = new_id;
   has_high = has_reset = is_whole = false;
   high = {};
-  arrival_ns = 0;
+  began_ns = arrival_ns = first_arrival_ns;
   moved_ns = now_ns;
   missing.clear();
   history.clear();

@@ -80,13 +80,14 @@ struct Run {
   bool has_reset = false;        ///< The event that it has begun was delivered.
   bool is_whole = false;         ///< The highest number came with its last message, or was given up.
   Place high;                    ///< The next message of the highest number.
+  std::uint64_t began_ns = 0;    ///< Arrival of the record that began it.
   std::uint64_t arrival_ns = 0;  ///< Of the highest number.
   std::uint64_t moved_ns = 0;    ///< Monotonic: when it last rose.
   unsigned from = 0;             ///< Side that brought the highest number.
   Missing missing;
   History history;
 
-  void begin(std::uint64_t new_id, std::uint64_t now_ns) noexcept;
+  void begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint64_t now_ns) noexcept;
   /// Whether everything up to this number came or was given up.
   [[nodiscard]] bool has_passed(std::uint32_t number) const noexcept {
     if (!has_high) return false;

@@ -301,7 +301,9 @@ class Machine {
     }
     head.epoch = channel.epoch;
     if (packet.number != channel.next) {
-      put(event(head, EventKind::Gap, channel.next, packet.number - channel.next));
+      Head of = head;
+      of.number = channel.next;
+      put(event(of, EventKind::Gap, channel.next, packet.number - channel.next));
       for (std::uint32_t n = channel.next; n != packet.number; ++n) channel.lost.push_back(n);
     }
     channel.next = packet.number + 1;
@@ -316,6 +318,10 @@ class Machine {
       of.is_recovered = true;
       publish(late, of, false);
     }
+  }
+  bool is_in(const Truth& packet) const {
+    const auto found = channels_.find(packet.channel);
+    return !is_dead && found != channels_.end() && found->second.run == packet.run;
   }
   /// Its process ends and begins again; it may know how far it was.
   void restart(bool knows) {
@@ -493,6 +499,8 @@ class Schedule {
     for (Stop& stop : stops_) stop.until = 0;
     read(true);
     Truth& feed = feeds_[static_cast<std::uint16_t>(random_.below(feeds_.size()))];
+    // If none of them sees that it begins anew, they cannot know.
+    if (!machines_[0].is_in(feed) && !machines_[1].is_in(feed)) return;
     ++feed.run;
     feed.number = static_cast<std::uint32_t>(1 + random_.below(3));
   }
