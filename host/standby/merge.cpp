@@ -172,11 +172,13 @@ std::uint32_t Merge::shown_by(const Item& item) noexcept {
 /// What numbers and times say where the sides have no record in common, as a channel that goes on after a restart.
 bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
   if (!run.has_high) return true;
-  // As arbiters do: with these a sender begins anew.
+  // As arbiters do: with these a sender begins anew. A process that begins with a gap knows that its run goes on.
   constexpr std::uint32_t kRestartNumbers = 16;
   if (item.arrival_ns + options_.skew_ns < run.began_ns) return false;
   const bool is_silent = item.arrival_ns > run.arrival_ns + options_.skew_ns;
-  if (is_silent && shown_by(item) <= kRestartNumbers && run.high.number > kRestartNumbers) return false;
+  if (is_silent && item.kind != Item::Kind::Gap && item.last <= kRestartNumbers && run.high.number > kRestartNumbers) {
+    return false;
+  }
   const std::int32_t ahead = distance(shown_by(item), run.high.number);
   if (ahead > 0) return ahead <= kNear && day_of(item.arrival_ns) == day_of(run.arrival_ns);
   return ahead >= -kNear && !is_silent;

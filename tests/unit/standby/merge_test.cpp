@@ -395,14 +395,11 @@ class Check final : public Output {
     if (of.run == 0) of.run = run;
     if (of.run != run) complain("two runs are one", header);
     if (!seen.insert({header.channel(), run, number, header.message_index()}).second) complain("twice", header);
-    if ((header.flags() & record::kFlagRecovered) != 0) {
-      of.has_recovered = true;
-      return;
-    }
+    if ((header.flags() & record::kFlagRecovered) != 0) return;
     const std::int32_t ahead = of.has_high ? static_cast<std::int32_t>(number - of.number) : 1;
     if (ahead < 0 || (ahead == 0 && header.message_index() <= of.message)) complain("out of order", header);
     if (of.has_high && ahead > 0) of.passed(of.number + 1, number);
-    if (!of.has_high) of.first = number;
+    if (!of.has_high) of.first = {.number = number, .message = header.message_index()};
     of.has_high = true;
     of.number = number;
     of.message = header.message_index();
@@ -410,8 +407,7 @@ class Check final : public Output {
   struct OfRun {
     std::uint64_t run = 0;
     bool has_high = false;
-    bool has_recovered = false;
-    std::uint32_t first = 0;
+    Place first;
     std::uint32_t number = 0;
     std::int32_t message = -1;
     std::set<std::uint32_t> lost;
@@ -572,8 +568,9 @@ class Schedule {
   /// The stream of a run begins with what came first.
   bool is_before_the_first(const Name& name) const {
     return std::any_of(check_.runs.begin(), check_.runs.end(), [&](const auto& one) {
+      const std::int32_t after = distance(std::get<2>(name), one.second.first.number);
       return one.first.first == std::get<0>(name) && one.second.run == std::get<1>(name) &&
-             static_cast<std::int32_t>(std::get<2>(name) - one.second.first) < 0;
+             (after < 0 || (after == 0 && std::get<3>(name) < one.second.first.message));
     });
   }
   static std::string text_of(const Name& name) {
@@ -593,7 +590,7 @@ class Schedule {
 
 TEST(Standby, neither_loses_nor_repeats_whichever_dies_stops_or_restarts) {
   const std::uint64_t seeds = std::getenv("STOPBIT_LONG") != nullptr ? 100'000 : 1'000;
-  for (std::uint64_t seed = std::getenv("SEED") ? std::stoull(std::getenv("SEED")) : 1; seed <= seeds; ++seed) ASSERT_EQ(Schedule(seed).play(), "") << "seed " << seed;
+  for (std::uint64_t seed = std::getenv("SEED") ? std::stoull(std::getenv("SEED")) : 1; seed <= seeds; ++seed) EXPECT_EQ(Schedule(seed).play(), "") << "seed " << seed;
 }
 
 TEST(Standby, bears_any_records) {
