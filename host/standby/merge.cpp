@@ -164,6 +164,27 @@ std::uint64_t Merge::recognise_waiting(const Channel& channel, Side side) noexce
   return run;
 }
 
+/// The run of the other side if the same message waits there.
+std::uint64_t Merge::recognise_in_others(const Channel& channel, const Item& item) noexcept {
+  constexpr std::size_t kMost = 64;
+  const OfSide& theirs = channel.sides[static_cast<std::size_t>(other(item.side))];
+  const OfSide::Probe probe = probe_of(item);
+  bool is_same_run = false;
+  if (!probe.exists || theirs.run == 0 || theirs.run == channel.sides[static_cast<std::size_t>(item.side)].before)
+    return 0;
+  pool_.look_at_first(
+      theirs.queue, kMost, [&](std::span<const record::Slot> record, const RecordPool::Waiting& waiting) {
+        const Item one = item_of(other(item.side), record, waiting);
+        if (one.epoch != theirs.epoch || waiting.process != theirs.process) return false;
+        if (one.place.number != probe.number) return true;
+        const OfSide::Probe same = probe_of(one);
+        is_same_run =
+            same.exists && same.hash == probe.hash && apart(same.arrival_ns, probe.arrival_ns) <= options_.skew_ns;
+        return !is_same_run;
+      });
+  return is_same_run ? theirs.run : 0;
+}
+
 /// The number that arrived: that after a gap.
 std::uint32_t Merge::shown_by(const Item& item) noexcept {
   return item.kind == Item::Kind::Gap ? item.last + 1 : item.last;
@@ -204,6 +225,7 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
   bool& is_known = known_[static_cast<std::size_t>(item.side)];
   std::uint64_t known = recognise(channel, mine.before, probe_of(item), is_contrary);
   if (known == 0) known = recognise_waiting(channel, item.side);
+  if (known == 0) known = recognise_in_others(channel, item);
   if (known != 0) {
     is_known = true;
     return enter(known);

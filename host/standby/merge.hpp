@@ -159,6 +159,7 @@ class Merge {
   [[nodiscard]] std::uint64_t recognise(const Channel& channel, std::uint64_t before, const OfSide::Probe& probe,
                                         bool& is_contrary) const noexcept;
   [[nodiscard]] std::uint64_t recognise_waiting(const Channel& channel, Side side) noexcept;
+  [[nodiscard]] std::uint64_t recognise_in_others(const Channel& channel, const Item& item) noexcept;
   void note_probe(const Channel& channel, OfSide& mine, const Item& item) const noexcept;
   [[nodiscard]] Fate find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::uint32_t shown_by(const Item& item) noexcept;
