@@ -57,6 +57,10 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
     switch (ring.reader->poll_batch()) {
       case ring::Poll::Record:
         for (const std::span<const record::Slot> record : ring.reader->records()) {
+          if (record::HeaderView(record[0]).is_market_event()) {
+            close(side, "it carries market events; follow the rings of records", now_ns);
+            return count;
+          }
           merge_.take(side, record, now_ns);
           ++count;
         }
