@@ -116,7 +116,7 @@ Merge::Item Merge::item_of(Side side, std::span<const record::Slot> record,
   return item;
 }
 
-// Which run.
+// The run of a record.
 
 /// What shows the run of a record: that of the first message of a number.
 Merge::OfSide::Probe Merge::probe_of(const Item& item) noexcept {

@@ -16,7 +16,7 @@
 /// Records of two appliances on the same feeds, as one stream.
 namespace stopbit::standby {
 
-/// Which of the two.
+/// One of the two appliances.
 enum class Side : std::uint8_t { First, Second };
 [[nodiscard]] constexpr Side other(Side side) noexcept {
   return side == Side::First ? Side::Second : Side::First;
@@ -97,7 +97,7 @@ class Merge {
     std::uint64_t run = 0;     ///< Of the epoch; 0: not known.
     std::uint64_t before = 0;  ///< The run of this process before.
     bool is_covered = false;   ///< Between what came and its next record nothing is missing, but for what it says.
-    /// A message that waits behind one that shows no run.
+    /// A message that waits after one that shows no run.
     struct Probe {
       bool exists = false;
       std::uint32_t number = 0;
@@ -154,7 +154,7 @@ class Merge {
                                     const RecordPool::Waiting& waiting) noexcept;
   [[nodiscard]] bool take_unnumbered(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
 
-  // Which run.
+  // The run of a record.
   [[nodiscard]] static OfSide::Probe probe_of(const Item& item) noexcept;
   [[nodiscard]] std::uint64_t recognise(const Channel& channel, std::uint64_t before, const OfSide::Probe& probe,
                                         bool& is_contrary) const noexcept;

@@ -22,7 +22,7 @@ class RecordPool {
   };
   struct Waiting {
     std::uint32_t message = 0;   ///< Place in its packet.
-    std::uint32_t process = 0;   ///< Which process of its side.
+    std::uint32_t process = 0;   ///< Number of its side's process.
     std::uint32_t hole = 0;      ///< How often records before it were overwritten.
     std::uint64_t since_ns = 0;  ///< When it came.
   };

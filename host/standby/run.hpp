@@ -18,7 +18,7 @@ struct Place {
   std::uint32_t message = 0;
 };
 
-/// Numbers that the reader was told are lost, of which messages may still come. Bounded: beyond kRoom ranges the oldest
+/// Numbers that were reported lost, of which messages may still come. Bounded: beyond kRoom ranges the oldest
 /// one is forgotten, and what comes of it counts as a copy.
 class Missing {
  public:
