@@ -164,22 +164,35 @@ std::uint64_t Merge::recognise_waiting(const Channel& channel, Side side) noexce
   return run;
 }
 
-/// The run of the other side if the same message waits there.
+/// The run of the other side if a message of this one waits there, too.
 std::uint64_t Merge::recognise_in_others(const Channel& channel, const Item& item) noexcept {
   constexpr std::size_t kMost = 64;
+  const OfSide& mine = channel.sides[static_cast<std::size_t>(item.side)];
   const OfSide& theirs = channel.sides[static_cast<std::size_t>(other(item.side))];
-  const OfSide::Probe probe = probe_of(item);
+  if (theirs.queue.empty() || theirs.run == 0 || theirs.run == mine.before) return 0;
+  std::array<OfSide::Probe, 9> probes{probe_of(item)};
+  std::size_t count = 1;
+  pool_.look_at_first(mine.queue, probes.size() - 1,
+                      [&](std::span<const record::Slot> record, const RecordPool::Waiting& waiting) {
+                        const Item one = item_of(item.side, record, waiting);
+                        if (one.epoch != mine.epoch || waiting.process != mine.process) return false;
+                        probes[count++] = probe_of(one);
+                        return true;
+                      });
   bool is_same_run = false;
-  if (!probe.exists || theirs.run == 0 || theirs.run == channel.sides[static_cast<std::size_t>(item.side)].before)
-    return 0;
   pool_.look_at_first(
       theirs.queue, kMost, [&](std::span<const record::Slot> record, const RecordPool::Waiting& waiting) {
         const Item one = item_of(other(item.side), record, waiting);
         if (one.epoch != theirs.epoch || waiting.process != theirs.process) return false;
-        if (one.place.number != probe.number) return true;
+        const bool is_like_one = std::any_of(probes.begin(), probes.end(), [&](const OfSide::Probe& probe) {
+          return probe.exists && probe.number == one.place.number;
+        });
+        if (!is_like_one) return true;
         const OfSide::Probe same = probe_of(one);
-        is_same_run =
-            same.exists && same.hash == probe.hash && apart(same.arrival_ns, probe.arrival_ns) <= options_.skew_ns;
+        is_same_run = same.exists && std::any_of(probes.begin(), probes.end(), [&](const OfSide::Probe& probe) {
+                        return probe.exists && probe.number == same.number && probe.hash == same.hash &&
+                               apart(same.arrival_ns, probe.arrival_ns) <= options_.skew_ns;
+                      });
         return !is_same_run;
       });
   return is_same_run ? theirs.run : 0;

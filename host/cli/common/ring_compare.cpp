@@ -22,35 +22,35 @@ namespace stopbit::tools {
 namespace {
 
 /// Where a record is: its number, the how manieth record of the number, and the how manieth time that both came.
-struct Place {
+struct ComparedPlace {
   std::uint16_t channel = 0;
   std::uint32_t number = 0;
   std::uint32_t record = 0;
   std::uint32_t time = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const ComparedPlace&) const = default;
 };
-struct PlaceHash {
-  std::size_t operator()(const Place& place) const noexcept {
+struct ComparedPlaceHash {
+  std::size_t operator()(const ComparedPlace& place) const noexcept {
     const std::uint64_t high = std::uint64_t{place.channel} << 32 | place.number;
     return static_cast<std::size_t>(
         (high ^ std::uint64_t{place.record} << 48 ^ std::uint64_t{place.time} << 40) * 0x9E37'79B9'7F4A'7C15U >> 16);
   }
 };
 
-struct Content {
-  std::unordered_map<Place, std::uint64_t, PlaceHash> hashes;
-  std::map<std::uint16_t, std::vector<Place>> order;  ///< By channel.
+struct ComparedRecords {
+  std::unordered_map<ComparedPlace, std::uint64_t, ComparedPlaceHash> hashes;
+  std::map<std::uint16_t, std::vector<ComparedPlace>> order;  ///< By channel.
   std::uint64_t events = 0;
 };
 
-ring::Reader open(const std::string& name) {
+ring::Reader reader_to_compare(const std::string& name) {
   Result<ring::Reader> opened = ring::Reader::open(name);
   if (!opened) throw ToolError(kExitEnvironment, opened.message());
   return std::move(opened).value();
 }
 
 /// A market event has its instrument by row, and a delay that follows from its arrival: the instrument's key counts.
-std::uint64_t hash_of_event(record::Slot slot, const market::InstrumentView* instruments) {
+std::uint64_t compared_hash(record::Slot slot, const market::InstrumentView* instruments) {
   const auto row = static_cast<std::uint32_t>(slot.words[3]) & 0xFF'FFFF;
   slot.words[3] = 0;
   std::uint64_t hash = standby::hash_of({&slot, 1});
@@ -60,12 +60,12 @@ std::uint64_t hash_of_event(record::Slot slot, const market::InstrumentView* ins
   return hash;
 }
 
-class RingContent {
+class ComparedRing {
  public:
-  explicit RingContent(const std::string& name) : name_(name), reader_(open(name)) {}
+  explicit ComparedRing(const std::string& name) : name_(name), reader_(reader_to_compare(name)) {}
   [[nodiscard]] std::uint64_t layout() const noexcept { return reader_.layout_hash(); }
 
-  Content read() {
+  ComparedRecords read() {
     if (auto table = market::InstrumentView::open(name_)) instruments_.emplace(std::move(table).value());
     while (!stop_requested()) {
       switch (reader_.poll_batch()) {
@@ -87,9 +87,9 @@ class RingContent {
       ++content_.events;
       return;
     }
-    std::optional<Place>& last = last_[header.channel()];
+    std::optional<ComparedPlace>& last = last_[header.channel()];
     const bool is_next = last && last->number == header.sequence();
-    Place place{.channel = header.channel(), .number = header.sequence()};
+    ComparedPlace place{.channel = header.channel(), .number = header.sequence()};
     // After records that were not read the first one may be any of its packet.
     if (is_next) {
       place.record = last->record + 1;
@@ -98,7 +98,7 @@ class RingContent {
     }
     last = place;
     const std::uint64_t hash = header.is_market_event()
-                                   ? hash_of_event(record[0], instruments_ ? &*instruments_ : nullptr)
+                                   ? compared_hash(record[0], instruments_ ? &*instruments_ : nullptr)
                                    : standby::hash_of(record);
     while (!content_.hashes.emplace(place, hash).second) ++place.time;
     content_.order[place.channel].push_back(place);
@@ -107,23 +107,24 @@ class RingContent {
   std::string name_;
   ring::Reader reader_;
   std::optional<market::InstrumentView> instruments_;
-  Content content_;
-  std::map<std::uint16_t, std::optional<Place>> last_;
+  ComparedRecords content_;
+  std::map<std::uint16_t, std::optional<ComparedPlace>> last_;
 };
 
 /// Of a channel's records those from the first to the last that the other ring has, too.
-std::pair<std::size_t, std::size_t> common_part(const std::vector<Place>& order, const Content& other) {
-  const auto has = [&](const Place& place) { return other.hashes.contains(place); };
+std::pair<std::size_t, std::size_t> common_part(const std::vector<ComparedPlace>& order, const ComparedRecords& other) {
+  const auto has = [&](const ComparedPlace& place) { return other.hashes.contains(place); };
   const auto first = std::find_if(order.begin(), order.end(), has);
   const auto last = std::find_if(order.rbegin(), order.rend(), has).base();
   if (first == order.end()) return {order.size(), order.size()};
   return {static_cast<std::size_t>(first - order.begin()), static_cast<std::size_t>(last - order.begin())};
 }
 
-void compare_one(const Content& mine, const Content& theirs, std::size_t which, RingComparison& result) {
+void compare_from(const ComparedRecords& mine, const ComparedRecords& theirs, std::size_t which,
+                  RingComparison& result) {
   constexpr std::size_t kShown = 20;
   std::size_t shown = 0;
-  const auto show = [&](const Place& place, std::string_view what) {
+  const auto show = [&](const ComparedPlace& place, std::string_view what) {
     if (++shown > kShown) return;
     result.places +=
         fmt::format("    channel {}, number {}, record {}: {}\n", place.channel, place.number, place.record, what);
@@ -157,16 +158,16 @@ std::string RingComparison::text(const std::string& first, const std::string& se
 }
 
 RingComparison compare_rings(const std::string& first, const std::string& second) {
-  RingContent a(first);
-  RingContent b(second);
+  ComparedRing a(first);
+  ComparedRing b(second);
   if (a.layout() != b.layout()) throw ToolError(kExitRejected, "the records of the rings have different layouts");
-  const Content of_a = a.read();
-  const Content of_b = b.read();
+  const ComparedRecords of_a = a.read();
+  const ComparedRecords of_b = b.read();
   RingComparison result;
   result.events[0] = of_a.events;
   result.events[1] = of_b.events;
-  compare_one(of_a, of_b, 0, result);
-  compare_one(of_b, of_a, 1, result);
+  compare_from(of_a, of_b, 0, result);
+  compare_from(of_b, of_a, 1, result);
   return result;
 }
 
