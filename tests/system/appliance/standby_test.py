@@ -86,7 +86,7 @@ class Output:
         expected = None
         lost = []
         for item in self.items:
-            assert "recovered" not in item["flags"], item
+            assert "recovered" not in item["header"]["flags"], item
             if "template" in item:
                 first, last = item["fields"]["MsgSeqNum"], item["fields"]["MsgSeqNum"]
             else:

@@ -390,11 +390,11 @@ class Check final : public Output {
     if (of.run == 0) of.run = run;
     if (of.run != run) complain("two runs are one", header);
     if (!seen.insert({header.channel(), run, number, header.message_index()}).second) complain("twice", header);
+    of.begin({.number = number, .message = header.message_index()});
     if ((header.flags() & record::kFlagRecovered) != 0) return;
     const std::int32_t ahead = of.has_high ? static_cast<std::int32_t>(number - of.number) : 1;
     if (ahead < 0 || (ahead == 0 && header.message_index() <= of.message)) complain("out of order", header);
     if (of.has_high && ahead > 0) of.passed(of.number + 1, number);
-    if (!of.has_high) of.first = {.number = number, .message = header.message_index()};
     of.has_high = true;
     of.number = number;
     of.message = header.message_index();
@@ -402,11 +402,16 @@ class Check final : public Output {
   struct OfRun {
     std::uint64_t run = 0;
     bool has_high = false;
+    bool has_first = false;
     Place first;
     std::uint32_t number = 0;
     std::int32_t message = -1;
     std::set<std::uint32_t> lost;
     std::set<std::uint32_t> empty;  ///< Passed without a message, and not said to be lost.
+    void begin(const Place& place) {
+      if (!has_first) first = place;
+      has_first = true;
+    }
     void passed(std::uint32_t from, std::uint32_t to) {
       for (std::uint32_t n = from; n != to; ++n) {
         if (!lost.contains(n)) empty.insert(n);
@@ -425,6 +430,7 @@ class Check final : public Output {
     if (event.kind() != EventKind::Gap) return;
     const auto first = static_cast<std::uint32_t>(event.first_missing());
     const auto end = static_cast<std::uint32_t>(event.first_missing() + event.missing());
+    of.begin({.number = first});
     if (of.has_high && static_cast<std::int32_t>(first - of.number) < 0) complain("a gap below what came", header);
     for (std::uint32_t n = first; n != end; ++n) {
       if (!of.lost.insert(n).second) complain("lost twice", header);
