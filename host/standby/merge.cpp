@@ -330,8 +330,11 @@ Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, cons
     return Fate::Done;
   }
   const bool has_left = theirs.run > run.id;
-  const bool is_over = item.is_forced || now_ns - item.waiting.since_ns >= options_.patience_ns;
-  if (is_alive(other(item.side)) && !has_left && !is_over) return Fate::Wait;
+  // While the run rises, the other side is on its way.
+  const std::uint64_t since_ns = std::max(item.waiting.since_ns, run.moved_ns);
+  const bool is_over = item.is_forced || now_ns - since_ns >= options_.patience_ns;
+  const bool is_waiting = !theirs.queue.empty() && (theirs.run == 0 || theirs.run == run.id);
+  if ((is_alive(other(item.side)) || is_waiting) && !has_left && !is_over) return Fate::Wait;
   report(run, item, hole, now_ns);
   return Fate::Done;
 }
@@ -344,9 +347,12 @@ void Merge::report(Run& run, const Item& item, const Hole& hole, std::uint64_t n
     send(run, item, false);
     ++counts_.lost;
     run.missing.add(first.number, first.message, first.number);
+    run.has_error = true;
+    run.error_number = first.number;
     if (!run.has_high || distance(first.number, run.high.number) > 0) run.high = first;
     run.has_high = true;
     run.is_whole = false;
+    run.arrival_ns = item.arrival_ns;
     run.moved_ns = now_ns;
     run.from = static_cast<unsigned>(item.side);
     return;
@@ -391,8 +397,7 @@ void Merge::deliver(Run& run, const Item& item, std::uint64_t now_ns) noexcept {
   run.arrival_ns = item.arrival_ns;
   run.moved_ns = now_ns;
   run.from = static_cast<unsigned>(item.side);
-  // The rest of a number with an error.
-  (void)run.missing.take(item.place, item.is_last);
+  if (run.has_error && run.error_number == item.place.number) (void)run.missing.take(item.place, item.is_last);
   if (item.place.message == 0 && !item.is_recovered) {
     run.history.add(item.place.number, hash_of(item.record), item.arrival_ns);
   }

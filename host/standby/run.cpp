@@ -69,7 +69,7 @@ const History::Entry* History::find(std::uint32_t number) const noexcept {
 
 void Run::begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint64_t now_ns) noexcept {
   id = new_id;
-  has_high = has_reset = is_whole = false;
+  has_high = has_reset = is_whole = has_error = false;
   high = {};
   began_ns = arrival_ns = first_arrival_ns;
   moved_ns = now_ns;

@@ -31,7 +31,7 @@ class Missing {
   void clear() noexcept { count_ = 0; }
 
  private:
-  static constexpr std::size_t kRoom = 256;
+  static constexpr std::size_t kRoom = 512;
   static constexpr std::uint32_t kAll = 0xFFFF'FFFF;
   struct Range {
     std::uint32_t first = 0;
@@ -77,8 +77,10 @@ class History {
 struct Run {
   std::uint64_t id = 0;  ///< From 1; 0: none.
   bool has_high = false;
-  bool has_reset = false;        ///< The event that it has begun was delivered.
-  bool is_whole = false;         ///< The highest number came with its last message, or was given up.
+  bool has_reset = false;  ///< The event that it has begun was delivered.
+  bool is_whole = false;   ///< The highest number came with its last message, or was given up.
+  bool has_error = false;  ///< The rest of error_number was reported lost, and may still come in its place.
+  std::uint32_t error_number = 0;
   Place high;                    ///< The next message of the highest number.
   std::uint64_t began_ns = 0;    ///< Arrival of the record that began it.
   std::uint64_t arrival_ns = 0;  ///< Of the highest number.

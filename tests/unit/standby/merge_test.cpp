@@ -329,7 +329,8 @@ class Machine {
     is_dead = false;
     for (auto& [number, channel] : channels_) {
       OfChannel again;
-      again.is_known = knows;
+      // Just after a wrap the numbers of one that knows nothing look like those of a sender that begins anew.
+      again.is_known = knows || channel.next > 0xFFFF'0000;
       again.known_run = channel.run;
       again.known_next = channel.next;
       channel = again;
