@@ -330,9 +330,7 @@ Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, cons
     return Fate::Done;
   }
   const bool has_left = theirs.run > run.id;
-  // While the run rises, the other side is on its way.
-  const std::uint64_t since_ns = std::max(item.waiting.since_ns, run.moved_ns);
-  const bool is_over = item.is_forced || now_ns - since_ns >= options_.patience_ns;
+  const bool is_over = item.is_forced || now_ns - item.waiting.since_ns >= options_.patience_ns;
   const bool is_waiting = !theirs.queue.empty() && (theirs.run == 0 || theirs.run == run.id);
   if ((is_alive(other(item.side)) || is_waiting) && !has_left && !is_over) return Fate::Wait;
   report(run, item, hole, now_ns);
