@@ -209,7 +209,8 @@ bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
   // As arbiters do: with these a sender begins anew. A process that begins with a gap knows that its run goes on.
   constexpr std::uint32_t kRestartNumbers = 16;
   if (item.arrival_ns + options_.skew_ns < run.began_ns) return false;
-  const bool is_silent = item.arrival_ns > run.arrival_ns + options_.skew_ns;
+  // A replay brings old numbers at any time.
+  const bool is_silent = !item.is_recovered && item.arrival_ns > run.arrival_ns + options_.skew_ns;
   if (is_silent && item.kind != Item::Kind::Gap && item.last <= kRestartNumbers && run.high.number > kRestartNumbers) {
     return false;
   }
