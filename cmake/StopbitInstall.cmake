@@ -25,6 +25,7 @@ set(STOPBIT_LIBRARY_HEADERS
   microcode/verify/verify.hpp
 )
 file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp
+  ${PROJECT_SOURCE_DIR}/host/standby/*.hpp
   ${PROJECT_SOURCE_DIR}/host/os/shm/*.hpp)
 # Market events and books are headers alone.
 file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/market/book/*.hpp
@@ -46,8 +47,8 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit_view.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
-# Stopbit::views: headers alone. Stopbit::ring, Stopbit::record, Stopbit::nic: C++, of the version that they were built
-# with.
+# Stopbit::views: headers alone. Stopbit::ring, Stopbit::standby, Stopbit::record, Stopbit::nic: C++, of the version that
+# they were built with.
 # Stopbit::stopbit: the C library. Stopbit::command: the program.
 add_library(stopbit_views INTERFACE)
 target_compile_features(stopbit_views INTERFACE cxx_std_20)
@@ -56,10 +57,10 @@ target_compile_features(stopbit_microcode PUBLIC cxx_std_20)
 target_include_directories(stopbit_microcode INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stopbit>)
 target_include_directories(stopbit_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(stopbit PROPERTIES EXPORT_NAME command)
-foreach(part views ring shm record microcode nic)
+foreach(part views ring standby shm record microcode nic)
   set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS stopbit_views stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic
+install(TARGETS stopbit_views stopbit_ring stopbit_standby stopbit_shm stopbit_record stopbit_microcode stopbit_nic
   stopbit_shared EXPORT StopbitTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)

@@ -11,6 +11,7 @@
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/pipeline.hpp"
 #include "host/cli/common/program_source.hpp"
+#include "host/cli/common/ring_compare.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/feed/arbitrate/histogram.hpp"
 #include "host/feed/packet/packet.hpp"
@@ -26,6 +27,7 @@ struct CompareArguments {
   std::string framing;
   std::string group_a;
   std::string group_b;
+  bool rings = false;
   std::string output = "-";
 };
 
@@ -164,7 +166,25 @@ std::string histogram_text(const arbitrate::Histogram& behind, std::string_view 
   return out;
 }
 
+/// The two arguments are names of rings.
+int run_compare_rings(const CompareArguments& arguments) {
+  const bool has_more = arguments.feed.is_given() || !arguments.feed.channel.empty() || !arguments.framing.empty() ||
+                        !arguments.group_a.empty() || !arguments.group_b.empty();
+  if (has_more) throw ToolError(kExitUsage, "--rings: the other options are for captures");
+  if (arguments.captures.size() != 2) throw ToolError(kExitUsage, "--rings: give two rings");
+  catch_stop_signals();
+  const std::string& first = arguments.captures.front();
+  const std::string& second = arguments.captures.back();
+  const RingComparison comparison = compare_rings(first, second);
+  write_file(arguments.output, comparison.text(first, second), {});
+  if (comparison.same == 0 && comparison.is_equal()) {
+    throw ToolError(kExitRejected, "the rings have no record in common");
+  }
+  return comparison.is_equal() ? kExitDone : kExitRejected;
+}
+
 int run_compare(const CompareArguments& arguments) {
+  if (arguments.rings) return run_compare_rings(arguments);
   if (arguments.captures.empty() || arguments.captures.size() > 2) {
     throw ToolError(kExitUsage, "give one capture of both lines, or one capture of each line");
   }
@@ -236,7 +256,13 @@ Command compare_command() {
           "given, otherwise by their bytes. Comparing times across captures is only as accurate as the clocks that "
           "stamped them.\n"
           "\n"
-          "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.",
+          "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.\n"
+          "\n"
+          "With --rings the two arguments are rings of two appliances on the same feeds. The records that both hold "
+          "now "
+          "are compared, but for what each appliance says of itself: arrival, source and quality of the time, stamp, "
+          "epoch, generation, rows of instruments, and how a message came. Gaps, errors and other events are only "
+          "counted. The exit status is 1 if records differ, or one ring lacks some.",
       .options = {{.names = "",
                    .value = "CAPTURE",
                    .help = "A capture of line A, then one of line B; or one capture of both, with --feed, or "
@@ -247,7 +273,8 @@ Command compare_command() {
       .examples = {{"stopbit compare a.pcap b.pcap --framing t7", "two recordings of one channel"},
                    {"stopbit compare day.pcap --feed feed.toml --channel 310", "the lines of a channel of a feed"},
                    {"stopbit compare day.pcap --group-a 239.1.1.1:30001 --group-b 239.1.2.1:31001 --framing moex",
-                    "two groups of one capture"}},
+                    "two groups of one capture"},
+                   {"stopbit compare --rings md1 md2", "whether two appliances publish the same"}},
       .run = [arguments] { return run_compare(*arguments); },
   };
   command.options.push_back(feed_option(arguments->feed.feed, "Sets --framing, --group-a and --group-b."));
@@ -268,6 +295,10 @@ Command compare_command() {
                              .value = "A.B.C.D:PORT",
                              .help = "Line B: only packets to this group.",
                              .target = &arguments->group_b});
+  command.options.push_back({.names = "--rings",
+                             .value = "",
+                             .help = "Compares the records of two rings, of two appliances on the same feeds.",
+                             .target = &arguments->rings});
   command.options.push_back({.names = "-o,--output",
                              .value = "FILE",
                              .help = "Output file; - is stdout, the default.",

@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <list>
 #include <memory>
 #include <optional>
@@ -21,10 +23,12 @@
 #include "host/cli/common/ring_files.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/market/state/tables.hpp"
+#include "host/os/clock.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/reader_registration.hpp"
+#include "host/standby/pair_reader.hpp"
 #include "microcode/base/printable.hpp"
 #include "microcode/image/image.hpp"
 
@@ -40,6 +44,7 @@ struct TailArguments {
   std::string format = "jsonl";
   StyleArguments style;
   ContentArguments content;
+  std::string standby;
   std::string reader;
   std::string user;
   bool wait = false;
@@ -181,20 +186,23 @@ class RingsPrinter {
 
   /// Before the records of a ring. Returns the number of its schema.
   std::size_t begin(const ring::Reader& reader) {
-    const std::span<const std::byte> image = reader.image();
-    if (!printer_ || !std::equal(image.begin(), image.end(), image_.begin(), image_.end())) add(reader);
+    (void)begin(reader.image(), reader.path());
     printer_->show_events(reader.path(), reader.tables_epoch(), content_);
+    return schema_;
+  }
+  /// The same without market events.
+  std::size_t begin(std::span<const std::byte> image, const std::string& name) {
+    if (!printer_ || !std::equal(image.begin(), image.end(), image_.begin(), image_.end())) add(image, name);
     return schema_;
   }
   [[nodiscard]] RecordPrinter& printer() { return *printer_; }
   [[nodiscard]] bool has_begun() const noexcept { return printer_.has_value(); }
 
  private:
-  void add(const ring::Reader& reader) {
-    const std::span<const std::byte> image = reader.image();
+  void add(std::span<const std::byte> image, const std::string& name) {
     image_.assign(image.begin(), image.end());
-    const Program& program = programs_.emplace_back(
-        image_from({reinterpret_cast<const char*>(image_.data()), image_.size()}, reader.path()));
+    const Program& program =
+        programs_.emplace_back(image_from({reinterpret_cast<const char*>(image_.data()), image_.size()}, name));
     const record::Schema schema = schema_of(program);
     check_table(style_, {&schema, 1});
     std::string title = FormatPrinter(schema, style_).title();
@@ -287,11 +295,109 @@ int follow_rings(const TailArguments& arguments, RingsPrinter& rings) {
   return lost ? kExitRejected : kExitDone;
 }
 
+/// Prints what two rings carry as one stream.
+class PairPrinter final : public standby::Output {
+ public:
+  PairPrinter(RingsPrinter& rings, const TailArguments& arguments) : rings_(rings), arguments_(arguments) {}
+  void follow(const standby::PairReader& pair) noexcept { pair_ = &pair; }
+
+  void record(std::span<const record::Slot> record, standby::Side /*from*/) noexcept override {
+    if (error_ != nullptr) return;
+    try {
+      if (pair_->images() != images_) schema_ = rings_.begin(pair_->image(), arguments_.ring);
+      images_ = pair_->images();
+      rings_.printer().print(record, schema_);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  /// Throws what went wrong meanwhile.
+  void check() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  RingsPrinter& rings_;
+  const TailArguments& arguments_;
+  const standby::PairReader* pair_ = nullptr;
+  std::size_t images_ = 0;
+  std::size_t schema_ = 0;
+  std::exception_ptr error_;
+};
+
+constexpr standby::Side kSides[] = {standby::Side::First, standby::Side::Second};
+
+/// Says on stderr which ring is not followed, when that changes.
+class PairNews {
+ public:
+  explicit PairNews(const TailArguments& arguments) : names_{arguments.ring, arguments.standby} {}
+  void show(const standby::PairReader& pair) {
+    for (const standby::Side side : kSides) {
+      const auto i = static_cast<std::size_t>(side);
+      if (pair.problem(side) == problems_[i]) continue;
+      problems_[i] = pair.problem(side);
+      print_stderr("stopbit: {}: {}\n", printable(names_[i]), problems_[i].empty() ? "followed" : problems_[i]);
+    }
+  }
+
+ private:
+  std::array<std::string, 2> names_;
+  std::array<std::string, 2> problems_;
+};
+
+void check_pair(const TailArguments& arguments) {
+  if (remote::is_ring_address(arguments.ring) || remote::is_ring_address(arguments.standby)) {
+    throw ToolError(kExitUsage,
+                    "--standby needs local rings; `stopbit subscribe` keeps a copy of one that is published");
+  }
+  if (arguments.content.events) throw ToolError(kExitUsage, "--standby follows rings of records, not of market events");
+  if (!arguments.reader.empty()) throw ToolError(kExitUsage, "--standby and --name: give one");
+  if (arguments.standby == arguments.ring) throw ToolError(kExitUsage, "--standby: give another ring");
+  for (const std::string* name : {&arguments.ring, &arguments.standby}) {
+    if (const auto path = os::path_of(*name); !path) throw ToolError(kExitUsage, path.message());
+  }
+}
+
+/// Two rings as one, until both writers have ended, or, with --follow, until this process is to stop.
+int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
+  PairPrinter output(rings, arguments);
+  standby::PairReader pair(arguments.ring, arguments.standby, {}, output);
+  output.follow(pair);
+  PairNews news(arguments);
+  const auto has_failed = [&] { return rings.has_begun() && rings.printer().failed(); };
+  while (!stop_requested() && !has_failed()) {
+    const std::size_t count = pair.poll(os::monotonic_clock_ns());
+    output.check();
+    news.show(pair);
+    if (pair.images() == 0 && !arguments.wait && !arguments.follow) {
+      throw ToolError(kExitEnvironment, "there is no ring to follow" + ring_instead_of(arguments.ring));
+    }
+    if (pair.has_ended() && !arguments.follow) break;
+    if (count != 0) continue;
+    if (rings.has_begun()) rings.printer().flush();
+    std::this_thread::sleep_for(kIdleWait);
+  }
+  const standby::MergeCounts& counts = pair.merge().counts();
+  print_stderr("stopbit: {} records from {}, {} from {}; {} copies, {} numbers lost, {} records came after that\n",
+               counts.delivered[0], printable(arguments.ring), counts.delivered[1], printable(arguments.standby),
+               counts.copies, counts.lost, counts.filled);
+  const std::uint64_t dropped = counts.dropped + counts.foreign + counts.refused;
+  if (dropped != 0) print_stderr("stopbit: {} records were dropped: of another feed, or impossible\n", dropped);
+  return dropped == 0 ? kExitDone : kExitRejected;
+}
+
 int tail(TailArguments arguments) {
   const Content content = content_of(arguments);
   const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
+  if (!arguments.standby.empty()) {
+    check_pair(arguments);
+    RingsPrinter rings(style, content);
+    const int status = print_pair(arguments, rings);
+    if (rings.has_begun()) rings.printer().finish();
+    return status;
+  }
   std::optional<Fetched> fetched;
   if (remote::is_ring_address(arguments.ring)) {
     if (arguments.watch) throw ToolError(kExitUsage, "--watch needs a local ring");
@@ -350,6 +456,12 @@ Command tail_command() {
           "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
+          "--standby RING2 follows the rings of two appliances on the same feeds as one stream: each message once, "
+          "from "
+          "the one that has it first, whichever is killed, stopped or started again. What one has lost comes from the "
+          "other; what neither has is one gap. A message that comes after its gap is marked as recovered. In the head "
+          "`epoch` counts the channel's runs of numbers in this stream.\n"
+          "\n"
           "The exit status is 1 if records were lost.\n" +
           format_text() + "\n\n" + event_format_text(),
       .options = {{.names = "",
@@ -377,6 +489,11 @@ Command tail_command() {
                            "new image, and says so on stderr. Waits for the first one, too. Looks for the next one ten "
                            "times a second: of rings that last less, some may be missed.",
                    .target = &arguments->follow},
+                  {.names = "--standby",
+                   .value = "RING2",
+                   .help = "Follows this ring, too, as one stream with RING: of another appliance on the same feeds.",
+                   .target = &arguments->standby,
+                   .hint = ring_hint()},
                   {.names = "--name",
                    .value = "NAME",
                    .help = "Name under which `stopbit stat` lists the records this reader has read and lost.",
@@ -390,6 +507,7 @@ Command tail_command() {
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
                    {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
                    {"stopbit tail moex --follow --header >> moex.jsonl", "across restarts and new images"},
+                   {"stopbit tail md1 --standby md2 --follow", "two appliances as one, either of which may fail"},
                    {"stopbit tail moex --header", "with arrival time, channel, line and sequence number"},
                    {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},

@@ -1,0 +1,94 @@
+#include "host/standby/pair_reader.hpp"
+
+#include <utility>
+
+namespace stopbit::standby {
+
+PairReader::PairReader(std::string first, std::string second, const MergeOptions& options, Output& output,
+                       os::Accepted accepted)
+    : accepted_(std::move(accepted)), merge_(options, output) {
+  sides_[0].name = std::move(first);
+  sides_[1].name = std::move(second);
+}
+
+std::size_t PairReader::poll(std::uint64_t now_ns) {
+  for (const Side side : {Side::First, Side::Second}) {
+    if (!of(side).reader && now_ns >= of(side).next_open_ns) open(side, now_ns);
+  }
+  std::size_t count = 0;
+  for (const Side side : {Side::First, Side::Second}) {
+    if (of(side).reader) count += read(side, now_ns);
+  }
+  merge_.tick(now_ns);
+  return count;
+}
+
+void PairReader::open(Side side, std::uint64_t now_ns) {
+  Ring& ring = of(side);
+  ring.next_open_ns = now_ns + kOpenNs;
+  Result<ring::Reader> opened = ring::Reader::open(ring.name, ring::Start::Oldest, accepted_);
+  if (!opened) {
+    ring.problem = opened.message();
+    return;
+  }
+  ring::Reader& reader = opened.value();
+  if (reader.epoch() == ring.epoch) return;  // it was read to its end
+  if (images_ == 0 || reader.layout_hash() != layout_) {
+    if (of(other(side)).reader) {
+      ring.problem = "its records have another layout than those of '" + of(other(side)).name + "'";
+      return;
+    }
+    image_.assign(reader.image().begin(), reader.image().end());
+    layout_ = reader.layout_hash();
+    ++images_;
+  }
+  ring.problem.clear();
+  ring.epoch = reader.epoch();
+  ring.reader.emplace(std::move(opened).value());
+  ring.writer_has_ended = false;
+  ring.next_look_ns = now_ns;
+  merge_.began(side);
+}
+
+std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
+  Ring& ring = of(side);
+  std::size_t count = 0;
+  for (std::size_t batch = 0; batch < kBatches; ++batch) {
+    switch (ring.reader->poll_batch()) {
+      case ring::Poll::Record:
+        for (const std::span<const record::Slot> record : ring.reader->records()) {
+          if (record::HeaderView(record[0]).is_market_event()) {
+            close(side, "it carries market events; follow the rings of records", now_ns);
+            return count;
+          }
+          merge_.take(side, record, now_ns);
+          ++count;
+        }
+        continue;
+      case ring::Poll::Lost:
+        ring.lost += ring.reader->lost_records();
+        merge_.hole(side);
+        continue;
+      case ring::Poll::Damaged: close(side, ring.reader->damage(), now_ns); return count;
+      case ring::Poll::Nothing: break;
+    }
+    // Its last records may have come between the last poll and the writer's end: it is closed at the next one.
+    if (ring.writer_has_ended) {
+      close(side, "its writer has ended", now_ns);
+    } else if (now_ns >= ring.next_look_ns) {
+      ring.next_look_ns = now_ns + kLookNs;
+      ring.writer_has_ended = ring.reader->writer() != ring::WriterState::Running;
+    }
+    break;
+  }
+  return count;
+}
+
+void PairReader::close(Side side, std::string problem, std::uint64_t now_ns) {
+  of(side).reader.reset();
+  of(side).problem = std::move(problem);
+  of(side).next_open_ns = now_ns;
+  merge_.ended(side, now_ns);
+}
+
+}  // namespace stopbit::standby

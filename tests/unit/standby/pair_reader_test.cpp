@@ -1,0 +1,161 @@
+// Two rings in shared memory, whose writers end and come again.
+
+#include "host/standby/pair_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "host/os/shm/folder.hpp"
+#include "host/ring/writer.hpp"
+
+namespace stopbit::standby::pair_reader_test {
+
+using record::HeaderView;
+using record::Slot;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+class Numbers final : public Output {
+ public:
+  void record(std::span<const Slot> record, Side /*from*/) noexcept override {
+    told += std::to_string(HeaderView(record[0]).sequence()) + " ";
+  }
+  std::string take() { return std::exchange(told, {}); }
+  std::string told;
+};
+
+/// An appliance's ring.
+class Machine {
+ public:
+  explicit Machine(std::string name) : name_(std::move(name)) { start(1); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() {
+    writer_.reset();
+    ::unlink((os::own_folder() + "/" + name_).c_str());
+  }
+  /// Its records have a layout of their own for each number of blocks.
+  void start(std::size_t blocks = 1) {
+    Program program;
+    program.max_record_slots = 4;
+    program.blocks.resize(blocks);
+    ++epoch_;
+    auto made = ring::Writer::create(name_, program, {.slot_count = 1'024});
+    ASSERT_TRUE(made) << made.message();
+    writer_.emplace(std::move(made).value());
+  }
+  void end() {
+    writer_->finish();
+    writer_.reset();
+  }
+  void publish(std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t n = first; n <= last; ++n) {
+      const record::RecordSink::Place place = writer_->open();
+      Slot slot{};
+      slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
+      slot.words[1] = n * kMs;
+      slot.words[2] = n | std::uint64_t{1} << 32 | std::uint64_t{record::kFlagLastOfPacket} << 56;
+      slot.words[3] = std::uint64_t{epoch_} << 32;
+      slot.words[4] = n * 7;
+      slot.words[record::kTagWord] = record::tag_word_base(place.phase, 0);
+      for (unsigned i = 0; i < 4; ++i) slot.words[record::kTagWord] |= std::uint64_t{record::kHeaderTag + i} << (8 * i);
+      writer_->commit(slot, 1);
+    }
+  }
+
+ private:
+  std::string name_;
+  std::optional<ring::Writer> writer_;
+  std::uint16_t epoch_ = 40;
+};
+
+std::string name_of(const char* which) {
+  return "standby-test-" + std::to_string(::getpid()) + "-" + which;
+}
+
+struct Rings {
+  Numbers numbers;
+  Machine a{name_of("a")};
+  Machine b{name_of("b")};
+  PairReader pair{name_of("a"), name_of("b"), {.slots = 4'096, .max_record_slots = 4}, numbers};
+  std::uint64_t now = 1'000 * kMs;
+
+  std::string pass(std::uint64_t ms) {
+    for (std::uint64_t i = 0; i <= ms; i += 10) {
+      pair.poll(now);
+      now += 10 * kMs;
+    }
+    return numbers.take();
+  }
+};
+
+TEST(PairReader, goes_on_with_the_other_ring_when_a_writer_ends_and_comes_again) {
+  Rings bench;
+  bench.a.publish(1, 5);
+  bench.b.publish(1, 3);
+  EXPECT_EQ(bench.pass(20), "1 2 3 4 5 ");
+  bench.a.end();
+  bench.b.publish(4, 7);
+  EXPECT_EQ(bench.pass(100), "6 7 ");
+  EXPECT_FALSE(bench.pair.is_open(Side::First));
+  bench.a.start();
+  bench.b.publish(8, 9);
+  bench.a.publish(7, 9);
+  EXPECT_EQ(bench.pass(200), "8 9 ");
+  EXPECT_TRUE(bench.pair.is_open(Side::First));
+  bench.b.end();
+  bench.a.publish(10, 12);
+  EXPECT_EQ(bench.pass(200), "10 11 12 ");
+  EXPECT_FALSE(bench.pair.has_ended());
+  bench.a.end();
+  EXPECT_EQ(bench.pass(100), "");
+  EXPECT_TRUE(bench.pair.has_ended());
+  EXPECT_EQ(bench.pair.merge().counts().unsure, 0U);
+}
+
+TEST(PairReader, takes_from_the_other_ring_what_was_overwritten) {
+  Rings bench;
+  bench.a.publish(1, 3);
+  bench.b.publish(1, 3);
+  EXPECT_EQ(bench.pass(0), "1 2 3 ");
+  bench.a.publish(4, 3'000);  // more than the ring has
+  std::string told;
+  for (std::uint32_t n = 4; n <= 3'000; n += 500) {
+    bench.b.publish(n, std::min(n + 499, 3'000U));
+    told += bench.pass(0);
+  }
+  told += bench.pass(500);
+  std::string all;
+  for (std::uint32_t n = 4; n <= 3'000; ++n) all += std::to_string(n) + " ";
+  EXPECT_GT(bench.pair.lost(Side::First), 0U);
+  EXPECT_EQ(told == all, true) << told.substr(0, 200);
+}
+
+TEST(PairReader, follows_no_ring_of_another_layout_while_the_other_is_alive) {
+  Rings bench;
+  bench.a.publish(1, 2);
+  bench.b.publish(1, 2);
+  EXPECT_EQ(bench.pass(20), "1 2 ");
+  bench.b.end();
+  EXPECT_EQ(bench.pass(100), "");
+  bench.b.start(2);
+  bench.b.publish(3, 4);
+  EXPECT_EQ(bench.pass(300), "");
+  EXPECT_NE(bench.pair.problem(Side::Second).find("another layout"), std::string::npos);
+  bench.a.publish(3, 3);
+  EXPECT_EQ(bench.pass(10), "3 ");
+  EXPECT_EQ(bench.pair.images(), 1U);
+  // Until nothing has the old one any more.
+  bench.a.end();
+  EXPECT_EQ(bench.pass(300), "4 ");
+  EXPECT_EQ(bench.pair.images(), 2U);
+  EXPECT_EQ(bench.pair.problem(Side::Second), "");
+}
+
+}  // namespace stopbit::standby::pair_reader_test
