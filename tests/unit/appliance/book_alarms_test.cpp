@@ -41,10 +41,10 @@ role = "trade"
     const std::string map = "map = \"" + (folder_.folder() / "map.toml").string() + "\"\nevents = \"" +
                             (folder_.folder() / "events").string() + "\"\n";
     one_.emplace(map, more, change);
-    keeper_.emplace(*one_->made, one_->clocks(), [this](const Change& change) {
-      const std::string line = to_text(change);
+    keeper_.emplace(*one_->made, one_->clocks(), [this](const Change& told) {
+      const std::string line = to_text(told);
       for (const char* const of_books : {"books stale", "books right", "snapshots", "contradicted"}) {
-        if (line.find(of_books) != std::string::npos) log_.push_back(std::string(to_text(change.level)) + " " + line);
+        if (line.find(of_books) != std::string::npos) log_.push_back(std::string(to_text(told.level)) + " " + line);
       }
     });
     EXPECT_EQ(testing::why(keeper_->prepare()), "");

@@ -379,7 +379,7 @@ TEST(RecoveryOfBooks, compares_the_cycle_of_snapshots_with_what_is_announced) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   RecoveryOptions options;
   options.channels = {
-      {.number = kIncrements},
+      {.number = kIncrements, .recovers = {}},
       {.number = kSnapshots, .has_increments = false, .recovers = kIncrements, .cycle_ns = 2 * kSecond}};
   Stage stage(ScopeOf::Instrument, 8, options);
   stage.message(kIncrements, 1, increment(1, 1, 10, 50));
