@@ -255,16 +255,17 @@ class Comparison {
       if (is_new)
         changes_.outputs.push_back({.feed = change.after->feed, .ring = channel.ring, .image = channel.image});
       changes_.outputs[found->second].changes.push_back(i);
-      for (const auto& [key, ring] : {std::pair("ring", &channel.ring), std::pair("events", &channel.events)}) {
-        if (ring->empty()) continue;
+      for (const auto& [key, name] : {std::pair("ring", &channel.ring), std::pair("events", &channel.events)}) {
+        const std::string& ring = *name;
+        if (ring.empty()) continue;
         const bool exists = std::any_of(running_.feeds.begin(), running_.feeds.end(), [&](const FeedSettings& other) {
           const auto& channels = other.description.channels;
           return std::any_of(channels.begin(), channels.end(),
-                             [&](const feed::Channel& one) { return one.ring == *ring || one.events == *ring; });
+                             [&](const feed::Channel& one) { return one.ring == ring || one.events == ring; });
         });
-        if (exists) obstacle(feed, change.name, key, "the ring '" + *ring + "' exists, of another image or feed");
-        if (wanted_.nic && wanted_.nic->patience_ns(*ring)) {
-          obstacle(feed, change.name, key, "the ring '" + *ring + "' would be lossless");
+        if (exists) obstacle(feed, change.name, key, "the ring '" + ring + "' exists, of another image or feed");
+        if (wanted_.nic && wanted_.nic->patience_ns(ring)) {
+          obstacle(feed, change.name, key, "the ring '" + ring + "' would be lossless");
         }
       }
     }

@@ -8,7 +8,7 @@
 namespace stopbit::attack {
 namespace {
 
-constexpr std::size_t kQuickTemplates = 50;
+constexpr std::size_t kQuickTemplates = 25;
 constexpr std::size_t kAttempts = 3'000;
 
 /// Calls `run` with every tail of one and two bytes after `start`.

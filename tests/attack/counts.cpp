@@ -4,18 +4,9 @@
 
 #include <cstdio>
 
+#include "tests/lib/form.hpp"
+
 namespace stopbit::attack {
-namespace {
-
-#ifdef __has_feature
-constexpr bool kSanitized = __has_feature(address_sanitizer);
-#elif defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
-}  // namespace
 
 std::string json_line(std::string_view attack, std::uint64_t seed, const Counts& counts,
                       std::chrono::duration<double> time) {

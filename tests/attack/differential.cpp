@@ -25,7 +25,7 @@
 namespace stopbit::attack {
 namespace {
 
-constexpr std::uint64_t kQuickMessages = 300'000;
+constexpr std::uint64_t kQuickMessages = 150'000;
 constexpr std::uint64_t kMessages = 100'000'000;
 constexpr std::size_t kDatagrams = 400;                             ///< For each program.
 constexpr std::size_t kCaptureDatagrams = 1'500;                    ///< For a program that takes long to make.

@@ -9,7 +9,7 @@
 namespace stopbit::attack {
 namespace {
 
-constexpr std::uint64_t kQuickCases = 8'000;
+constexpr std::uint64_t kQuickCases = 4'000;
 constexpr std::uint64_t kCases = 20'000;
 constexpr std::size_t kQuickChanges = 6;  ///< Of each packet.
 constexpr std::size_t kChanges = 200;

@@ -8,7 +8,7 @@ namespace stopbit::attack {
 namespace {
 
 constexpr std::size_t kMessages = 1'000;
-constexpr std::size_t kQuickMessages = 30;
+constexpr std::size_t kQuickMessages = 15;
 
 void turn_and_cut(Target& target, const Bytes& good) {
   const auto decode_good = [&] {

@@ -18,12 +18,7 @@
 namespace stopbit::cases {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kIsSanitized = true;  // which makes it eight times as slow
-#else
-constexpr bool kIsSanitized = false;
-#endif
-const std::uint64_t kSeeds = by_form<std::uint64_t>(kIsSanitized ? 40 : 150, 150);
+const std::uint64_t kSeeds = by_form<std::uint64_t>(25, 150, 150);
 
 std::uint64_t number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);

@@ -27,6 +27,7 @@ import settings  # noqa: E402  (it is in another folder)
 STOPBIT, SAMPLE, PACKAGE, SCRATCH = (os.path.abspath(path) for path in sys.argv[1:5])
 CORPUS = os.environ.get("STOPBIT_CORPUS")
 LONG = bool(os.environ.get("STOPBIT_LONG"))  # all formats, numbers of jobs and captures
+PACKETS = int(os.environ.get("STOPBIT_PACKETS", 4000))  # of a random capture
 CORPUS_FEEDS = {"cme-mdp-2012": "cme", "complex30000": "none", "eurex-rdi-2016": "t7", "moex-asts-trades-2019": "moex"}
 SAMPLE_FEED = [f"{SAMPLE}/capture.pcap.gz", "--templates", f"{SAMPLE}/templates.xml", "--framing", "cme"]
 
@@ -98,7 +99,7 @@ def frame(group, port, source, payload):
     return b"\x01\x00\x5e\x00\x00\x01\x02\x00\x00\x00\x00\x01\x08\x00" + ip + udp
 
 
-def random_capture(seed, channels=9, packets=4000):
+def random_capture(seed, channels=9, packets=PACKETS):
     """Two lines of each channel, with loss, reordering, copies, cut and damaged packets."""
     rng = random.Random(seed)
     sequence = [0] * channels

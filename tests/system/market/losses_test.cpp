@@ -25,6 +25,7 @@
 #include "host/replay/replay.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/file_text.hpp"
+#include "tests/lib/form.hpp"
 
 namespace stopbit::market::losses_test {
 
@@ -320,7 +321,7 @@ struct Passes {
 std::optional<Passes> passes_wanted() {
   const Passes all{.first = 1, .last = kRun};
   const char* const text = std::getenv("STOPBIT_PASSES");
-  if (text == nullptr) return std::getenv("STOPBIT_LONG") != nullptr ? all : Passes();
+  if (text == nullptr) return is_long_form() ? all : Passes();
   const std::string_view wanted(text);
   const std::size_t dash = wanted.find('-');
   if (dash == std::string_view::npos) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "host/cli/common/command.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
 namespace stopbit::tools::commands_test {
@@ -49,9 +50,9 @@ TEST(Commands, every_template_file_of_the_corpus_survives_the_round_trip) {
   const char* corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   std::size_t files = 0;
+  const auto one_in = by_form<std::size_t>(4, 1, 1);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
-    if (entry.path().extension() != ".xml") continue;
-    ++files;
+    if (entry.path().extension() != ".xml" || files++ % one_in != 0) continue;
     const Scratch scratch;
     std::vector<std::string> arguments = {entry.path().string()};
     if (entry.path().filename() == "opra.xml") arguments.insert(arguments.end(), {"--template-id", "1"});
@@ -147,7 +148,7 @@ TEST(Images, with_any_flipped_byte_are_refused_by_every_command) {
   const Scratch scratch;
   const std::string image = image_in(scratch);
   const std::string good = scratch.read("feed.sbf");
-  for (std::size_t at = 0; at < good.size(); at += 97) {
+  for (std::size_t at = 0; at < good.size(); at += by_form<std::size_t>(389, 97, 97)) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x10);
     const std::string path = scratch.write("bad.sbf", bad);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "tests/lib/form.hpp"
 #include "tests/lib/replay_service.hpp"
 
 namespace stopbit::refill::client_test {
@@ -217,7 +218,7 @@ TEST(ReplayClient, wants_nothing_of_numbers_that_begin_anew) {
 }
 
 TEST(ReplayClient, loses_no_number_to_any_service) {
-  const std::uint64_t count = std::getenv("STOPBIT_LONG") != nullptr ? 20'000 : 1'000;
+  const std::uint64_t count = by_form<std::uint64_t>(250, 1'000, 20'000);
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     cases::Random random(seed);
     ASSERT_EQ(testing::play_replays(random, 300), "") << "seed " << seed;

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "microcode/image/image.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
@@ -235,18 +236,8 @@ TEST_F(RingWriter, claims_slots_before_it_gives_them_away) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__has_feature)
-#define STOPBIT_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define STOPBIT_SANITIZED 0
-#endif
-#else
-#define STOPBIT_SANITIZED 1
-#endif
-
 TEST_F(RingWriter, makes_no_system_call_after_its_creation) {
-  if (STOPBIT_SANITIZED) GTEST_SKIP() << "the sanitizer makes system calls of its own";
+  if (kSanitized) GTEST_SKIP() << "the sanitizer makes system calls of its own";
   Writer writer = make_writer();
   Reader reader = make_reader();
   const pid_t child = ::fork();

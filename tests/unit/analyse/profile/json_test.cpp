@@ -33,7 +33,7 @@ TEST(ProfileJson, comes_back_as_it_was) {
 
 TEST(ProfileJson, fits_its_own_limit) {
   Profile profile;
-  for (std::uint32_t segment = 0; segment < 300; ++segment) {
+  for (std::uint32_t segment = 0; segment < 150; ++segment) {
     SegmentCounts& counts = profile.segments[{segment, "T" + std::to_string(segment), "", {}, 0}];
     for (std::uint64_t i = 0; i < 1'000; ++i) counts.maps.push_back({i << 1, 1'000 - i});
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/lib/form.hpp"
 #include "tests/unit/market/stage/simulated_exchange.hpp"
 
 namespace stopbit::market::recovery_test {
@@ -168,7 +169,7 @@ TEST(RecoveryOfBooks, knows_that_a_book_was_empty_that_it_first_sees_in_doubt) {
 }
 
 TEST_P(Recovery, makes_each_book_right_again_and_none_latest_that_is_wrong) {
-  const std::uint64_t days = std::getenv("STOPBIT_LONG") != nullptr ? 1'000 : 12;
+  const std::uint64_t days = by_form<std::uint64_t>(6, 12, 1'000);
   MarketCounts sum;
   for (std::uint64_t seed = 1; seed <= days && !HasFailure(); ++seed) {
     RecoveryOptions options;
@@ -195,7 +196,7 @@ TEST_P(Recovery, makes_each_book_right_again_and_none_latest_that_is_wrong) {
 }
 
 TEST_P(Recovery, goes_on_over_restarts_of_the_process) {
-  const std::uint64_t days = std::getenv("STOPBIT_LONG") != nullptr ? 1'000 : 12;
+  const std::uint64_t days = by_form<std::uint64_t>(6, 12, 1'000);
   std::uint64_t taken_over = 0;
   std::uint64_t latest = 0;
   for (std::uint64_t seed = 1; seed <= days && !HasFailure(); ++seed) {
@@ -455,7 +456,7 @@ TEST(RecoveryOfBooks, says_that_kept_entries_found_no_room_and_takes_a_later_sna
 }
 
 TEST(RecoveryOfBooks, of_many_instruments_that_are_stale_at_once) {
-  const std::uint32_t many = std::getenv("STOPBIT_LONG") != nullptr ? 100'000 : 10'000;
+  const std::uint32_t many = by_form<std::uint32_t>(10'000, 100'000);
   Stage stage(ScopeOf::Channel, many, {.queued = 1'024});
   stage.follow(false);  // a reader that compares would take hours
   std::uint32_t sequence = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/lib/form.hpp"
 #include "tests/unit/market/stage/simulated_exchange.hpp"
 
 namespace stopbit::market::restart_test {
@@ -238,7 +239,7 @@ TEST(BookEntries, make_the_same_book_of_any_kind) {
     BookSet books(room);
     ASSERT_EQ(books.define(1, shape), Fault::None);
     (void)books.apply(Event::of({.channel = 1, .instrument = 1, .kind = Kind::Clear, .id = 1}));
-    for (int i = 0; i < 2'000; ++i) {
+    for (int i = 0; i < by_form(500, 2'000, 2'000); ++i) {
       const bool is_ask = random.chance(50);
       const auto level = static_cast<std::uint16_t>(1 + random.below(6));
       const auto step = static_cast<std::int64_t>(

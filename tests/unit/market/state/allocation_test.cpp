@@ -17,6 +17,7 @@
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 #include "tests/attack/allocations.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/market/book/stream.hpp"
 
@@ -138,9 +139,7 @@ TEST(Market, allocates_nothing_after_its_start) {
 }
 
 TEST(Market, makes_no_system_call_after_its_start) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer makes some of its own";
-#endif
+  if (kSanitized) GTEST_SKIP() << "a sanitizer makes some of its own";
   const std::vector<Event> events = some_events(100'000);
   Market market;
   ASSERT_TRUE(market.ring && market.table && market.reader && market.ring_reader);
