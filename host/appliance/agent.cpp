@@ -316,7 +316,7 @@ void Agent::publish(std::uint64_t now) noexcept {
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + kBeatNs;
   wall_ns_ = clocks_.wall();
-  for (RecordOutput* output : roster_.outputs) output->beat(wall_ns_);
+  for (RecordOutput* output : roster_.outputs) output->beat(wall_ns_, shared_.is_live);
 }
 
 void Agent::publish_ports() noexcept {
@@ -360,7 +360,7 @@ void Agent::finish() noexcept {
   parts_.counter_set->last_turn_ns.set(now.wall_ns);
   parts_.counter_set->last_alive_ns.set(now.monotonic_ns);
   for (RecordOutput* output : roster_.outputs) {
-    output->beat(now.wall_ns);
+    output->beat(now.wall_ns, shared_.is_live);
     output->finish();
     tell_effects(*output, true);
   }

@@ -214,6 +214,7 @@ class Comparison {
     if (old.depth != now.depth) obstacle(feed, change.name, "depth", why);
     if (old.events != now.events) obstacle(feed, change.name, "events", why);
     if (old.recovers != now.recovers) obstacle(feed, change.name, "recovers", why);
+    if (old.cycle_ns != now.cycle_ns) obstacle(feed, change.name, "cycle", why);
     if (old.role != now.role) obstacle(feed, change.name, "role", why);
   }
 

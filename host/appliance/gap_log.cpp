@@ -36,9 +36,18 @@ bool flag(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
+/// With a comma before it; empty: nothing was replayed.
+std::string replay_json(std::uint64_t replayed, std::uint64_t quota_used, std::uint64_t quota) {
+  if (replayed == 0) return {};
+  const std::string of_quota = quota == 0 ? "" : fmt::format(R"(,"quota_used":{},"quota":{})", quota_used, quota);
+  return fmt::format(R"(,"replayed":{}{})", replayed, of_quota);
+}
+
 std::string books_json(const GapEntry::Books& books) {
-  return fmt::format(R"("books":{{"hit":{},"stale":{},"by_snapshot":{},"by_message":{},"open":{},"longest_ns":{}}})",
-                     books.hit, books.stale, books.by_snapshot, books.by_message, books.open(), books.longest_ns);
+  return fmt::format(
+      R"("books":{{"hit":{},"stale":{},"refreshed":{},"by_snapshot":{},"cycles":{},"by_message":{},"open":{},"longest_ns":{}}})",
+      books.hit, books.stale, books.refreshed, books.by_snapshot, books.cycles, books.by_message, books.open(),
+      books.longest_ns);
 }
 
 /// Nothing if the numbers contradict each other.
@@ -49,9 +58,12 @@ std::optional<GapEntry::Books> books_of(const nlohmann::json& object) {
                               .stale = count("stale"),
                               .by_snapshot = count("by_snapshot"),
                               .by_message = count("by_message"),
+                              .refreshed = count("refreshed"),
+                              .cycles = count("cycles"),
                               .longest_ns = number(object, "longest_ns")};
   const std::uint64_t healed = std::uint64_t{books.by_snapshot} + books.by_message;
-  if (books.hit == 0 || books.stale > books.hit || healed > books.hit) return std::nullopt;
+  if (books.hit == 0 || books.stale > books.hit || books.refreshed > books.hit || healed > books.hit)
+    return std::nullopt;
   return books;
 }
 
@@ -66,6 +78,8 @@ bool add_late(GapEntry& gap, const LateEntry& late) {
   gap.came_late = late.count;
   gap.late_by_ns = late.late_by_ns;
   gap.replayed = late.replayed;
+  gap.quota_used = late.quota_used;
+  gap.quota = late.quota;
   if (gap.came_late >= gap.count) gap.cause = GapCause::Late;
   return true;
 }
@@ -81,13 +95,22 @@ std::string books_text(const GapEntry& gap) {
   if (books.hit == 0) return {};
   std::string out = fmt::format("{} {} in doubt", books.hit, books.hit == 1 ? "book" : "books");
   if (books.stale != 0) out += fmt::format(", {} of them stale", books.stale);
+  if (books.refreshed != 0) out += fmt::format(", {} of them refreshed from nothing", books.refreshed);
   std::string healed;
   if (books.by_message != 0) healed = fmt::format("{} by messages", books.by_message);
-  if (books.by_snapshot != 0)
+  if (books.by_snapshot != 0) {
     healed += fmt::format("{}{} by a snapshot", healed.empty() ? "" : ", ", books.by_snapshot);
+    healed += books.cycles == 0 ? " of the same cycle" : fmt::format(" of cycle {} after it", books.cycles);
+  }
   if (!healed.empty()) out += "; right again: " + healed;
   if (books.open() == 0) return out + fmt::format(", within {}", os::duration_text(books.longest_ns));
   return out + fmt::format("; {} not after {}", books.open(), os::duration_text(books.longest_ns));
+}
+
+std::string replay_text(const GapEntry& gap) {
+  if (gap.replayed == 0) return {};
+  if (gap.quota == 0) return fmt::format("{} by replay", gap.replayed);
+  return fmt::format("{} by replay (connection {} of {} a day)", gap.replayed, gap.quota_used, gap.quota);
 }
 
 std::string range_text(const GapEntry& gap) {
@@ -126,7 +149,7 @@ std::string to_json(const GapEntry& gap) {
   }
   if (gap.stall_ns != 0) out += fmt::format(R"(,"stall_ns":{})", gap.stall_ns);
   if (gap.came_late != 0) out += fmt::format(R"(,"came_late":{},"late_by_ns":{})", gap.came_late, gap.late_by_ns);
-  if (gap.replayed != 0) out += fmt::format(R"(,"replayed":{})", gap.replayed);
+  out += replay_json(gap.replayed, gap.quota_used, gap.quota);
   if (gap.books.hit != 0) out += "," + books_json(gap.books);
   return out + "}";
 }
@@ -137,7 +160,7 @@ std::string to_json(const BooksEntry& entry) {
 }
 
 std::string to_json(const LateEntry& late) {
-  const std::string replayed = late.replayed == 0 ? "" : fmt::format(R"(,"replayed":{})", late.replayed);
+  const std::string replayed = replay_json(late.replayed, late.quota_used, late.quota);
   return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"first":{},"count":{},"late_by_ns":{}{},"epoch":{}}})",
                      late.time_ns, record::json_string(late.channel, false), late.first, late.count, late.late_by_ns,
                      replayed, late.epoch);
@@ -155,7 +178,9 @@ ParsedLine parse_gap_line(std::string_view line) {
                    .count = number(object, "count"),
                    .late_by_ns = number(object, "late_by_ns"),
                    .replayed = number(object, "replayed"),
-                   .epoch = static_cast<std::uint16_t>(number(object, "epoch"))};
+                   .epoch = static_cast<std::uint16_t>(number(object, "epoch")),
+                   .quota_used = number(object, "quota_used"),
+                   .quota = number(object, "quota")};
     return parsed;
   }
   const auto books = object.find("books");

@@ -49,13 +49,17 @@ struct GapEntry {
   /// Of those that came all the same, after they were given up: how many, and how late, at most.
   std::uint64_t came_late = 0;
   std::uint64_t late_by_ns = 0;
-  std::uint64_t replayed = 0;  ///< Numbers that a replay service has brought.
+  std::uint64_t replayed = 0;    ///< Numbers that a replay service has brought.
+  std::uint64_t quota_used = 0;  ///< Connections of the service on that day, with the newest of these numbers,
+  std::uint64_t quota = 0;       ///< of as many that the exchange allows; 0: not known.
   /// What it has done to books, as far as that is known.
   struct Books {
     std::uint32_t hit = 0;    ///< That were right, and were not any more; 0: none, or none of the rest is known.
     std::uint32_t stale = 0;  ///< Of these, for certain: the others were suspect.
     std::uint32_t by_snapshot = 0;
     std::uint32_t by_message = 0;
+    std::uint32_t refreshed = 0;   ///< That went on from nothing before.
+    std::uint32_t cycles = 0;      ///< Cycles of snapshots that began from the gap to the last snapshot that helped.
     std::uint64_t longest_ns = 0;  ///< Until one was right again, or the entry was written.
 
     [[nodiscard]] std::uint32_t open() const noexcept { return hit - by_snapshot - by_message; }
@@ -73,6 +77,8 @@ struct LateEntry {
   std::uint64_t late_by_ns = 0;  ///< At most.
   std::uint64_t replayed = 0;    ///< Numbers that a replay service has brought, so far.
   std::uint16_t epoch = 0;
+  std::uint64_t quota_used = 0;  ///< As of the gap.
+  std::uint64_t quota = 0;
 };
 
 /// What a gap has done to books. Each entry of a gap replaces the one before it.
@@ -88,6 +94,8 @@ struct BooksEntry {
 bool add_books(GapEntry& gap, const BooksEntry& entry);
 /// What a gap has done to books, in a few words: "12 books in doubt, 3 of them stale; ..."; empty: it has hit none.
 [[nodiscard]] std::string books_text(const GapEntry& gap);
+/// How many of its numbers a replay service has brought, and what of its quota was used; empty: none.
+[[nodiscard]] std::string replay_text(const GapEntry& gap);
 /// Notes with the gap what came late, if it is the same gap; true if it is. With all of its numbers its cause changes.
 bool add_late(GapEntry& gap, const LateEntry& late);
 /// "first-last", or the number alone.

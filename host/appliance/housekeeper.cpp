@@ -1,7 +1,9 @@
 #include "host/appliance/housekeeper.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include "decoder/record/text.hpp"
 #include "host/appliance/distribution.hpp"
@@ -23,6 +25,17 @@ std::string_view reason_text(std::uint8_t reason) {
   }
   return "unknown";
 }
+
+/// Faults of books by which an entry contradicts what is known.
+constexpr auto kContradictions = [] {
+  std::array<std::string_view, market::kFaults> names{};
+  std::size_t count = 0;
+#define STOPBIT_BOOK_FAULT(enumerator, cause, name, what) \
+  if (market::Cause::cause == market::Cause::Contradiction) names[count++] = name;
+#include "host/market/book/faults.def"
+#undef STOPBIT_BOOK_FAULT
+  return names;
+}();
 
 /// The appliance's own segment is well-formed.
 counters::Reader open_reader(const Appliance& appliance) {
@@ -187,13 +200,14 @@ void Housekeeper::take(const AgentEvent& notice) {
   switch (notice.kind) {
     case AgentEvent::Kind::Gap: take_gap(notice, channel); break;
     case AgentEvent::Kind::Late: {
-      const LateEntry late{.time_ns = notice.time_ns,
-                           .channel = channel.name,
-                           .first = notice.first,
-                           .count = notice.count,
-                           .late_by_ns = notice.stall_ns,
-                           .replayed = notice.replayed,
-                           .epoch = notice.epoch};
+      LateEntry late{.time_ns = notice.time_ns,
+                     .channel = channel.name,
+                     .first = notice.first,
+                     .count = notice.count,
+                     .late_by_ns = notice.stall_ns,
+                     .replayed = notice.replayed,
+                     .epoch = notice.epoch};
+      if (late.replayed != 0) note_quota(late, notice.channel);
       gaps_.add(late);
       std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
       break;
@@ -299,6 +313,8 @@ void Housekeeper::take_books(const AgentEvent& notice, const feed::Channel& chan
                                    .stale = effect.stale,
                                    .by_snapshot = effect.by_snapshot,
                                    .by_message = effect.by_message,
+                                   .refreshed = effect.refreshed,
+                                   .cycles = effect.cycles,
                                    .longest_ns = effect.longest_ns}};
   gaps_.add(entry);
   std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_books(gap, entry); });
@@ -421,6 +437,68 @@ void Housekeeper::look_at_files() {
   truncated_ = std::move(truncated);
 }
 
+void Housekeeper::note_quota(LateEntry& late, std::size_t channel) {
+  const Settings& settings = appliance_.settings();
+  const auto service =
+      std::find_if(settings.replays.begin(), settings.replays.end(), [&](const ReplaySettings& replay) {
+        return settings.feeds[replay.feed].description.name == appliance_.feed_of(static_cast<std::uint32_t>(channel));
+      });
+  if (service == settings.replays.end()) return;
+  const auto value = [&](const char* name) { return reader_.value(name, {{"service", service->name}}); };
+  late.quota = value("replay_quota");
+  late.quota_used = late.quota - std::min(late.quota, value("replay_quota_left"));
+}
+
+bool Housekeeper::is_open(const StatusReport& status, const MarketStatus& market) const {
+  const auto& outputs = appliance_.outputs();
+  const auto output = std::find_if(outputs.begin(), outputs.end(), [&](const auto& one) {
+    return one != nullptr && one->plan().events.ring == market.name;
+  });
+  if (output == outputs.end()) return false;
+  const std::string& ring = (*output)->plan().ring;
+  return std::any_of(status.channels.begin(), status.channels.end(), [&](const ChannelStatus& channel) {
+    return channel.ring == ring && channel.state != ChannelState::Closed;
+  });
+}
+
+/// Books that do not become right in the time in which they should, and what contradicts them. Outside of sessions no
+/// snapshots come.
+void Housekeeper::look_at_books(const StatusReport& status, const MarketStatus& market, std::uint64_t now) {
+  const bool is_of_session = is_open(status, market);
+  BookFaults& faults = book_faults_[market.name];
+  const bool is_stale = is_of_session && market.stale_limit_ns != 0 && market.stale_for_ns > market.stale_limit_ns;
+  if (is_stale && !faults.is_stale) {
+    report_({Level::Warning,
+             "books stale",
+             {{"ring", market.name},
+              {"books", std::to_string(market.stale)},
+              {"for", os::duration_text(market.stale_for_ns)},
+              {"limit", os::duration_text(market.stale_limit_ns)}}});
+  }
+  if (!is_stale && faults.is_stale) report_({Level::Info, "books right again", {{"ring", market.name}}});
+  faults.is_stale = is_stale;
+  const std::uint64_t announced = market.announced_cycle_ns;
+  const bool is_slow = is_of_session && announced != 0 && market.cycle_ns > announced + announced / 2;
+  if (is_slow && !faults.is_slow) {
+    report_({Level::Warning,
+             "snapshots late",
+             {{"ring", market.name},
+              {"cycle", os::duration_text(market.cycle_ns)},
+              {"announced", os::duration_text(announced)}}});
+  }
+  if (!is_slow && faults.is_slow) report_({Level::Info, "snapshots in time", {{"ring", market.name}}});
+  faults.is_slow = is_slow;
+  std::uint64_t contradictions = 0;
+  for (const auto& [fault, count] : market.faults) {
+    const bool is_known = std::find(kContradictions.begin(), kContradictions.end(), fault) != kContradictions.end();
+    if (is_known) contradictions += count;
+  }
+  for (const auto& [what, count] : market.counts) {
+    if (what == "differences") contradictions += count;
+  }
+  watch("books contradicted", "ring", market.name, contradictions, Level::Error, now);
+}
+
 /// A service that does not do what it should, and a quota that ends.
 void Housekeeper::look_at_replay(const ReplayStatus& replay, std::uint64_t now) {
   const bool is_low = replay.quota_left * 5 < replay.quota;
@@ -488,6 +566,7 @@ void Housekeeper::look(const Now& both) {
     watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);
   }
   for (const ReplayStatus& replay : status.replays) look_at_replay(replay, now);
+  for (const MarketStatus& market : status.markets) look_at_books(status, market, now);
   look_at_readers(status, now);
   look_at_files();
   if (status.recorder.exists) look_at_recorder(status.recorder, now);

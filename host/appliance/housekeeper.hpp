@@ -86,6 +86,11 @@ class Housekeeper {
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
   void look_at_files();
   void look_at_replay(const ReplayStatus& replay, std::uint64_t now);
+  void look_at_books(const StatusReport& status, const MarketStatus& market, std::uint64_t now);
+  /// Whether a channel whose records go where those of the market's do is in a session of its calendar, or has none.
+  [[nodiscard]] bool is_open(const StatusReport& status, const MarketStatus& market) const;
+  /// Says with numbers that a replay has brought what of its service's quota is used.
+  void note_quota(LateEntry& late, std::size_t channel);
   void look_at_readers(const StatusReport& status, std::uint64_t now);
   void report_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Logs the growth of a number that should not grow: the first at once, later growth combined after an interval.
@@ -109,6 +114,11 @@ class Housekeeper {
   };
   std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
   std::map<std::string, bool> low_quotas_;                          ///< By replay service.
+  struct BookFaults {
+    bool is_stale = false;  ///< A book, for too long.
+    bool is_slow = false;   ///< The cycle of snapshots.
+  };
+  std::map<std::string, BookFaults> book_faults_;  ///< By ring of market events.
   bool recorder_fails_ = false;
   bool gap_log_fails_ = false;
   std::vector<bool> stalled_;  ///< By agent.

@@ -19,6 +19,12 @@ void RecordOutput::publish() const noexcept {
   counter_set.latest.set(books.count_of(market::Standing::Latest));
   counter_set.suspect.set(books.count_of(market::Standing::Suspect));
   counter_set.stale.set(books.count_of(market::Standing::Stale));
+  const market::MarketDelays delays = maker.translator().delays();
+  counter_set.stale_for_ns.set(delays.stale_ns);
+  counter_set.joining_for_ns.set(delays.joining_ns);
+  counter_set.cycle_ns.set(delays.cycle_ns);
+  counter_set.announced_cycle_ns.set(delays.announced_cycle_ns);
+  counter_set.stale_limit_ns.set(plan_.events.recovery.stale_limit_ns());
   std::size_t i = 0;
 #define STOPBIT_MARKET_COUNT(member, name, what) counter_set.counts[i++].set(counts.member);
 #include "host/market/stage/counts.def"

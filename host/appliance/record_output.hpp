@@ -111,11 +111,12 @@ class RecordOutput {
   }
   [[nodiscard]] std::uint16_t generation() const noexcept { return load_->generation; }
   [[nodiscard]] const Load* load() const noexcept { return load_.get(); }
-  void beat(std::uint64_t now_ns) noexcept {
+  /// `is_present`: arrivals are of this time, so it passes for books; else they are those of a capture.
+  void beat(std::uint64_t now_ns, bool is_present) noexcept {
     if (load_->ring) load_->ring->beat(now_ns);
     if (!load_->events) return;
     load_->events->beat(now_ns);
-    load_->events->tick(now_ns);
+    if (is_present) load_->events->tick(now_ns);
   }
   /// Takes what a gap has done to books, if there is news of one. `is_last`: before the load ends.
   [[nodiscard]] bool next_effect(market::LossEffect& effect, bool is_last) noexcept {

@@ -203,6 +203,17 @@ void Oracle::finish(const Appliance& appliance) {
   for (std::uint32_t i = 0; i < venue_.instruments().size() && fault_.empty(); ++i) check_end(appliance.maker(), i);
 }
 
+bool Oracle::is_beyond_room(std::uint32_t instrument) const {
+  const std::span<const History::Book> books = history_.books(instrument);
+  const std::uint64_t end_ns = history_.time_of(history_.packets() - 1);
+  const std::uint64_t begin_ns = end_ns - plan_.settings.snapshot_every_ns;
+  std::uint64_t before = books.back().number;
+  for (auto book = books.rbegin(); book != books.rend() && history_.time_of(book->since) >= begin_ns; ++book) {
+    before = std::min(before, book->number);
+  }
+  return books.back().number - before > plan_.queued;
+}
+
 void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument) {
   const History::Book& book = history_.books(instrument).back();
   const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
@@ -212,6 +223,7 @@ void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument
   if (is_silent) return;
   if (row == 0) return blame(instrument, "it is not known at the end");
   const market::InstrumentStatus status = maker.books().status(row);
+  if (status.standing == market::Standing::Stale && is_beyond_room(instrument)) return;
   if (status.standing != market::Standing::Latest) {
     return blame(instrument, fmt::format("it is {} at the end, since {}, cause {}", name_of(status.standing),
                                          status.since, name_of(status.cause)));

@@ -38,6 +38,9 @@ class Oracle {
   void check_book(const market::EventMaker& maker, std::uint32_t instrument, std::uint32_t row);
   void check_known_rows(const market::BookSet& books, std::uint32_t instrument, std::uint32_t row);
   void check_end(const market::EventMaker& maker, std::uint32_t instrument);
+  /// Whether more entries of the instrument came in the last cycle of snapshots than there is room for: then each
+  /// snapshot, whose number is older than its arrival, lacks entries that were dropped.
+  [[nodiscard]] bool is_beyond_room(std::uint32_t instrument) const;
   [[nodiscard]] std::size_t first_book(std::uint32_t instrument) const;
   void blame(std::uint32_t instrument, const std::string& what);
 

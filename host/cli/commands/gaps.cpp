@@ -36,7 +36,7 @@ std::string gap_line(const appliance::GapEntry& gap) {
   std::string line =
       fmt::format("{}  {}  {}  {}  {}: {}", os::time_text(gap.time_ns), plain(gap.channel), appliance::range_text(gap),
                   gap.count, appliance::to_text(gap.cause), appliance::lines_text(gap));
-  if (gap.replayed != 0) line += fmt::format("; {} by replay", gap.replayed);
+  if (const std::string replay = appliance::replay_text(gap); !replay.empty()) line += "; " + replay;
   if (gap.came_late != 0) {
     line += fmt::format("; {} arrived {} late", gap.came_late, os::duration_text(gap.late_by_ns));
   }
@@ -112,8 +112,9 @@ Command gaps_command() {
           "Of a channel whose feed has a map the line also says what the gap did to books: how many were in doubt, how "
           "many "
           "of these were stale for certain, how they became right again (by later or late messages, or by a snapshot), "
-          "and "
-          "within which time. A book that is in doubt already counts for the gap that began this. What books are still "
+          "of the same cycle as the gap, or of the first, second, ... cycle after it), how many went on from nothing "
+          "before, and within which time. A book that is in doubt already counts for the gap that began this. What "
+          "books are still "
           "not "
           "right is noted after 1 s, 10 s, 100 s and so on.\n"
           "\n"

@@ -78,9 +78,11 @@ std::string errors_text(const StatusReport& status) {
 /// Instruments and books of each ring of market events; empty if no channel has a map.
 std::string books_grid(const StatusReport& status) {
   if (status.markets.empty()) return {};
-  Grid grid(headings(Table::Books, appliance::kMarketRows, {"events"}));
+  const auto time = [](std::uint64_t ns) { return ns == 0 ? std::string("-") : duration_text(ns); };
+  Grid grid(headings(Table::Books, appliance::kMarketRows, {"events"}) + Cells{"stale for", "cycle", "announced"});
   for (const appliance::MarketStatus& market : status.markets) {
-    grid.add(values(Table::Books, appliance::kMarketRows, market, {plain(market.name)}));
+    grid.add(values(Table::Books, appliance::kMarketRows, market, {plain(market.name)}) +
+             Cells{time(market.stale_for_ns), time(market.cycle_ns), time(market.announced_cycle_ns)});
   }
   return grid.text(1);
 }

@@ -128,6 +128,10 @@ class Reader {
       channel.recovers = table.text("recovers");
       recovering_.push_back({table, description_.channels.size()});
     }
+    if (table.has("cycle")) {
+      channel.cycle_ns = table.duration_ns("cycle");
+      if (channel.recovers.empty()) table.error("cycle", "only a channel with 'recovers' has a cycle of snapshots");
+    }
     if (table.has("replay")) read_replay(table, channel);
     for (std::size_t i = 0; i < kLineNames.size(); ++i) {
       if (auto line = table.table(kLineNames[i])) channel.lines[i] = read_line(*line);
@@ -384,6 +388,7 @@ std::string to_toml(const Description& description, std::string_view heading) {
     if (channel.depth != 0) out += "depth = " + std::to_string(channel.depth) + "\n";
     if (!channel.events.empty()) out += "events = " + toml_text(channel.events) + "\n";
     if (!channel.recovers.empty()) out += "recovers = " + toml_text(channel.recovers) + "\n";
+    if (channel.cycle_ns != 0) out += "cycle = " + toml_text(with_unit(channel.cycle_ns, kTimeUnits)) + "\n";
     if (!channel.replay.empty()) out += "replay = " + toml_text(channel.replay) + "\n";
     out += "window = { packets = " + std::to_string(channel.window.packets) +
            ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +

@@ -29,6 +29,8 @@ inline constexpr std::uint64_t kMinWindowNs = 1'000;
 inline constexpr std::uint64_t kMaxWindowNs = 60'000'000'000;
 inline constexpr std::uint64_t kMinSwitchSilenceNs = 1'000'000;
 inline constexpr std::uint64_t kMaxSwitchSilenceNs = 3'600'000'000'000;
+inline constexpr std::uint64_t kMinCycleNs = 1'000'000;
+inline constexpr std::uint64_t kMaxCycleNs = 86'400'000'000'000;
 inline constexpr std::uint32_t kMaxHeldDatagramBytes = 65'535;
 inline constexpr std::uint32_t kMaxBookDepth = 65'535;
 
@@ -88,10 +90,11 @@ struct Channel {
   /// What its messages mean for books: an installed map, or a file. Empty: no market events are made. Channels whose
   /// records go to the same place have the same map, if any.
   std::string map;
-  std::uint32_t depth = 0;  ///< Of books whose instruments have no definition that says it; 0: not known.
-  std::string events;       ///< The ring of its market events; empty without a map.
-  std::string recovers;     ///< Of snapshots: name of the channel of increments whose books they heal; empty: none.
-  std::string replay;       ///< What the exchange's replay service calls it (ApplID); empty: it is not asked.
+  std::uint32_t depth = 0;     ///< Of books whose instruments have no definition that says it; 0: not known.
+  std::string events;          ///< The ring of its market events; empty without a map.
+  std::string recovers;        ///< Of snapshots: name of the channel of increments whose books they heal; empty: none.
+  std::uint64_t cycle_ns = 0;  ///< Of snapshots: the announced time in which all of them come; 0: not known.
+  std::string replay;          ///< What the exchange's replay service calls it (ApplID); empty: it is not asked.
   std::array<std::optional<Line>, 2> lines = {};  ///< A and B; A at least.
 };
 

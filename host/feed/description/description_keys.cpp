@@ -119,6 +119,12 @@ Key channels() {
                                 "heals.")
                    .unless("none")
                    .such_as("\"FESX\""),
+               config::duration_key("cycle", {kMinCycleNs, kMaxCycleNs},
+                                    "Of a channel that recovers another: the time in which the exchange announces to "
+                                    "send all snapshots. Books that are stale for 1.5 cycles, and cycles that take as "
+                                    "long, are logged.")
+                   .unless("not known")
+                   .such_as("\"20s\""),
                config::text_key("replay",
                                 "Of increments: what the exchange's replay service calls the channel (ApplID). Needs "
                                 "[[replay]] in appliance.toml.")

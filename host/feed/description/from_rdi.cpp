@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "host/feed/description/name_text.hpp"
 
@@ -72,6 +74,66 @@ bool is_usable(net::Endpoint endpoint) {
   return endpoint.address != 0 && endpoint.port != 0;
 }
 
+/// What a channel was made of.
+struct Origin {
+  RdiFeed feed;  ///< The first one with its groups.
+  std::size_t kind = 0;
+  std::vector<std::string> products;
+};
+
+/// Snapshots recover the increments of the same products and type of book, if there is one channel of each: their
+/// messages are of one set of templates, and their books go to one ring.
+void pair(Description& description, const std::vector<Origin>& origins) {
+  struct Pair {
+    std::vector<std::size_t> increments;
+    std::vector<std::size_t> snapshots;
+  };
+  std::map<std::pair<std::uint64_t, std::set<std::string>>, Pair> pairs;  // by type of book and products
+  for (std::size_t i = 0; i < origins.size(); ++i) {
+    const Origin& origin = origins[i];
+    if (origin.kind > 1) continue;
+    Pair& found = pairs[{origin.feed.book_type, {origin.products.begin(), origin.products.end()}}];
+    (origin.kind == 0 ? found.increments : found.snapshots).push_back(i);
+  }
+  std::optional<std::size_t> image;
+  for (const auto& [of, found] : pairs) {
+    if (found.increments.size() != 1 || found.snapshots.size() != 1) continue;
+    if (!image) {
+      image = description.images.size();
+      description.images.push_back({.name = "emdi", .templates = {"emdi.xml"}, .firmware = {}});
+    }
+    Channel& increments = description.channels[found.increments[0]];
+    Channel& snapshots = description.channels[found.snapshots[0]];
+    snapshots.recovers = increments.name;
+    constexpr std::uint64_t kMsNs = 1'000'000;
+    const std::uint64_t recovery_ms = origins[found.snapshots[0]].feed.recovery_ms;
+    if (recovery_ms <= kMaxCycleNs / kMsNs) snapshots.cycle_ns = recovery_ms * kMsNs;
+    const std::uint64_t depth = origins[found.increments[0]].feed.depth;
+    for (Channel* const channel : {&increments, &snapshots}) {
+      channel->image = *image;
+      channel->map = "t7-emdi";
+      channel->ring = "t7-" + std::to_string(increments.number);
+      channel->events = channel->ring + "-events";
+      if (depth <= kMaxBookDepth) channel->depth = static_cast<std::uint32_t>(depth);
+    }
+  }
+}
+
+/// Without the images that no channel has.
+void drop_images(Description& description) {
+  std::vector<std::optional<std::size_t>> places(description.images.size());
+  std::vector<Image> kept;
+  for (Channel& channel : description.channels) {
+    auto& place = places[channel.image];
+    if (!place) {
+      place = kept.size();
+      kept.push_back(description.images[channel.image]);
+    }
+    channel.image = *place;
+  }
+  description.images = std::move(kept);
+}
+
 }  // namespace
 
 void RdiReader::take(std::span<const record::Slot> record) {
@@ -90,7 +152,7 @@ RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
   Description& description = result.description;
   description.name = "t7";
   std::array<std::optional<std::size_t>, kKinds.size()> images;
-  std::vector<std::vector<std::string>> products;
+  std::vector<Origin> origins;
   std::set<std::pair<std::uint32_t, std::uint16_t>> taken;
   for (const RdiFeed& feed : feeds) {
     if (!is_usable(feed.lines[0])) {
@@ -101,7 +163,7 @@ RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
                                     [&](const Channel& channel) { return channel.lines[0]->group == feed.lines[0]; });
     const auto at = static_cast<std::size_t>(known - description.channels.begin());
     if (known != description.channels.end()) {
-      auto& names = products[at];
+      auto& names = origins[at].products;
       if (std::find(names.begin(), names.end(), feed.product) == names.end()) names.push_back(feed.product);
       continue;
     }
@@ -131,21 +193,24 @@ RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
     channel.lines[0] = Line{.group = feed.lines[0], .source = {}};
     if (has_b) channel.lines[1] = Line{.group = feed.lines[1], .source = {}};
     description.channels.push_back(std::move(channel));
-    products.push_back({feed.product});
+    origins.push_back({.feed = feed, .kind = kind, .products = {feed.product}});
   }
 
   // Names, when all products are known. A number makes them differ.
   constexpr std::size_t kProductsInName = 4;
   for (std::size_t i = 0; i < description.channels.size(); ++i) {
+    const std::vector<std::string>& products = origins[i].products;
     std::string name = std::to_string(i) + ": ";
-    for (std::size_t j = 0; j < std::min(products[i].size(), kProductsInName); ++j) {
-      name += (j == 0 ? "" : " ") + products[i][j];
+    for (std::size_t j = 0; j < std::min(products.size(), kProductsInName); ++j) {
+      name += (j == 0 ? "" : " ") + products[j];
     }
-    if (products[i].size() > kProductsInName) {
-      name += " and " + std::to_string(products[i].size() - kProductsInName) + " more";
+    if (products.size() > kProductsInName) {
+      name += " and " + std::to_string(products.size() - kProductsInName) + " more";
     }
     description.channels[i].name = name + ", " + description.channels[i].name;
   }
+  pair(description, origins);
+  drop_images(description);
   return result;
 }
 

@@ -39,6 +39,8 @@ class RdiReader {
 
 /// A channel for each pair of groups; products that share one are named together. An image for each kind of feed, of
 /// the given template files by kind: incremental, snapshot, low frequency (an empty one is named after the kind).
+/// A snapshot channel recovers the channel of increments with the same products and type of book, if there is one of
+/// each; both then have the image `emdi`, and the announced cycle and depth if they are given.
 /// Entries without a usable primary address, and those beyond kMaxChannels channels, are left out and counted.
 struct RdiDescription {
   Description description;

@@ -26,7 +26,7 @@ void EventWriter::write(const Event& event) noexcept {
   ++counts_.events;
   (void)publisher_.take(event, [&](std::uint32_t row) {
     ++counts_.stale;
-    healing_.note_fault(row, event.arrival_ns());
+    healing_.note_row(row, event.arrival_ns());
     if (faulty_[row] != 0) return;
     faulty_[row] = first_faulty_;
     first_faulty_ = row;

@@ -60,6 +60,8 @@ class EventWriter {
   [[nodiscard]] bool has_faulty() const noexcept { return first_faulty_ != kEnd; }
 
   [[nodiscard]] LossEffects& losses() noexcept { return healing_.losses(); }
+  [[nodiscard]] Healing& healing() noexcept { return healing_; }
+  [[nodiscard]] const Healing& healing() const noexcept { return healing_; }
 
   /// For explanations: call(of) with each event that is made.
   void trace(void (*call)(void*), void* of) noexcept {

@@ -9,6 +9,7 @@
 #include "host/market/event/event.hpp"
 #include "host/market/stage/counts.hpp"
 #include "host/market/stage/loss_effects.hpp"
+#include "host/market/stage/waiting_rows.hpp"
 
 namespace stopbit::market {
 
@@ -17,7 +18,11 @@ namespace stopbit::market {
 class Healing {
  public:
   Healing(const BookSet& books, MarketCounts& counts)
-      : books_(books), counts_(counts), rows_(std::make_unique<Known[]>(std::size_t{books.instruments()} + 1)) {}
+      : books_(books),
+        counts_(counts),
+        rows_(std::make_unique<Known[]>(std::size_t{books.instruments()} + 1)),
+        stale_(books.instruments()),
+        joining_(books.instruments()) {}
 
   /// An event that the books have applied.
   void note(const Event& event) noexcept {
@@ -32,6 +37,7 @@ class Healing {
     }
     if (row != kAllInstruments) {
       look(row, event.arrival_ns());
+      if (event.kind() == Kind::Clear) note_clear(row, static_cast<Cause>(event.id()));
       if (row == loaded_) loaded_ = 0;
       return;
     }
@@ -39,17 +45,24 @@ class Healing {
       if (books_.is_of_channel(one, event.channel())) look(one, event.arrival_ns());
     }
   }
-  /// A fault has ended the book of a row.
-  void note_fault(std::uint32_t row, std::uint64_t arrival_ns) noexcept { look(row, arrival_ns); }
+  /// A fault has ended the book of a row, or it is seen for the first time.
+  void note_row(std::uint32_t row, std::uint64_t arrival_ns) noexcept { look(row, arrival_ns); }
   [[nodiscard]] LossEffects& losses() noexcept { return losses_; }
+  /// The snapshot that is loaded next belongs to this cycle, the first one being 1.
+  void note_cycle(std::uint64_t cycle) noexcept { cycle_ = cycle; }
+  /// Since the book that is stale longest became so, of those that were right before; 0: there is none.
+  [[nodiscard]] std::uint64_t stale_ns(std::uint64_t now_ns) const noexcept { return stale_.longest_ns(now_ns); }
+  /// The same of those that have never been right, since their first sight.
+  [[nodiscard]] std::uint64_t joining_ns(std::uint64_t now_ns) const noexcept { return joining_.longest_ns(now_ns); }
 
  private:
   struct Known {
     std::uint64_t since_ns = 0;  ///< When it was right for the last time.
     std::uint64_t loss = 0;      ///< What has ended that; 0: no loss of messages.
     bool is_latest = false;
-    bool is_stale = false;    ///< For certain, since then.
-    bool was_latest = false;  ///< Ever: before that nothing has been lost.
+    bool is_stale = false;      ///< For certain, since then.
+    bool was_latest = false;    ///< Ever: before that nothing has been lost.
+    bool is_refreshed = false;  ///< It has gone on from nothing, since then.
   };
 
   void look(std::uint32_t row, std::uint64_t now_ns) noexcept {
@@ -61,6 +74,12 @@ class Healing {
       known.is_latest = is_latest;
       is_latest ? heal(row, now_ns) : hit(row, now_ns);
     }
+    if (standing == Standing::Stale) {
+      (known.was_latest ? stale_ : joining_).add(row, now_ns);
+    } else {
+      stale_.remove(row);
+      joining_.remove(row);
+    }
     if (standing != Standing::Stale || known.is_stale) return;
     known.is_stale = true;
     losses_.note_stale(known.loss);
@@ -70,7 +89,15 @@ class Healing {
     Known& known = rows_[row];
     known.since_ns = now_ns;
     known.loss = losses_.hit();
-    known.is_stale = false;
+    known.is_stale = known.is_refreshed = false;
+  }
+  /// A stale book that is emptied goes on from nothing.
+  void note_clear(std::uint32_t row, Cause cause) noexcept {
+    const bool is_of_exchange = cause == Cause::Exchange || cause == Cause::Reset || cause == Cause::Join;
+    if (is_of_exchange || row > books_.instruments()) return;
+    Known& known = rows_[row];
+    if (known.is_latest || !known.was_latest || std::exchange(known.is_refreshed, true)) return;
+    losses_.note_refreshed(known.loss);
   }
   void heal(std::uint32_t row, std::uint64_t now_ns) noexcept {
     Known& known = rows_[row];
@@ -79,13 +106,16 @@ class Healing {
     const std::uint64_t after_ns = now_ns > known.since_ns ? now_ns - known.since_ns : 0;
     ++(by_snapshot ? counts_.healed_by_snapshot : counts_.healed_by_message);
     counts_.stale_us += after_ns / 1'000;
-    losses_.heal(known.loss, by_snapshot, after_ns);
+    losses_.heal(known.loss, by_snapshot, after_ns, cycle_);
   }
 
   const BookSet& books_;
   MarketCounts& counts_;
   std::unique_ptr<Known[]> rows_;
   LossEffects losses_;
+  WaitingRows stale_;
+  WaitingRows joining_;  ///< Stale, and never right so far.
+  std::uint64_t cycle_ = 0;
   std::uint32_t loaded_ = 0;  ///< Row whose snapshot has just become its book.
 };
 

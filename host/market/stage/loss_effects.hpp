@@ -16,6 +16,8 @@ struct LossEffect {
   std::uint32_t stale = 0;        ///< Of these, for certain: the others were suspect.
   std::uint32_t by_snapshot = 0;  ///< Of these, right again by a snapshot,
   std::uint32_t by_message = 0;   ///< as later or late messages have shown.
+  std::uint32_t refreshed = 0;    ///< Of these, went on from nothing before that.
+  std::uint32_t cycles = 0;       ///< Cycles of snapshots that began from the loss to the last snapshot that helped.
   std::uint64_t longest_ns = 0;   ///< Until a book was right again, or now.
 
   [[nodiscard]] std::uint32_t open() const noexcept { return books - by_snapshot - by_message; }
@@ -27,9 +29,14 @@ class LossEffects {
  public:
   static constexpr std::size_t kFollowed = 256;  ///< Older ones get no further reports.
 
-  /// The books that are hit from here to end() are those of this loss.
-  void begin(std::uint16_t channel, std::uint16_t epoch, std::uint64_t first, std::uint64_t now_ns) noexcept {
-    current_ = {.effect = {.channel = channel, .epoch = epoch, .first = first}, .id = newest_ + 1, .since_ns = now_ns};
+  /// The books that are hit from here to end() are those of this loss. `cycle`: how many cycles of snapshots have
+  /// begun.
+  void begin(std::uint16_t channel, std::uint16_t epoch, std::uint64_t first, std::uint64_t now_ns,
+             std::uint64_t cycle) noexcept {
+    current_ = {.effect = {.channel = channel, .epoch = epoch, .first = first},
+                .id = newest_ + 1,
+                .since_ns = now_ns,
+                .cycle = cycle};
   }
   void end() noexcept { current_.id = 0; }
   /// A book is not right any more. Returns the loss that did it; 0: none.
@@ -42,11 +49,18 @@ class LossEffects {
   void note_stale(std::uint64_t id) noexcept {
     if (Followed* const loss = find(id)) ++loss->effect.stale;
   }
-  /// A book that the loss has hit is right again.
-  void heal(std::uint64_t id, bool by_snapshot, std::uint64_t after_ns) noexcept {
+  /// A book that the loss has hit goes on from nothing.
+  void note_refreshed(std::uint64_t id) noexcept {
+    if (Followed* const loss = find(id)) ++loss->effect.refreshed;
+  }
+  /// A book that the loss has hit is right again. `cycle`: of a snapshot, as in begin().
+  void heal(std::uint64_t id, bool by_snapshot, std::uint64_t after_ns, std::uint64_t cycle = 0) noexcept {
     Followed* const loss = find(id);
     if (loss == nullptr) return;
     ++(by_snapshot ? loss->effect.by_snapshot : loss->effect.by_message);
+    if (by_snapshot && cycle > loss->cycle) {
+      loss->effect.cycles = std::max(loss->effect.cycles, static_cast<std::uint32_t>(cycle - loss->cycle));
+    }
     loss->healed_ns = std::max(loss->healed_ns, after_ns);
     has_healed_ = has_healed_ || loss->effect.open() == 0;
   }
@@ -83,6 +97,7 @@ class LossEffects {
     LossEffect effect;
     std::uint64_t id = 0;  ///< 0: none.
     std::uint64_t since_ns = 0;
+    std::uint64_t cycle = 0;      ///< How many cycles of snapshots had begun.
     std::uint64_t healed_ns = 0;  ///< The longest time that a book took.
     std::uint64_t due_ns = kFirstNs;
   };

@@ -36,13 +36,14 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
                    .products = scope == ScopeOf::Product ? options.products : 0,
                    .queued = share(options.queued, options),
                    .holes = share(options.holes, options),
-                   .patience_ns = options.patience_ns,
-                   .cycle_ns = options.cycle_ns};
+                   .patience_ns = options.patience_ns};
   const auto make = [&] { channels_.push_back(std::make_unique<SyncChannel>(market, sync, options.picture)); };
   for (const ChannelPlan& plan : options.channels) {
     if (!plan.has_increments) continue;
-    sync.snapshots = std::any_of(options.channels.begin(), options.channels.end(),
-                                 [&](const ChannelPlan& other) { return other.recovers == plan.number; });
+    const auto snapshots = std::find_if(options.channels.begin(), options.channels.end(),
+                                        [&](const ChannelPlan& other) { return other.recovers == plan.number; });
+    sync.snapshots = snapshots != options.channels.end();
+    sync.cycle_ns = sync.snapshots ? snapshots->cycle_ns : 0;
     make();
     channels_.back()->bind(plan.number, plan.sequence_bits, true);
     by_channel_[plan.number] = static_cast<std::uint16_t>(channels_.size());
@@ -52,6 +53,7 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
     if (plan.recovers) recovers_[plan.number] = by_channel_[*plan.recovers];
   }
   sync.snapshots = false;
+  sync.cycle_ns = 0;
   while (!is_planned_ && channels_.size() < std::max(options.increments, 1U)) make();
 }
 
@@ -165,6 +167,21 @@ void Recovery::add_counts(MarketCounts& to) const noexcept {
     to.torn_snapshots += from.torn;
     to.late_cycles += from.overdue_cycles;
   }
+}
+
+const SnapshotCycle* Recovery::slowest_cycle(std::uint64_t now_ns) const noexcept {
+  const SnapshotCycle* slowest = nullptr;
+  // By how much of its announced length a cycle has passed it; those without an announcement are shown last.
+  const auto excess = [&](const SnapshotCycle& cycle) {
+    const auto length = static_cast<double>(cycle.length_ns(now_ns));
+    return cycle.announced_ns() == 0 ? -1.0 / (1.0 + length) : length / static_cast<double>(cycle.announced_ns());
+  };
+  for (std::size_t i = 0; i < bound_; ++i) {
+    const SnapshotCycle& cycle = channels_[i]->cycle();
+    if (cycle.begun() == 0) continue;
+    if (slowest == nullptr || excess(cycle) > excess(*slowest)) slowest = &cycle;
+  }
+  return slowest;
 }
 
 }  // namespace stopbit::market

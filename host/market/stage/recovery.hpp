@@ -51,6 +51,8 @@ class Recovery {
   void distrust_faulty() noexcept;
   /// Adds what the synchronisers have counted.
   void add_counts(MarketCounts& to) const noexcept;
+  /// The cycle of snapshots that is longest, measured by what is announced; null: none has begun.
+  [[nodiscard]] const SnapshotCycle* slowest_cycle(std::uint64_t now_ns) const noexcept;
 
  private:
   struct Home {

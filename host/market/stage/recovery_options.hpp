@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@ struct ChannelPlan {
   bool has_increments = true;             ///< Else snapshots, definitions.
   std::uint8_t sequence_bits = 32;        ///< Of its packets' numbers; 0: they have none.
   std::optional<std::uint16_t> recovers;  ///< Of snapshots: the channel whose books they heal.
+  std::uint64_t cycle_ns = 0;             ///< Of snapshots: all of them come this often; 0: not known.
 };
 
 /// Of the channels for which `takes` says so.
@@ -31,6 +33,7 @@ template <class Takes>
     if (const feed::Channel* const other = feed::find_channel(feed, channel.recovers);
         !channel.recovers.empty() && other != nullptr && takes(*other)) {
       plan.recovers = other->number;
+      plan.cycle_ns = channel.cycle_ns;
     }
   }
   return plans;
@@ -48,7 +51,15 @@ struct RecoveryOptions {
   std::uint32_t holes = 65'536;    ///< Ranges of missing numbers, likewise.
   std::uint32_t picture = 65'536;  ///< Entries of one snapshot.
   std::uint64_t patience_ns = 0;   ///< A stale book waits this long for a replay before it goes on from nothing.
-  std::uint64_t cycle_ns = 0;      ///< A cycle of snapshots is expected this often; 0: not known.
+
+  /// A book that is stale for longer is a fault: a replay should have brought what it lacks, or the second cycle of
+  /// snapshots. 0: neither is known.
+  [[nodiscard]] std::uint64_t stale_limit_ns() const noexcept {
+    if (patience_ns != 0) return patience_ns;
+    std::uint64_t longest_ns = 0;
+    for (const ChannelPlan& plan : channels) longest_ns = std::max(longest_ns, plan.cycle_ns);
+    return longest_ns + longest_ns / 2;
+  }
 };
 
 }  // namespace stopbit::market

@@ -3,7 +3,7 @@
 namespace stopbit::market {
 
 SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture)
-    : market_(market), sync_(options, *this), picture_(picture) {}
+    : market_(market), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns) {}
 
 // Numbers.
 
@@ -161,7 +161,7 @@ void SyncChannel::distrust(std::uint32_t row, Cause cause) noexcept {
 
 void SyncChannel::introduce(std::uint32_t row) noexcept {
   const Mark mark = sync_.mark(row);
-  if (mark.is_like(Mark())) return;
+  if (mark.is_like(Mark())) return market_.writer.healing().note_row(row, market_.message.arrival_ns);
   if (sync_.has_book(row)) {
     // It was not known when the exchange said that all books are empty. In doubt, too: what ends the doubt does not say
     // so again.
@@ -226,7 +226,10 @@ bool SyncChannel::part(const SnapshotPart& part) noexcept {
   const Message& message = market_.message;
   sync_.expect_snapshots();
   const SnapshotPlace::Step step = place_.take(message, part);
-  if (step.is_new_cycle) sync_.cycle(message.arrival_ns);
+  if (step.is_new_cycle) {
+    sync_.cycle(message.arrival_ns);
+    cycle_.begin(message.arrival_ns);
+  }
   is_last_part_ = part.is_last;
   is_taken_ = false;
   if (market_.restarts.is_outdated(part.row, message.sent_ns())) {
@@ -262,6 +265,7 @@ void SyncChannel::end_part() noexcept {
 }
 
 void SyncChannel::load(std::uint32_t row, std::uint64_t number) noexcept {
+  market_.writer.healing().note_cycle(cycle_.begun());
   Content begin = market_.message.content(Kind::SnapshotBegin, row);
   begin.id = number;
   market_.writer.emit(begin);

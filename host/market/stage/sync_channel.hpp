@@ -16,6 +16,7 @@
 #include "host/market/stage/products.hpp"
 #include "host/market/stage/recovery_options.hpp"
 #include "host/market/stage/restarts.hpp"
+#include "host/market/stage/snapshot_cycle.hpp"
 #include "host/market/stage/snapshot_place.hpp"
 #include "host/market/stage/state_writer.hpp"
 #include "host/market/sync/synchroniser.hpp"
@@ -135,6 +136,7 @@ class SyncChannel final : private SyncSink {
   [[nodiscard]] bool part(const SnapshotPart& part) noexcept;
   void end_part() noexcept;
   [[nodiscard]] Picture& picture() noexcept { return picture_; }
+  [[nodiscard]] const SnapshotCycle& cycle() const noexcept { return cycle_; }
 
  private:
   void apply(const Event& event) noexcept override;
@@ -170,6 +172,7 @@ class SyncChannel final : private SyncSink {
   Synchroniser sync_;
   Picture picture_;
   SnapshotPlace place_;
+  SnapshotCycle cycle_;
   bool is_taken_ = false;  ///< The part that is read belongs to the picture.
   bool is_last_part_ = false;
   bool has_doubts_ = false;       ///< Readers have been told of a loss of messages.

@@ -65,6 +65,7 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
               .epoch = header.sender_epoch(),
               .flags = static_cast<std::uint8_t>(header.flags() & ~(kFlagLastOfEvent | kFlagBestChanged | kFlagWide))};
   writer_.begin_record();
+  now_ns_ = message_.arrival_ns;
   if (message_.arrival_ns - ticked_ns_ >= kTickNs) {
     ticked_ns_ = message_.arrival_ns;
     recovery_.tick(ticked_ns_);
@@ -109,6 +110,16 @@ void Translator::end_record(const record::HeaderView& header) noexcept {
     recovery_.distrust_faulty();
     writer_.flush(true);
   }
+}
+
+MarketDelays Translator::delays() const noexcept {
+  MarketDelays delays{.stale_ns = writer_.healing().stale_ns(now_ns_),
+                      .joining_ns = writer_.healing().joining_ns(now_ns_)};
+  if (const SnapshotCycle* const cycle = recovery_.slowest_cycle(now_ns_)) {
+    delays.cycle_ns = cycle->length_ns(now_ns_);
+    delays.announced_cycle_ns = cycle->announced_ns();
+  }
+  return delays;
 }
 
 void Translator::finish() noexcept {
@@ -211,7 +222,8 @@ void Translator::feed_event(const record::Slot& slot) noexcept {
   const record::EventView event(slot);
   switch (event.kind()) {
     case record::EventKind::Gap:
-      writer_.losses().begin(message_.channel, message_.epoch, event.first_missing(), message_.arrival_ns);
+      writer_.losses().begin(message_.channel, message_.epoch, event.first_missing(), message_.arrival_ns,
+                             increments_ != nullptr ? increments_->cycle().begun() : 0);
       if (increments_ != nullptr) {
         increments_->gap(event.first_missing(), event.missing());
       } else {

@@ -29,6 +29,14 @@
 
 namespace stopbit::market {
 
+/// How long books wait to be right. 0: none does, or nothing is known.
+struct MarketDelays {
+  std::uint64_t stale_ns = 0;            ///< The book that is stale longest, of those that were right before.
+  std::uint64_t joining_ns = 0;          ///< The instrument that waits longest for its first book that is right.
+  std::uint64_t cycle_ns = 0;            ///< Cycle of snapshots, of the channel where it exceeds its announcement most.
+  std::uint64_t announced_cycle_ns = 0;  ///< What is announced for that channel.
+};
+
 /// Turns records into events:
 ///
 ///     record -> plan of its template -> entries -> rule -> instrument -> its channel's synchroniser
@@ -46,7 +54,10 @@ class Translator {
   /// A record, message or event, that is complete in its place.
   void take(std::span<const record::Slot> slots) noexcept;
   /// Time passes, on the clock of arrivals.
-  void tick(std::uint64_t now_ns) noexcept { recovery_.tick(now_ns); }
+  void tick(std::uint64_t now_ns) noexcept {
+    now_ns_ = now_ns;
+    recovery_.tick(now_ns);
+  }
   /// Takes what a loss of messages has done to books, if there is news of one. `is_last`: the feed has ended.
   [[nodiscard]] bool next_effect(LossEffect& effect, bool is_last) noexcept {
     return writer_.losses().next(effect, message_.arrival_ns, is_last);
@@ -95,6 +106,9 @@ class Translator {
 
   /// At the end of the feed: an event that waits for its packet's end is written.
   void finish() noexcept;
+
+  /// How long books wait to be right, up to the last record or tick().
+  [[nodiscard]] MarketDelays delays() const noexcept;
 
   [[nodiscard]] MarketCounts counts() const noexcept {
     MarketCounts counts = counts_;
@@ -205,6 +219,7 @@ class Translator {
   std::uint32_t restored_left_ = 0;
   Tracer* tracer_ = nullptr;
   std::uint64_t ticked_ns_ = 0;
+  std::uint64_t now_ns_ = 0;  ///< On the clock of arrivals: the last record, or tick().
 
   // Of the message that is read.
   SyncChannel* increments_ = nullptr;   ///< Of its channel; null: it is none of increments, or not known yet.

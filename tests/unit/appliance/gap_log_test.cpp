@@ -93,6 +93,8 @@ TEST(GapLog, says_with_a_gap_what_it_did_to_books) {
   EXPECT_EQ(books_text(read_gaps(folder.path(), 0).gaps[0]),
             "12 books in doubt, 3 of them stale; right again: 9 by messages; 3 not after 1 s");
   entry.books.by_snapshot = 3;
+  entry.books.cycles = 2;
+  entry.books.refreshed = 1;
   entry.books.longest_ns = 1'500'000'000;
   log.add(entry);
   entry.epoch = 4;
@@ -101,9 +103,28 @@ TEST(GapLog, says_with_a_gap_what_it_did_to_books) {
   const GapHistory history = read_gaps(folder.path(), 0);
   EXPECT_EQ(history.skipped, 0U);
   EXPECT_EQ(books_text(history.gaps[0]),
-            "12 books in doubt, 3 of them stale; right again: 9 by messages, 3 by a snapshot, within 1.5 s");
-  EXPECT_THAT(to_json(history.gaps[0]), HasSubstr(R"("books":{"hit":12,"stale":3,"by_snapshot":3,"by_message":9,)"
-                                                  R"("open":0,"longest_ns":1500000000})"));
+            "12 books in doubt, 3 of them stale, 1 of them refreshed from nothing; right again: 9 by messages, 3 by a "
+            "snapshot of cycle 2 after it, within 1.5 s");
+  EXPECT_THAT(to_json(history.gaps[0]),
+              HasSubstr(R"("books":{"hit":12,"stale":3,"refreshed":1,"by_snapshot":3,"cycles":2,"by_message":9,)"
+                        R"("open":0,"longest_ns":1500000000})"));
+}
+
+TEST(GapLog, says_what_a_replay_has_brought_and_used_of_its_quota) {
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 7);
+  log.add(gap(kNoon, 10, 3));
+  EXPECT_EQ(replay_text(read_gaps(folder.path(), 0).gaps[0]), "");
+  LateEntry late{.time_ns = kNoon + 5, .channel = "seven", .first = 10, .replayed = 2, .epoch = 3};
+  log.add(late);
+  EXPECT_EQ(replay_text(read_gaps(folder.path(), 0).gaps[0]), "2 by replay");
+  late.replayed = 3;
+  late.quota_used = 4;
+  late.quota = 20;
+  log.add(late);
+  const GapEntry healed = read_gaps(folder.path(), 0).gaps[0];
+  EXPECT_EQ(replay_text(healed), "3 by replay (connection 4 of 20 a day)");
+  EXPECT_THAT(to_json(healed), HasSubstr(R"("replayed":3,"quota_used":4,"quota":20)"));
 }
 
 TEST(GapLog, skips_books_whose_numbers_contradict_each_other) {
@@ -111,7 +132,8 @@ TEST(GapLog, skips_books_whose_numbers_contradict_each_other) {
     return parse_gap_line(R"({"time_ns":5,"channel":"seven","first":1,"epoch":3,"books":)" + books + "}");
   };
   EXPECT_TRUE(line(R"({"hit":2,"stale":2,"by_snapshot":1,"by_message":1})").books);
-  for (const char* const bad : {R"({"hit":0})", R"({"hit":2,"stale":3})", R"({"hit":2,"by_snapshot":2,"by_message":1})",
+  for (const char* const bad : {R"({"hit":0})", R"({"hit":2,"stale":3})", R"({"hit":2,"refreshed":3})",
+                                R"({"hit":2,"by_snapshot":2,"by_message":1})",
                                 R"({"hit":4294967295,"by_snapshot":4294967295,"by_message":4294967295})", R"({})"}) {
     const ParsedLine parsed = line(bad);
     EXPECT_FALSE(parsed.books || parsed.gap || parsed.late) << bad;

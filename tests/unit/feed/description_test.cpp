@@ -126,7 +126,7 @@ TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) 
   };
   // The channel may come later in the file.
   const std::string increments = channel("OLR", 1, map);
-  const std::string recovers = "role = \"carousel\"\nrecovers = \"OLR\"\n";
+  const std::string recovers = "role = \"carousel\"\nrecovers = \"OLR\"\ncycle = \"20s\"\n";
   const std::string good = std::string(kImage) + channel("OLS", 2, map + recovers) + increments;
   EXPECT_EQ(error_of(good), "");
   Diagnostics diagnostics;
@@ -136,6 +136,7 @@ TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) 
   const auto again = parse("again.toml", to_toml(*feed), diagnostics);
   ASSERT_TRUE(again) << diagnostics.format();
   EXPECT_EQ(again->channels[0].recovers, "OLR");
+  EXPECT_EQ(again->channels[0].cycle_ns, 20'000'000'000U);
 
   const auto problem = [&](const std::string& channels) { return error_of(std::string(kImage) + channels); };
   EXPECT_EQ(problem(channel("OLS", 2, map + "role = \"carousel\"\nrecovers = \"OLX\"\n") + increments),
@@ -149,6 +150,8 @@ TEST(FeedDescription, channels_of_snapshots_name_the_channel_that_they_recover) 
             std::string::npos);
   EXPECT_NE(problem(channel("OLS", 2, map + recovers) + channel("OLT", 3, map + recovers) + increments)
                 .find("channel 'OLS' recovers 'OLR' already"),
+            std::string::npos);
+  EXPECT_NE(problem(channel("OLR", 1, map + "cycle = \"20s\"\n")).find("only a channel with 'recovers' has a cycle"),
             std::string::npos);
 }
 

@@ -125,4 +125,31 @@ TEST(FromRdi, products_that_share_groups_share_a_channel) {
   EXPECT_TRUE(parse("feed.toml", to_toml(made.description), diagnostics)) << diagnostics.format();
 }
 
+TEST(FromRdi, snapshots_recover_the_increments_of_the_same_products) {
+  std::vector<RdiFeed> feeds = {entry("FBTP", 0, 1, 2),   entry("FBTP", 1, 3, 4),   entry("FBTS", 0, 1, 2),
+                                entry("FBTS", 1, 3, 4),   entry("FGBL", 0, 5, 6),   entry("FGBL", 1, 7, 8),
+                                entry("FGBL", 1, 9, 10),  entry("FESX", 0, 11, 12), entry("FDAX", 1, 13, 14),
+                                entry("FSMI", 0, 15, 16), entry("FSMI", 1, 17, 18)};
+  feeds[1].recovery_ms = 2'500;
+  feeds[0].depth = 10;
+  feeds.back().book_type = 1;
+  const Description made = from_rdi(feeds).description;
+  ASSERT_EQ(made.channels.size(), 9U);
+  EXPECT_EQ(made.channels[1].recovers, "0: FBTP FBTS, incremental, book type 2");
+  EXPECT_EQ(made.channels[1].cycle_ns, 2'500'000'000U);
+  EXPECT_EQ(made.channels[0].depth, 10U);
+  EXPECT_EQ(made.channels[0].map, "t7-emdi");
+  EXPECT_EQ(made.channels[0].image, made.channels[1].image);
+  EXPECT_EQ(made.images[made.channels[0].image].name, "emdi");
+  EXPECT_EQ(made.channels[0].events, made.channels[1].events);
+  for (std::size_t i = 2; i < made.channels.size(); ++i) {
+    EXPECT_EQ(made.channels[i].recovers, "") << "two snapshots, none, other products, another book: " << i;
+    EXPECT_EQ(made.channels[i].map, "");
+  }
+  Diagnostics diagnostics;
+  const auto read = parse("feed.toml", to_toml(made), diagnostics);
+  ASSERT_TRUE(read) << diagnostics.format();
+  EXPECT_EQ(read->channels[1].recovers, made.channels[0].name);
+}
+
 }  // namespace stopbit::feed::makers_test

@@ -11,8 +11,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kNoon = 1'000'000 * kSecond;
 
 struct Losses {
-  std::uint64_t lose(std::uint64_t first, std::uint32_t books, std::uint64_t now_ns = kNoon) {
-    effects->begin(1, 2, first, now_ns);
+  std::uint64_t lose(std::uint64_t first, std::uint32_t books, std::uint64_t now_ns = kNoon, std::uint64_t cycle = 0) {
+    effects->begin(1, 2, first, now_ns, cycle);
     std::uint64_t id = 0;
     for (std::uint32_t i = 0; i < books; ++i) id = effects->hit();
     effects->end();
@@ -47,6 +47,23 @@ TEST(LossEffects, are_told_once_when_all_books_are_right_again) {
   EXPECT_EQ(told[0].open(), 0U);
   EXPECT_EQ(told[0].longest_ns, 70U);
   EXPECT_TRUE(losses.told(kNoon + 1'000 * kSecond, true).empty());
+}
+
+TEST(LossEffects, say_which_cycle_of_snapshots_helped_and_what_was_refreshed) {
+  Losses losses;
+  const std::uint64_t id = losses.lose(10, 3, kNoon, 7);
+  losses.effects->note_refreshed(id);
+  losses.effects->heal(id, true, 5, 8);
+  losses.effects->heal(id, false, 5, 12);  // a message belongs to no cycle
+  losses.effects->heal(id, true, 5, 9);
+  const std::uint64_t same = losses.lose(20, 1, kNoon, 9);
+  losses.effects->heal(same, true, 5, 9);
+  const auto told = losses.told(kNoon);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0].cycles, 2U);
+  EXPECT_EQ(told[0].refreshed, 1U);
+  EXPECT_EQ(told[1].cycles, 0U);
+  EXPECT_EQ(told[1].refreshed, 0U);
 }
 
 TEST(LossEffects, of_books_that_stay_wrong_are_told_ever_more_rarely) {

@@ -348,6 +348,81 @@ TEST(RecoveryOfBooks, counts_which_books_a_loss_hit_and_how_they_healed) {
   EXPECT_EQ(stage.counts().stale_us, 6'000U);
 }
 
+TEST(RecoveryOfBooks, says_how_long_the_book_that_is_stale_longest_is_so) {
+  Stage stage(ScopeOf::Instrument, 8);
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  stage.message(kIncrements, 1, increment(1, 1, 10, 50));
+  stage.now += kSecond;
+  stage.message(kSnapshots, 1, picture(2, 1, 1, 70));
+  EXPECT_EQ(stage.translator().delays().joining_ns, kSecond) << "its first snapshot is missing";
+  EXPECT_EQ(stage.translator().delays().stale_ns, 0U) << "nothing was right before";
+  stage.message(kSnapshots, 2, picture(1, 10, 1, 50));
+  EXPECT_EQ(stage.translator().delays().joining_ns, 0U);
+  stage.message(kIncrements, 2, increment(2, 1, 13, 60));
+  stage.now += kSecond;
+  stage.message(kIncrements, 3, increment(3, 2, 4, 80));
+  ASSERT_EQ(stage.standing(1), Standing::Stale);
+  ASSERT_EQ(stage.standing(2), Standing::Stale);
+  EXPECT_EQ(stage.translator().delays().stale_ns, kSecond);
+  stage.translator().tick(stage.now + kSecond);
+  EXPECT_EQ(stage.translator().delays().stale_ns, 2 * kSecond) << "nothing comes, and time passes";
+  stage.message(kSnapshots, 3, picture(1, 13, 3, 55));
+  EXPECT_EQ(stage.translator().delays().stale_ns, 0U) << "the other one has become so now";
+  stage.now += kSecond;
+  stage.translator().tick(stage.now);
+  EXPECT_EQ(stage.translator().delays().stale_ns, kSecond);
+  stage.message(kSnapshots, 4, picture(2, 4, 3, 85));
+  stage.translator().tick(stage.now + kSecond);
+  EXPECT_EQ(stage.translator().delays().stale_ns, 0U);
+}
+
+TEST(RecoveryOfBooks, compares_the_cycle_of_snapshots_with_what_is_announced) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  RecoveryOptions options;
+  options.channels = {
+      {.number = kIncrements, .recovers = {}},
+      {.number = kSnapshots, .has_increments = false, .recovers = kIncrements, .cycle_ns = 2 * kSecond}};
+  Stage stage(ScopeOf::Instrument, 8, options);
+  stage.message(kIncrements, 1, increment(1, 1, 10, 50));
+  EXPECT_EQ(stage.translator().delays().cycle_ns, 0U) << "none has begun";
+  stage.message(kSnapshots, 1, picture(1, 10, 1, 50), 1);
+  stage.now += 2 * kSecond;
+  stage.message(kSnapshots, 1, picture(1, 10, 1, 50), 2);
+  EXPECT_EQ(stage.translator().delays().cycle_ns, 2 * kSecond);
+  EXPECT_EQ(stage.translator().delays().announced_cycle_ns, 2 * kSecond);
+  stage.translator().tick(stage.now + 3 * kSecond);
+  EXPECT_EQ(stage.counts().late_cycles, 0U);
+  stage.translator().tick(stage.now + 3 * kSecond + 1);
+  EXPECT_EQ(stage.counts().late_cycles, 1U);
+  EXPECT_EQ(stage.translator().delays().cycle_ns, 3 * kSecond + 1);
+  EXPECT_EQ(options.stale_limit_ns(), 3 * kSecond);
+  options.patience_ns = kSecond;
+  EXPECT_EQ(options.stale_limit_ns(), kSecond) << "a replay is faster";
+  EXPECT_EQ(RecoveryOptions().stale_limit_ns(), 0U);
+}
+
+TEST(RecoveryOfBooks, says_with_a_loss_how_its_books_became_right) {
+  RecoveryOptions options;
+  options.refresh = true;
+  Stage stage(ScopeOf::Instrument, 8, options);
+  stage.message(kIncrements, 1, increment(1, 1, 10, 50));
+  stage.message(kSnapshots, 1, picture(1, 10, 1, 50), 1);
+  ASSERT_EQ(stage.standing(1), Standing::Latest);
+  stage.event(kIncrements, record::EventKind::Gap, 2);
+  stage.message(kIncrements, 3, increment(3, 1, 12, 60));
+  ASSERT_EQ(stage.standing(1), Standing::Stale);
+  stage.message(kSnapshots, 1, picture(2, 0, 3, 50), 2);
+  stage.message(kSnapshots, 1, picture(1, 12, 3, 55), 3);
+  ASSERT_EQ(stage.standing(1), Standing::Latest);
+  LossEffect effect;
+  ASSERT_TRUE(stage.translator().next_effect(effect, true));
+  EXPECT_EQ(effect.first, 2U);
+  EXPECT_EQ(effect.books, 1U);
+  EXPECT_EQ(effect.refreshed, 1U);
+  EXPECT_EQ(effect.by_snapshot, 1U);
+  EXPECT_EQ(effect.cycles, 2U);
+}
+
 TEST(RecoveryOfBooks, continues_numbers_of_packets_that_go_round) {
   Stage stage(ScopeOf::Channel, 8);
   std::uint32_t sequence = 0xFFFF'FFFEU;

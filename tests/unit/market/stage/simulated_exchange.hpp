@@ -236,6 +236,7 @@ class Stage {
     return map.value_or(Map());
   }
   static RecoveryOptions planned(RecoveryOptions options) {
+    if (!options.channels.empty()) return options;
     options.channels = {{.number = kIncrements, .has_increments = true, .sequence_bits = 32, .recovers = {}},
                         {.number = kSnapshots, .has_increments = false, .sequence_bits = 32, .recovers = kIncrements}};
     return options;
