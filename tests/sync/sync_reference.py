@@ -107,6 +107,7 @@ class Synchroniser:
             key = row if style == "instrument" else scope_of(row)
             scope = self.channel if style == "channel" else self.scopes.setdefault(key, Scope(holes))
             self.rows[row] = Row(scope)
+        self.pictured = -1  # time of the newest snapshot that was loaded
         self.over = -1  # messages up to this that come late have numbers that are over
         self.returned = False  # numbers have begun anew without a word; for the caller
         self.asks, self.open, self.waiting = [], None, []  # open: row, place, (number, message), values
@@ -152,7 +153,7 @@ class Synchroniser:
 
     def part(self, time, row, place, number, message, first, last, value):
         """A part of a snapshot: its place in the cycle, its number in the scope, and the channel's when it was taken."""
-        inst = self.rows[row]
+        inst, self.part_time = self.rows[row], time
         if time < self.since:
             return  # taken before the exchange began anew
         if first:
@@ -165,6 +166,9 @@ class Synchroniser:
         if not last:
             return
         book, self.open = join(self.open[3]), None
+        if self.style == "instrument" and self.channel.high is None and 0 < message < inst.pictured and \
+                time > self.pictured:
+            self.forget_all(time)  # sent later, of an earlier message: numbers have begun anew
         scope, is_stale = inst.scope, inst.reported[0] == STALE
         if self.style == "instrument" and self.channel.high is not None and scope.high is not None and self.is_doubtful(scope) and \
                 message >= self.channel.missing() and message > inst.pictured and number < scope.high and \
@@ -192,6 +196,7 @@ class Synchroniser:
     def reset(self, time, number=0):
         """The exchange begins anew: books are empty, and known to be."""
         self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], -1
+        self.pictured = -1
         self.channel.__init__(self.limit)
         self.channel.high = self.joined = number
         for scope in self.scopes.values():
@@ -201,6 +206,19 @@ class Synchroniser:
             inst.__init__(inst.scope)
             inst.at, inst.book, inst.reported, inst.mark = inst.scope.high, 0, (LATEST, None, NONE), (LATEST, 0, None)
         self.out.append(("restart", 0))
+
+    def forget_all(self, time):
+        """Nothing is known of any book, nor of the channel."""
+        self.since, self.open, self.asks, self.waiting, self.over = max(self.since, time), None, [], [], -1
+        self.channel.__init__(self.limit)
+        self.joined = EVER
+        for scope in self.scopes.values():
+            scope.__init__(self.limit)
+        for inst in self.rows.values():
+            inst.__init__(inst.scope)
+            inst.cause, inst.reported, inst.mark = RESET, (STALE, RESET, NONE), (STALE, 0, RESET)
+        self.returned, self.pictured = True, -1
+        self.out.append(("forget", 0))
 
     def spoil(self, row):
         """Not an input: the builder errs, which only an audit finds."""
@@ -303,7 +321,7 @@ class Synchroniser:
 
     def load(self, inst, row, number, book, message):
         inst.at = inst.last = number
-        inst.pictured = message
+        inst.pictured, self.pictured = message, max(self.pictured, self.part_time)
         inst.book, inst.refreshed, inst.retell = book, None, True
         self.out.append(("load", row, number))
         if self.style == "instrument":

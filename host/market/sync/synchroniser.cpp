@@ -326,6 +326,14 @@ bool Synchroniser::goes_back(const Part& part) const noexcept {
          part.message >= known.high_in && part.number < scope.numbers.high;
 }
 
+/// Before the first message: whether a snapshot of an earlier message than that of the one that its instrument has was
+/// sent later. All that snapshots have said so far is then of numbers that have begun anew.
+bool Synchroniser::is_of_another_run(const Part& part) const noexcept {
+  const Row& known = rows_[part.row];
+  return options_.may_return && options_.scope == ScopeOf::Instrument && !is_joined_ && known.has_book &&
+         part.message != 0 && known.pictured != kEver && part.message < known.pictured && part.sent_ns > pictured_ns_;
+}
+
 /// With this number: of the book nothing is known, and of the numbers only those before it. What is missing of the
 /// channel is not waited for any more: it may have the numbers of before.
 void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number) noexcept {
@@ -537,6 +545,10 @@ void Synchroniser::part_end() noexcept {
   const std::uint64_t number = picture_.part.number;
   Row& known = rows_[row];
   Scope& scope = scope_of(row);
+  if (is_of_another_run(picture_.part)) {
+    ++counts_.returns;
+    forget(Cause::Reset, picture_.part.sent_ns);
+  }
   Mark before = mark(row);
   if (goes_back(picture_.part)) {
     refuse_before(picture_.part.sent_ns);
@@ -586,6 +598,7 @@ void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
   Row& known = rows_[row];
   known.at = known.last = number;
   known.pictured = picture_.part.message == 0 ? kEver : picture_.part.message;
+  pictured_ns_ = std::max(pictured_ns_, picture_.part.sent_ns);
   known.has_book = true;
   known.is_refreshed = false;
   ++counts_.loads;
@@ -616,6 +629,7 @@ void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   asks_.clear();
   ahead_ = 0;
   pictured_ = over_ = 0;
+  pictured_ns_ = INT64_MIN;
   picture_.is_open = may_heal_ = false;
   channel_missing_ = is_joined_ ? channel_.numbers.missing : kEver;
   const bool is_each = options_.scope == ScopeOf::Instrument;

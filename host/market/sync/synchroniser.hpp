@@ -242,6 +242,7 @@ class Synchroniser {
   // Entries.
   [[nodiscard]] bool goes_back(std::uint32_t row, std::uint64_t number) const noexcept;
   [[nodiscard]] bool goes_back(const Part& part) const noexcept;
+  [[nodiscard]] bool is_of_another_run(const Part& part) const noexcept;
   void begin_anew(std::uint32_t row, std::uint64_t number) noexcept;
   [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept;
   [[nodiscard]] bool shared_entry(std::uint32_t row, std::span<const Event> events) noexcept;
@@ -275,6 +276,7 @@ class Synchroniser {
   std::uint64_t over_ = 0;                 ///< Messages below this that come late have numbers that are over.
   std::uint64_t joined_ = kEver;           ///< Messages up to this were before the first one.
   std::uint64_t pictured_ = 0;             ///< Before the first message: that of the newest snapshot.
+  std::int64_t pictured_ns_ = INT64_MIN;   ///< When the newest snapshot that was loaded was sent.
   bool is_joined_ = false;
   std::uint32_t ahead_ = 0;  ///< Rows whose snapshot was ahead of their scope, in a list.
   Picture picture_;

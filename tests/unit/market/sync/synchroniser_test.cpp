@@ -449,6 +449,31 @@ TEST(Synchroniser, begins_anew_with_a_snapshot_that_goes_back_over_a_loss) {
   EXPECT_EQ(feed->message(4, {{1, 1}}), "= apply 1 1\n");
 }
 
+TEST(Synchroniser, forgets_what_snapshots_said_before_their_numbers_began_anew) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 463, 1'628);
+  (void)feed.picture(2, 80, 1'628);
+  (void)feed.picture(1, 462, 1'600);  // of the same time: it came out of order
+  EXPECT_EQ(feed.machine().counts().returns, 0U);
+  feed.sent = 1;
+  (void)feed.picture(1, 41, 161);
+  EXPECT_EQ(feed.machine().counts().returns, 1U);
+  // The increments that come at last are within what snapshots may be ahead.
+  (void)feed.message(1'600, {{1, 464}, {2, 81}});
+  EXPECT_EQ(feed.state(1), "stale");
+  EXPECT_EQ(feed.state(2), "stale");
+}
+
+TEST(Synchroniser, takes_snapshots_of_later_messages_before_it_joins) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 41, 161);
+  (void)feed.picture(1, 41, 161);
+  (void)feed.picture(1, 43, 1'600);
+  (void)feed.message(1'600, {{1, 44}});
+  EXPECT_EQ(feed.state(1), "latest");
+  EXPECT_EQ(feed.machine().counts().returns, 0U);
+}
+
 TEST(Synchroniser, takes_what_a_snapshot_ahead_has_brought_for_repetitions) {
   const auto feed = started();
   (void)feed->message(1, {{1, 1}});
