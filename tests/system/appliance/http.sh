@@ -13,7 +13,33 @@ enter_namespace "" "$@"
 make_workplace http
 use_loopback
 "$here/feed.sh" "$bin" "$name" lo lo
+# Books and a replay service, which have metrics of their own.
+PYTHONPATH=$here python3 -B - "$bin" "$name" <<'PYTHON'
+import replay_test
+
+replay_test.write("service.xml", replay_test.replay_server.TEMPLATES)
+replay_test.write("map.toml", replay_test.MAP)
+PYTHON
+cat >>feed.toml <<TOML
+[[image]]
+name = "service"
+templates = ["service.xml"]
+[[channel]]
+number = 4
+name = "books"
+image = "service"
+framing = "moex"
+ring = "$PWD/books"
+map = "map.toml"
+replay = "OLR"
+a = { group = "239.30.4.1", port = 30004 }
+TOML
 cat >>appliance.toml <<TOML
+[[replay]]
+name = "service"
+address = "127.0.0.1:9"
+sender = "FIRM"
+connections = 10
 [nic]
 network = "$name"
 [[publish]]
