@@ -94,8 +94,8 @@ std::string books_text(const GapEntry& gap) {
   const GapEntry::Books& books = gap.books;
   if (books.hit == 0) return {};
   std::string out = fmt::format("{} {} in doubt", books.hit, books.hit == 1 ? "book" : "books");
-  if (books.stale != 0) out += fmt::format(", {} of them stale", books.stale);
-  if (books.refreshed != 0) out += fmt::format(", {} of them refreshed from nothing", books.refreshed);
+  if (books.stale != 0) out += fmt::format(", {} stale", books.stale);
+  if (books.refreshed != 0) out += fmt::format(", {} rebuilt from empty", books.refreshed);
   std::string healed;
   if (books.by_message != 0) healed = fmt::format("{} by messages", books.by_message);
   if (books.by_snapshot != 0) {

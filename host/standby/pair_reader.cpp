@@ -45,7 +45,7 @@ void PairReader::open(Side side, std::uint64_t now_ns) {
   ring.problem.clear();
   ring.epoch = reader.epoch();
   ring.reader.emplace(std::move(opened).value());
-  ring.writer_has_ended = false;
+  ring.writer_has_ended = ring.writer_has_died = false;
   ring.next_look_ns = now_ns;
   merge_.began(side);
 }
@@ -58,7 +58,8 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
       case ring::Poll::Record:
         for (const std::span<const record::Slot> record : ring.reader->records()) {
           if (record::HeaderView(record[0]).is_market_event()) {
-            close(side, "it carries market events; follow the rings of records", now_ns);
+            has_market_events_ = true;
+            close(side, "it carries market events", now_ns);
             return count;
           }
           merge_.take(side, record, now_ns);
@@ -74,10 +75,12 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
     }
     // Its last records may have come between the last poll and the writer's end: it is closed at the next one.
     if (ring.writer_has_ended) {
-      close(side, "its writer has ended", now_ns);
+      close(side, ring.writer_has_died ? "its writer died" : "its writer has ended", now_ns);
     } else if (now_ns >= ring.next_look_ns) {
       ring.next_look_ns = now_ns + kLookNs;
-      ring.writer_has_ended = ring.reader->writer() != ring::WriterState::Running;
+      const ring::WriterState writer = ring.reader->writer();
+      ring.writer_has_ended = writer != ring::WriterState::Running;
+      ring.writer_has_died = writer == ring::WriterState::Dead;
     }
     break;
   }

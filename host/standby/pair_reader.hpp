@@ -35,6 +35,12 @@ class PairReader {
   [[nodiscard]] std::size_t images() const noexcept { return images_; }
   /// Neither ring has a writer, and all of them was read.
   [[nodiscard]] bool has_ended() const noexcept { return images_ != 0 && !sides_[0].reader && !sides_[1].reader; }
+  /// The same, and neither writer said that it ended.
+  [[nodiscard]] bool has_died() const noexcept {
+    return has_ended() && sides_[0].writer_has_died && sides_[1].writer_has_died;
+  }
+  /// A ring has market events, which are not followed.
+  [[nodiscard]] bool has_market_events() const noexcept { return has_market_events_; }
   [[nodiscard]] bool is_open(Side side) const noexcept { return of(side).reader.has_value(); }
   /// Why a side is not followed; empty: it is.
   [[nodiscard]] const std::string& problem(Side side) const noexcept { return of(side).problem; }
@@ -56,6 +62,7 @@ class PairReader {
     std::uint64_t next_look_ns = 0;
     std::uint64_t next_open_ns = 0;
     bool writer_has_ended = false;  ///< It is read to its end.
+    bool writer_has_died = false;
   };
   [[nodiscard]] const Ring& of(Side side) const noexcept { return sides_[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Ring& of(Side side) noexcept { return sides_[static_cast<std::size_t>(side)]; }
@@ -68,6 +75,7 @@ class PairReader {
   std::vector<std::byte> image_;
   std::uint64_t layout_ = 0;
   std::size_t images_ = 0;
+  bool has_market_events_ = false;
   Merge merge_;
 };
 

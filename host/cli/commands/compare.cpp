@@ -259,10 +259,10 @@ Command compare_command() {
           "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.\n"
           "\n"
           "With --rings the two arguments are rings of two appliances on the same feeds. The records that both hold "
-          "now "
-          "are compared, but for what each appliance says of itself: arrival, source and quality of the time, stamp, "
-          "epoch, generation, rows of instruments, and how a message came. Gaps, errors and other events are only "
-          "counted. The exit status is 1 if records differ, or one ring lacks some.",
+          "now are compared, except fields that each appliance sets itself: arrival, source and quality of the time, "
+          "stamp, epoch, generation, rows of instruments, and how a message came. Gaps, errors and other events are "
+          "only counted. The exit status is 1 if records differ, or one ring lacks some within the range that both "
+          "have.",
       .options = {{.names = "",
                    .value = "CAPTURE",
                    .help = "A capture of line A, then one of line B; or one capture of both, with --feed, or "

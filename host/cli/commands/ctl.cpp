@@ -125,7 +125,7 @@ Command ctl_command() {
           .description = description(),
           .options = {{.names = "",
                        .value = "WORD",
-                       .help = "The name of the appliance, which is optional if this machine has only one; then the "
+                       .help = "The name of the appliance, which is optional if only one runs; then the "
                                "command and its argument.",
                        .target = &arguments->words,
                        .hint = open_choice_hint(words())},

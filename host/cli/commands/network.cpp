@@ -141,7 +141,7 @@ Command network_command() {
           "Simulates switches with virtual output queues, virtual channels and credits, their links and hosts, "
           "event by event. The same settings and seed give the same output.\n"
           "\n"
-          "Settings are TOML; every key but those of [topology] has a default.\n"
+          "Settings are TOML; every key but those of [topology] and [sweep] has a default.\n"
           "\n"
           "[topology] kind is single (hosts), ring (nodes), mesh or torus (extent = [16, 16], up to three "
           "dimensions), fat-tree (arity) or graph (nodes, links = [\"0-1\", \"1-2\"]); hosts is the number for each "
@@ -161,10 +161,11 @@ Command network_command() {
           "fan-out; load and payload_bytes. A fan-out sends datagrams to a [[group]] (source, members): those of a "
           "capture (capture, speed) or datagrams of one length (datagrams, every); copies is multicast or unicast.\n"
           "\n"
-          "[run] has packets, cycles and warmup. [sweep] has from, to and steps: a run for each load.\n"
+          "[run] has packets, cycles and warmup. [sweep] has from, to and steps: a run for each load; it needs cycles "
+          "of [run].\n"
           "\n"
           "The exit status is 1 if the settings are wrong, if a deadlock ended a run, or if packets needed more "
-          "memory than the room of 8 GiB; with --check also if routes can deadlock.",
+          "memory than the limit of 8 GiB; with --check also if routes can deadlock.",
       .options =
           {{.names = "",
             .value = "SIM.toml",

@@ -336,7 +336,7 @@ class PairNews {
       const auto i = static_cast<std::size_t>(side);
       if (pair.problem(side) == problems_[i]) continue;
       problems_[i] = pair.problem(side);
-      print_stderr("stopbit: {}: {}\n", printable(names_[i]), problems_[i].empty() ? "followed" : problems_[i]);
+      print_stderr("stopbit: {}: {}\n", printable(names_[i]), problems_[i].empty() ? "reading" : problems_[i]);
     }
   }
 
@@ -345,13 +345,25 @@ class PairNews {
   std::array<std::string, 2> problems_;
 };
 
+constexpr const char* kNoMarketEvents = "--standby follows rings of records, not of market events";
+constexpr const char* kNeedsPublished =
+    "--filter, --from-start, --token-file, --provider, --far and --max-tables need a published ring";
+
+bool has_remote_options(const TailArguments& arguments) {
+  const auto& remote = arguments.remote;
+  return !remote.filter.empty() || remote.from_start || !remote.token_file.empty() || !remote.provider.empty() ||
+         remote.is_far || remote.max_table_bytes;
+}
+
 void check_pair(const TailArguments& arguments) {
   if (remote::is_ring_address(arguments.ring) || remote::is_ring_address(arguments.standby)) {
     throw ToolError(kExitUsage,
                     "--standby needs local rings; `stopbit subscribe` keeps a copy of one that is published");
   }
-  if (arguments.content.events) throw ToolError(kExitUsage, "--standby follows rings of records, not of market events");
+  if (arguments.content.events) throw ToolError(kExitUsage, kNoMarketEvents);
   if (!arguments.reader.empty()) throw ToolError(kExitUsage, "--standby and --name: give one");
+  if (arguments.watch) throw ToolError(kExitUsage, "--standby and --watch: give one");
+  if (has_remote_options(arguments)) throw ToolError(kExitUsage, kNeedsPublished);
   if (arguments.standby == arguments.ring) throw ToolError(kExitUsage, "--standby: give another ring");
   for (const std::string* name : {&arguments.ring, &arguments.standby}) {
     if (const auto path = os::path_of(*name); !path) throw ToolError(kExitUsage, path.message());
@@ -368,6 +380,7 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
   while (!stop_requested() && !has_failed()) {
     const std::size_t count = pair.poll(os::monotonic_clock_ns());
     output.check();
+    if (pair.has_market_events()) throw ToolError(kExitUsage, kNoMarketEvents);
     news.show(pair);
     if (pair.images() == 0 && !arguments.wait && !arguments.follow) {
       throw ToolError(kExitEnvironment, "there is no ring to follow" + ring_instead_of(arguments.ring));
@@ -378,12 +391,14 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
     std::this_thread::sleep_for(kIdleWait);
   }
   const standby::MergeCounts& counts = pair.merge().counts();
-  print_stderr("stopbit: {} records from {}, {} from {}; {} copies, {} numbers lost, {} records came after that\n",
+  print_stderr("stopbit: {} records from {}, {} from {}; {} duplicates discarded, {} numbers lost, {} recovered late\n",
                counts.delivered[0], printable(arguments.ring), counts.delivered[1], printable(arguments.standby),
                counts.copies, counts.lost, counts.filled);
   const std::uint64_t dropped = counts.dropped + counts.foreign + counts.refused;
   if (dropped != 0) print_stderr("stopbit: {} records were dropped: of another feed, or impossible\n", dropped);
-  return dropped == 0 ? kExitDone : kExitRejected;
+  const bool both_lost = pair.lost(standby::Side::First) != 0 && pair.lost(standby::Side::Second) != 0;
+  if (dropped != 0 || both_lost) return kExitRejected;
+  return pair.has_died() ? kExitEnvironment : kExitDone;
 }
 
 int tail(TailArguments arguments) {
@@ -408,10 +423,8 @@ int tail(TailArguments arguments) {
     fetched.emplace(arguments);
     if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
-  } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
-             !arguments.remote.provider.empty() || arguments.remote.is_far || arguments.remote.max_table_bytes) {
-    throw ToolError(kExitUsage,
-                    "--filter, --from-start, --token-file, --provider, --far and --max-tables need a published ring");
+  } else if (has_remote_options(arguments)) {
+    throw ToolError(kExitUsage, kNeedsPublished);
   } else if (!wait_for_ring(arguments)) {
     return kExitDone;
   }
@@ -457,12 +470,12 @@ Command tail_command() {
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
           "--standby RING2 follows the rings of two appliances on the same feeds as one stream: each message once, "
-          "from "
-          "the one that has it first, whichever is killed, stopped or started again. What one has lost comes from the "
-          "other; what neither has is one gap. A message that comes after its gap is marked as recovered. In the head "
-          "`epoch` counts the channel's runs of numbers in this stream.\n"
+          "from the one that has it first, even if one is killed, stopped or started again. What one has lost comes "
+          "from the other; what neither has is one gap. A message that comes after its gap is marked as recovered. In "
+          "the head `epoch` counts the channel's runs of numbers in this stream.\n"
           "\n"
-          "The exit status is 1 if records were lost.\n" +
+          "The exit status is 1 if records were lost on their way through the ring, and 3 if the writer died; with "
+          "--standby, if both did. Gaps of the feed are records, and do not change it.\n" +
           format_text() + "\n\n" + event_format_text(),
       .options = {{.names = "",
                    .value = "RING",

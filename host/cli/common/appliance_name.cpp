@@ -15,7 +15,7 @@ namespace stopbit::tools {
 Option appliance_name_option(std::string& target) {
   return {.names = "",
           .value = "NAME",
-          .help = "Name of the appliance, as in its settings. Optional if this machine has only one.",
+          .help = "Name of the appliance, as in its settings. Optional if only one runs, or only one has run.",
           .target = &target,
           .hint = appliance_hint()};
 }
@@ -52,17 +52,33 @@ std::string instead_of(const std::string& wanted, const std::vector<std::string>
   return !near.empty() || names.empty() ? near : "; counters exist for: " + joined(names);
 }
 
+/// Of several, those that run.
+std::vector<std::string> running(const std::vector<std::string>& names) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    const Result<counters::Reader> reader = counters::Reader::open(name);
+    if (reader && reader.value().writer() == counters::Reader::Writer::Running) found.push_back(name);
+  }
+  return found;
+}
+
+/// The appliance that is meant if none is named.
+std::string only_one(const std::vector<std::string>& all) {
+  if (all.empty()) {
+    throw ToolError(kExitEnvironment, "no appliance has counters on this machine; `stopbit run` starts one");
+  }
+  if (all.size() == 1) return all.front();
+  const std::vector<std::string> those = running(all);
+  if (those.size() == 1) return those.front();
+  if (those.empty()) throw ToolError(kExitUsage, "several appliances have run; name one of: " + joined(all));
+  throw ToolError(kExitUsage, "several appliances run; name one of: " + joined(those));
+}
+
 }  // namespace
 
 counters::Reader open_counters(const std::string& name) {
   const std::vector<std::string> all = appliance::find_appliances();
-  if (name.empty() && all.empty()) {
-    throw ToolError(kExitEnvironment, "no appliance has counters on this machine; `stopbit run` starts one");
-  }
-  if (name.empty() && all.size() > 1) {
-    throw ToolError(kExitUsage, "several appliances exist; name one of: " + joined(all));
-  }
-  const std::string& wanted = name.empty() ? all.front() : name;
+  const std::string wanted = name.empty() ? only_one(all) : name;
   Result<counters::Reader> reader = counters::Reader::open(wanted);
   if (!reader) {
     throw ToolError(kExitEnvironment, "appliance '" + wanted + "': " + reader.message() + instead_of(wanted, all));

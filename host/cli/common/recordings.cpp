@@ -61,7 +61,7 @@ Option settings_option(std::string& target) {
 
 const std::string& recording_folder(const appliance::Settings& settings) {
   if (!settings.recorder) {
-    throw ToolError(kExitRejected, "the appliance records nothing; [recorder] in its settings makes it");
+    throw ToolError(kExitRejected, "the appliance records nothing; add [recorder] to its settings");
   }
   return settings.recorder->folder;
 }

@@ -91,7 +91,7 @@ TEST(GapLog, says_with_a_gap_what_it_did_to_books) {
                    .books = {.hit = 12, .stale = 3, .by_message = 9, .longest_ns = 1'000'000'000}};
   log.add(entry);
   EXPECT_EQ(books_text(read_gaps(folder.path(), 0).gaps[0]),
-            "12 books in doubt, 3 of them stale; right again: 9 by messages; 3 not after 1 s");
+            "12 books in doubt, 3 stale; right again: 9 by messages; 3 not after 1 s");
   entry.books.by_snapshot = 3;
   entry.books.cycles = 2;
   entry.books.refreshed = 1;
@@ -103,7 +103,7 @@ TEST(GapLog, says_with_a_gap_what_it_did_to_books) {
   const GapHistory history = read_gaps(folder.path(), 0);
   EXPECT_EQ(history.skipped, 0U);
   EXPECT_EQ(books_text(history.gaps[0]),
-            "12 books in doubt, 3 of them stale, 1 of them refreshed from nothing; right again: 9 by messages, 3 by a "
+            "12 books in doubt, 3 stale, 1 rebuilt from empty; right again: 9 by messages, 3 by a "
             "snapshot of cycle 2 after it, within 1.5 s");
   EXPECT_THAT(to_json(history.gaps[0]),
               HasSubstr(R"("books":{"hit":12,"stale":3,"refreshed":1,"by_snapshot":3,"cycles":2,"by_message":9,)"

@@ -24,7 +24,7 @@ std::string_view end_text(End end) {
     case End::Deadlock: return "DEADLOCK";
     case End::Memory: break;
   }
-  return "packets need more than the room of 8 GiB";
+  return "packets need more than the limit of 8 GiB";
 }
 
 /// Loads of links between switches, from 0 to 1.
@@ -57,7 +57,7 @@ void add_run(std::string& out, const Plan& plan, const Network& network, const R
   const auto to = std::back_inserter(out);
   const double ns = 1'000 / plan.simulation.node.clock_mhz;
   fmt::format_to(to, "end            {} after {} cycles\n", end_text(result.end), result.cycles);
-  fmt::format_to(to, "packets        {} created, {} delivered, {} lost, {} under way\n", counts.created,
+  fmt::format_to(to, "packets        {} created, {} delivered, {} lost, {} in flight\n", counts.created,
                  counts.delivered, counts.lost, result.under_way);
   if (result.load > 0) {
     fmt::format_to(to, "load           {:.4f} offered, {:.4f} accepted, of a host's link\n", result.load,
