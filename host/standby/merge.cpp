@@ -219,6 +219,14 @@ bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
   return ahead >= -kNear && !is_silent;
 }
 
+/// Whether the record is older than the oldest run that is remembered: it may have been delivered, so it must not begin
+/// a run. A clock that was set back shows the same, but such a record comes after the run, and from a side that is
+/// alone.
+bool Merge::is_forgotten(const Run& oldest, const Item& item) const noexcept {
+  const bool was_there = item.waiting.since_ns < oldest.known_ns;
+  return item.arrival_ns + options_.skew_ns < oldest.began_ns && (was_there || is_alive(other(item.side)));
+}
+
 std::uint64_t Merge::begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   const std::uint64_t id = ++channel.newest;
   channel.runs[id % kRuns].begin(id, item.arrival_ns, now_ns);
@@ -266,6 +274,10 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
   while (item.arrival_ns + options_.skew_ns < present->began_ns && run_of(channel, present->id - 1) != nullptr) {
     present = run_of(channel, present->id - 1);
   }
+  if (is_forgotten(*present, item)) {
+    ++counts_.refused;
+    return Fate::Done;
+  }
   if (!goes_on(*present, item)) return enter(begin_run(channel, item, now_ns));
   ++counts_.unsure;
   return enter(present->id);
@@ -298,16 +310,15 @@ std::optional<Merge::Hole> Merge::hole_before(const Run& run, const OfSide& of, 
   }
 }
 
-/// What the other side waits for, in the same run.
-std::optional<Merge::Hole> Merge::others_hole(Channel& channel, const Run& run, Side side) noexcept {
-  OfSide& theirs = of(channel, other(side));
+/// The first record that waits of the other side, if it is of this run.
+std::optional<Merge::Item> Merge::others_first(Channel& channel, const Run& run, Side side) noexcept {
+  const OfSide& theirs = of(channel, other(side));
   if (theirs.queue.empty() || theirs.run != run.id) return std::nullopt;
   const record::Slot& slot = pool_.front_slot(theirs.queue);
   if (HeaderView(slot).sender_epoch() != theirs.epoch || pool_.front(theirs.queue).process != theirs.process) {
     return std::nullopt;
   }
-  const Item item = item_of(other(side), {&slot, 1}, pool_.front(theirs.queue));
-  return hole_before(run, theirs, item);
+  return item_of(other(side), {&slot, 1}, pool_.front(theirs.queue));
 }
 
 /// Waits for the other side, or gives up what neither has. Done: the record may go on; look again.
@@ -315,8 +326,10 @@ Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, cons
                               std::uint64_t now_ns) noexcept {
   OfSide& mine = of(channel, item.side);
   const OfSide& theirs = of(channel, other(item.side));
-  if (const std::optional<Hole> their_hole = others_hole(channel, run, item.side)) {
-    if (distance(their_hole->last, hole.first.number) < 0) return Fate::Wait;
+  if (const std::optional<Item> first = others_first(channel, run, item.side)) {
+    const std::optional<Hole> their_hole = hole_before(run, theirs, *first);
+    // Its turn is now, or what it waits for is before what this one does.
+    if (!their_hole || distance(their_hole->last, hole.first.number) < 0) return Fate::Wait;
     if (distance(hole.last, their_hole->first.number) < 0) {
       // The other side has read all of these numbers, and there are no messages in them.
       run.high = {.number = hole.last, .message = kAllMessages};
@@ -388,15 +401,21 @@ void Merge::send(const Run& run, const Item& item, bool is_recovered) noexcept {
   output_.record({out_.data(), item.record.size()}, item.side);
 }
 
+/// Whether nothing of the number follows. In a packet of blocks each block has a last message.
+bool Merge::ends_number(const Channel& channel, const Item& item) noexcept {
+  return item.is_last && !channel.has_blocks;
+}
+
 /// A message beyond all that came.
-void Merge::deliver(Run& run, const Item& item, std::uint64_t now_ns) noexcept {
+void Merge::deliver(const Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept {
+  const bool is_end = ends_number(channel, item);
   run.high = {.number = item.place.number, .message = item.place.message + 1};
   run.has_high = true;
-  run.is_whole = item.is_last;
+  run.is_whole = is_end;
   run.arrival_ns = item.arrival_ns;
   run.moved_ns = now_ns;
   run.from = static_cast<unsigned>(item.side);
-  if (run.has_error && run.error_number == item.place.number) (void)run.missing.take(item.place, item.is_last);
+  if (run.has_error && run.error_number == item.place.number) (void)run.missing.take(item.place, is_end);
   if (item.place.message == 0 && !item.is_recovered) {
     run.history.add(item.place.number, hash_of(item.record), item.arrival_ns);
   }
@@ -430,8 +449,8 @@ Merge::Fate Merge::step_in_run(Channel& channel, Run& run, const Item& item, std
   if (!item.is_recovered) mine.is_covered = true;
   const std::int32_t ahead = run.has_high ? distance(item.place.number, run.high.number) : 1;
   if (ahead > 0 || (ahead == 0 && item.place.message >= run.high.message)) {
-    deliver(run, item, now_ns);
-  } else if (run.missing.take(item.place, item.is_last)) {
+    deliver(channel, run, item, now_ns);
+  } else if (run.missing.take(item.place, ends_number(channel, item))) {
     ++counts_.filled;
     send(run, item, true);
   } else {
@@ -512,12 +531,13 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
     return;
   }
   OfSide& mine = of(*channel, side);
-  if (!header.is_event() && header.sequence() == 0 && mine.has_number && mine.number == 0 && mine.was_last &&
-      channel->newest != 0) {
+  const bool is_after_last = !header.is_event() && mine.has_number && mine.was_last && mine.number == header.sequence();
+  if (is_after_last && header.sequence() == 0 && channel->newest != 0) {
     if (!channel->has_no_numbers) channel->owner = side;
     channel->has_no_numbers = true;
   } else if (header.sequence() != 0) {
     channel->has_no_numbers = false;
+    if (is_after_last && mine.counted_epoch == header.sender_epoch()) channel->has_blocks = true;
   }
   const auto index = static_cast<std::size_t>(side);
   const Item item = item_of(side, record,
@@ -554,10 +574,12 @@ void Merge::push(Channel& channel, const Item& item, std::uint64_t now_ns) noexc
 }
 
 void Merge::settle(Channel& channel, std::uint64_t now_ns) noexcept {
+  // In turns of a few numbers: what one side brings must still be in the history when the other one looks for it there.
+  constexpr unsigned kTurn = 64;
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
     for (const Side side : {Side::First, Side::Second}) {
-      while (step_first(channel, side, false, now_ns)) has_moved = true;
+      for (unsigned n = 0; n < kTurn && step_first(channel, side, false, now_ns); ++n) has_moved = true;
     }
   }
 }

@@ -117,6 +117,7 @@ class Merge {
     std::uint64_t newest = 0;  ///< Run.
     std::array<Run, kRuns> runs{};
     std::array<OfSide, 2> sides{};
+    bool has_blocks = false;  ///< Messages of a number came after one that said that it was the last.
     bool has_no_numbers = false;
     std::uint64_t heard_ns = 0;  ///< Without numbers: when the side came last that is delivered,
     Side owner = Side::First;    ///< which is this one.
@@ -164,18 +165,20 @@ class Merge {
   [[nodiscard]] Fate find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::uint32_t shown_by(const Item& item) noexcept;
   [[nodiscard]] bool goes_on(const Run& run, const Item& item) const noexcept;
+  [[nodiscard]] bool is_forgotten(const Run& oldest, const Item& item) const noexcept;
   static std::uint64_t begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
 
   // What becomes of a record.
   [[nodiscard]] Fate step(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Fate step_in_run(Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::optional<Hole> hole_before(const Run& run, const OfSide& of, const Item& item) noexcept;
-  [[nodiscard]] std::optional<Hole> others_hole(Channel& channel, const Run& run, Side side) noexcept;
+  [[nodiscard]] std::optional<Item> others_first(Channel& channel, const Run& run, Side side) noexcept;
   [[nodiscard]] Fate close_hole(Channel& channel, Run& run, const Item& item, const Hole& hole,
                                 std::uint64_t now_ns) noexcept;
   void report(Run& run, const Item& item, const Hole& hole, std::uint64_t now_ns) noexcept;
   void say_lost(Run& run, const Item& item, const Place& first, std::uint32_t last) noexcept;
-  void deliver(Run& run, const Item& item, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] static bool ends_number(const Channel& channel, const Item& item) noexcept;
+  void deliver(const Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
   void send(const Run& run, const Item& item, bool is_recovered) noexcept;
 
   void push(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;

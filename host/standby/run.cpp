@@ -57,7 +57,8 @@ bool Missing::take(const Place& place, bool is_last) noexcept {
 void History::add(std::uint32_t number, std::uint64_t hash, std::uint64_t arrival_ns) noexcept {
   const Entry entry{.exists = true, .number = number, .hash = hash, .arrival_ns = arrival_ns};
   recent_[number % kRecent] = entry;
-  if (number % kStep == 0) sparse_[number / kStep % kSparse] = entry;
+  Entry& sparse = sparse_[number / kStep % kSparse];
+  if (!sparse.exists || sparse.number / kStep != number / kStep) sparse = entry;
 }
 
 const History::Entry* History::find(std::uint32_t number) const noexcept {
@@ -72,7 +73,7 @@ void Run::begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint6
   has_high = has_reset = is_whole = has_error = false;
   high = {};
   began_ns = arrival_ns = first_arrival_ns;
-  moved_ns = now_ns;
+  known_ns = moved_ns = now_ns;
   missing.clear();
   history.clear();
 }

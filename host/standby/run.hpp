@@ -52,7 +52,7 @@ class Missing {
 };
 
 /// The first messages of numbers that were delivered, so that an epoch of the other appliance can be recognised: of the
-/// latest kRecent numbers, and of every kStep-th of the kStep * kSparse before.
+/// latest kRecent numbers, and of the kStep * kSparse before the first one in each kStep.
 class History {
  public:
   struct Entry {
@@ -83,6 +83,7 @@ struct Run {
   std::uint32_t error_number = 0;
   Place high;                    ///< The next message of the highest number.
   std::uint64_t began_ns = 0;    ///< Arrival of the record that began it.
+  std::uint64_t known_ns = 0;    ///< Monotonic: since when it is known.
   std::uint64_t arrival_ns = 0;  ///< Of the highest number.
   std::uint64_t moved_ns = 0;    ///< Monotonic: when it last rose.
   unsigned from = 0;             ///< Side that brought the highest number.

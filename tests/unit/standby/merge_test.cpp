@@ -260,6 +260,81 @@ TEST(Standby, a_channel_without_numbers_comes_from_one_side) {
   EXPECT_EQ(bench.told.take(), "0 ");
 }
 
+TEST(Standby, knows_the_run_of_what_waits_however_far_the_other_side_runs_ahead) {
+  Bench bench;
+  bench.messages(kA, 1, 10);
+  bench.messages(kB, 1, 10);
+  bench.merge.ended(kA, bench.now);
+  bench.merge.began(kA);
+  bench.epoch = {0, 40};
+  bench.messages(kA, 200, 210);
+  bench.merge.hole(kB);
+  bench.messages(kB, 12, 900);
+  std::string all = "-11 ";
+  for (std::uint32_t n = 12; n <= 900; ++n) all += std::to_string(n) + " ";
+  EXPECT_EQ(bench.wait(150), "1 2 3 4 5 6 7 8 9 10 " + all);
+  EXPECT_EQ(bench.merge.waiting(), 0U) << "900 numbers later the history has no room for 200";
+  EXPECT_EQ(bench.merge.counts().copies, 21U);
+}
+
+TEST(Standby, remembers_old_numbers_whichever_of_them_have_messages) {
+  History history;
+  const auto hash = [](std::uint32_t number) { return std::uint64_t{number} * 3; };
+  for (std::uint32_t n = 1; n < 20'000; n += 2) history.add(n, hash(n), n);
+  for (std::uint32_t n = 1; n < 19'000; n += 64) {
+    ASSERT_NE(history.find(n), nullptr) << n;
+    EXPECT_EQ(history.find(n)->hash, hash(n));
+    EXPECT_EQ(history.find(n + 1), nullptr);
+  }
+}
+
+TEST(Standby, begins_no_run_with_what_is_older_than_those_that_it_remembers) {
+  Bench bench;
+  bench.messages(kB, 100, 102);
+  bench.messages(kA, 103, 105);
+  for (std::uint32_t run = 1; run <= 3; ++run) {
+    bench.now += 1'500 * kMs;
+    bench.salt = 1'000'000 * run;
+    bench.reset(kB, 1);
+    bench.messages(kB, 1, 2);
+  }
+  EXPECT_EQ(bench.told.take(), "100 101 102 | r 1 2 | r 1 2 | r 1 2 ");
+  bench.merge.ended(kA, bench.now);
+  bench.merge.ended(kB, bench.now);
+  EXPECT_EQ(bench.told.take(), "");
+  EXPECT_EQ(bench.merge.counts().refused, 3U);
+}
+
+TEST(Standby, a_packet_of_blocks_is_filled_whole) {
+  Bench bench;
+  const auto blocks = [&](Side side, std::uint32_t number) {
+    bench.message(side, number, 0);
+    bench.message(side, number, 1, false);  // the second block: its messages are 1 and 2 of the number here
+    bench.message(side, number, 2);
+  };
+  for (const Side side : {kA, kB}) blocks(side, 1);
+  bench.gap(kA, 2, 2);
+  blocks(kA, 3);
+  EXPECT_EQ(bench.wait(150), "1 1.1 1.2 -2 3 3.1 3.2 ");
+  blocks(kB, 2);
+  blocks(kB, 3);
+  EXPECT_EQ(bench.told.take(), "+2 +2.1 +2.2 ");
+}
+
+TEST(Standby, says_that_a_later_block_could_not_be_decoded) {
+  Bench bench;
+  for (const Side side : {kA, kB}) {
+    bench.message(side, 1, 0);
+    bench.message(side, 1, 1);
+  }
+  for (const Side side : {kA, kB}) {
+    bench.message(side, 2, 0);
+    bench.error(side, 2);
+    bench.messages(side, 3, 3);
+  }
+  EXPECT_EQ(bench.told.take(), "1 1.1 2 !2 3 ");
+}
+
 // Random schedules.
 
 /// A packet as the exchange sends it.
