@@ -135,12 +135,12 @@ def main():
         appliance.signal(signal.SIGCONT)
         output.wait_for_more("after that")
         print(f"{appliance.name} is killed")
-        followed = open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: followed")
+        followed = open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: reading")
         appliance.kill()
         output.wait_for_more("of the other one")
         appliance.start()
         wait_for("it is followed again",
-                 lambda: open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: followed") > followed)
+                 lambda: open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: reading") > followed)
         output.wait_for_more("of both again")
     print(output.check(gaps=0), "records, each once")
     compared = subprocess.run([STOPBIT, "compare", "--rings", one.ring, two.ring], capture_output=True, text=True,
