@@ -107,9 +107,9 @@ macro(stopbit_package component)
   set(CPACK_COMPONENT_${stopbit_upper}_DESCRIPTION "${stopbit_arg_DESCRIPTION}")
   set(CPACK_DEBIAN_${stopbit_upper}_PACKAGE_DEPENDS "${stopbit_arg_DEPENDS}")
   if(NOT ${component} STREQUAL program)
-    # One package had all of it once.
-    set(CPACK_DEBIAN_${stopbit_upper}_PACKAGE_BREAKS "stopbit (<< ${PROJECT_VERSION}+2)")
-    set(CPACK_DEBIAN_${stopbit_upper}_PACKAGE_REPLACES "stopbit (<< ${PROJECT_VERSION}+2)")
+    # One package had all of it before 0.1.0+2. The version is no variable: 0.2.0 is less than 0.2.0+2.
+    set(CPACK_DEBIAN_${stopbit_upper}_PACKAGE_BREAKS "stopbit (<< 0.1.0+2)")
+    set(CPACK_DEBIAN_${stopbit_upper}_PACKAGE_REPLACES "stopbit (<< 0.1.0+2)")
   endif()
 endmacro()
 stopbit_package(program NAME stopbit SECTION net DESCRIPTION
