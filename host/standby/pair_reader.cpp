@@ -33,6 +33,10 @@ void PairReader::open(Side side, std::uint64_t now_ns) {
   }
   ring::Reader& reader = opened.value();
   if (reader.epoch() == ring.epoch) return;  // it was read to its end
+  if (of(other(side)).reader && reader.epoch() == of(other(side)).epoch) {
+    ring.problem = "it is the same ring as '" + of(other(side)).name + "'";
+    return;
+  }
   if (images_ == 0 || reader.layout_hash() != layout_) {
     if (of(other(side)).reader) {
       ring.problem = "its records have another layout than those of '" + of(other(side)).name + "'";
@@ -70,7 +74,10 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
         ring.lost += ring.reader->lost_records();
         merge_.hole(side);
         continue;
-      case ring::Poll::Damaged: close(side, ring.reader->damage(), now_ns); return count;
+      case ring::Poll::Damaged:
+        ring.writer_has_died = true;
+        close(side, ring.reader->damage(), now_ns);
+        return count;
       case ring::Poll::Nothing: break;
     }
     // Its last records may have come between the last poll and the writer's end: it is closed at the next one.

@@ -35,7 +35,7 @@ class PairReader {
   [[nodiscard]] std::size_t images() const noexcept { return images_; }
   /// Neither ring has a writer, and all of them was read.
   [[nodiscard]] bool has_ended() const noexcept { return images_ != 0 && !sides_[0].reader && !sides_[1].reader; }
-  /// The same, and neither writer said that it ended.
+  /// The same, and both writers died, or left a damaged ring.
   [[nodiscard]] bool has_died() const noexcept {
     return has_ended() && sides_[0].writer_has_died && sides_[1].writer_has_died;
   }
@@ -62,7 +62,7 @@ class PairReader {
     std::uint64_t next_look_ns = 0;
     std::uint64_t next_open_ns = 0;
     bool writer_has_ended = false;  ///< It is read to its end.
-    bool writer_has_died = false;
+    bool writer_has_died = false;   ///< Or its ring is damaged.
   };
   [[nodiscard]] const Ring& of(Side side) const noexcept { return sides_[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Ring& of(Side side) noexcept { return sides_[static_cast<std::size_t>(side)]; }

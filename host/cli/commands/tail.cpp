@@ -338,11 +338,16 @@ class PairNews {
       problems_[i] = pair.problem(side);
       print_stderr("stopbit: {}: {}\n", printable(names_[i]), problems_[i].empty() ? "reading" : problems_[i]);
     }
+    if (pair.merge().counts().foreign != 0 && !has_foreign_) {
+      has_foreign_ = true;
+      print_stderr("stopbit: records of one ring match none of the other and are dropped: is it of the same feed?\n");
+    }
   }
 
  private:
   std::array<std::string, 2> names_;
   std::array<std::string, 2> problems_;
+  bool has_foreign_ = false;
 };
 
 constexpr const char* kNoMarketEvents = "--standby follows rings of records, not of market events";
@@ -363,6 +368,7 @@ void check_pair(const TailArguments& arguments) {
   if (arguments.content.events) throw ToolError(kExitUsage, kNoMarketEvents);
   if (!arguments.reader.empty()) throw ToolError(kExitUsage, "--standby and --name: give one");
   if (arguments.watch) throw ToolError(kExitUsage, "--standby and --watch: give one");
+  if (arguments.remote.lossless) throw ToolError(kExitUsage, "--standby and --lossless: give one");
   if (has_remote_options(arguments)) throw ToolError(kExitUsage, kNeedsPublished);
   if (arguments.standby == arguments.ring) throw ToolError(kExitUsage, "--standby: give another ring");
   for (const std::string* name : {&arguments.ring, &arguments.standby}) {

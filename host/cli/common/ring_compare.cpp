@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,13 +16,14 @@
 #include "host/cli/common/signals.hpp"
 #include "host/market/instrument/table.hpp"
 #include "host/ring/reader.hpp"
+#include "host/standby/merge.hpp"
 #include "host/standby/same_record.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::tools {
 namespace {
 
-/// Where a record is: its number, the how manieth record of the number, and the how manieth time that both came.
+/// Where a record is: its number, its place among the records of the number, and which time it is that both came.
 struct ComparedPlace {
   std::uint16_t channel = 0;
   std::uint32_t number = 0;
@@ -37,11 +39,74 @@ struct ComparedPlaceHash {
   }
 };
 
+struct ComparedRecord {
+  ComparedPlace place;
+  std::uint64_t hash = 0;
+  std::uint64_t arrival_ns = 0;
+};
+
 struct ComparedRecords {
+  std::vector<ComparedRecord> all;
   std::unordered_map<ComparedPlace, std::uint64_t, ComparedPlaceHash> hashes;
   std::map<std::uint16_t, std::vector<ComparedPlace>> order;  ///< By channel.
   std::uint64_t events = 0;
+
+  /// All are numbered.
+  void sort_in() {
+    for (const ComparedRecord& record : all) {
+      hashes.emplace(record.place, record.hash);
+      order[record.place.channel].push_back(record.place);
+    }
+  }
 };
+
+/// Records of one place, in the order in which they came, of both rings.
+using Repeats = std::array<std::vector<ComparedRecord*>, 2>;
+
+/// Numbers come again, as in carousels and after a reset: records of one place are the same one in both rings if they
+/// arrived within this time. Of several such, those with the same bytes.
+constexpr std::uint64_t kSkewNs = standby::MergeOptions().skew_ns;
+
+bool arrived_together(const ComparedRecord& left, const ComparedRecord& right) {
+  return std::max(left.arrival_ns, right.arrival_ns) - std::min(left.arrival_ns, right.arrival_ns) <= kSkewNs;
+}
+
+/// Whether one of the next records has the bytes.
+bool comes_soon(const std::vector<ComparedRecord*>& records, std::size_t from, const ComparedRecord& wanted) {
+  constexpr std::size_t kMost = 64;
+  for (std::size_t i = from; i < records.size() && i < from + kMost; ++i) {
+    if (!arrived_together(*records[i], wanted)) return false;
+    if (records[i]->hash == wanted.hash) return true;
+  }
+  return false;
+}
+
+void number_repeats(const Repeats& of) {
+  const auto& [a, b] = of;
+  std::uint32_t time = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size(); ++time) {
+    bool takes_a = i < a.size();
+    bool takes_b = j < b.size();
+    if (takes_a && takes_b && !(arrived_together(*a[i], *b[j]) && a[i]->hash == b[j]->hash)) {
+      if (!arrived_together(*a[i], *b[j])) {
+        (a[i]->arrival_ns < b[j]->arrival_ns ? takes_b : takes_a) = false;
+      } else if (comes_soon(b, j + 1, *a[i])) {
+        takes_a = false;
+      } else if (comes_soon(a, i + 1, *b[j])) {
+        takes_b = false;
+      }
+    }
+    if (takes_a) a[i++]->place.time = time;
+    if (takes_b) b[j++]->place.time = time;
+  }
+}
+
+void number_repeats(ComparedRecords& first, ComparedRecords& second) {
+  std::unordered_map<ComparedPlace, Repeats, ComparedPlaceHash> places;
+  for (ComparedRecord& record : first.all) places[record.place][0].push_back(&record);
+  for (ComparedRecord& record : second.all) places[record.place][1].push_back(&record);
+  for (const auto& [place, repeats] : places) number_repeats(repeats);
+}
 
 ring::Reader reader_to_compare(const std::string& name) {
   Result<ring::Reader> opened = ring::Reader::open(name);
@@ -100,8 +165,7 @@ class ComparedRing {
     const std::uint64_t hash = header.is_market_event()
                                    ? compared_hash(record[0], instruments_ ? &*instruments_ : nullptr)
                                    : standby::hash_of(record);
-    while (!content_.hashes.emplace(place, hash).second) ++place.time;
-    content_.order[place.channel].push_back(place);
+    content_.all.push_back({place, hash, header.arrival_ns()});
   }
 
   std::string name_;
@@ -151,7 +215,7 @@ void compare_from(const ComparedRecords& mine, const ComparedRecords& theirs, st
 std::string RingComparison::text(const std::string& first, const std::string& second) const {
   return fmt::format(
       "{:>12}  records are the same\n{:>12}  differ\n{:>12}  in {} only\n{:>12}  in {} only\n"
-      "{:>12}  of {} before or after those of both, {} of {}\n"
+      "{:>12}  of {} outside of what both have, {} of {}\n"
       "{:>12}  gaps, errors and other events of {}, {} of {}: not compared\n{}",
       same, different, only[0], first, only[1], second, outside[0], first, outside[1], second, events[0], first,
       events[1], second, places);
@@ -161,8 +225,11 @@ RingComparison compare_rings(const std::string& first, const std::string& second
   ComparedRing a(first);
   ComparedRing b(second);
   if (a.layout() != b.layout()) throw ToolError(kExitRejected, "the records of the rings have different layouts");
-  const ComparedRecords of_a = a.read();
-  const ComparedRecords of_b = b.read();
+  ComparedRecords of_a = a.read();
+  ComparedRecords of_b = b.read();
+  number_repeats(of_a, of_b);
+  of_a.sort_in();
+  of_b.sort_in();
   RingComparison result;
   result.events[0] = of_a.events;
   result.events[1] = of_b.events;

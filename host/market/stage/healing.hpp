@@ -29,6 +29,8 @@ class Healing {
     const std::uint32_t row = event.instrument();
     switch (event.kind()) {
       case Kind::SnapshotEnd: loaded_ = row; return;
+      case Kind::Removed:
+      case Kind::Definition: note_existence(row, event.kind() == Kind::Definition, event.arrival_ns()); return;
       case Kind::Stale:
       case Kind::Suspect:
       case Kind::Latest:
@@ -63,6 +65,7 @@ class Healing {
     bool is_stale = false;      ///< For certain, since then.
     bool was_latest = false;    ///< Ever: before that nothing has been lost.
     bool is_refreshed = false;  ///< It has gone on from nothing, since then.
+    bool is_removed = false;    ///< The exchange has ended the instrument: nobody waits for its book.
   };
 
   void look(std::uint32_t row, std::uint64_t now_ns) noexcept {
@@ -74,7 +77,7 @@ class Healing {
       known.is_latest = is_latest;
       is_latest ? heal(row, now_ns) : hit(row, now_ns);
     }
-    if (standing == Standing::Stale) {
+    if (standing == Standing::Stale && !known.is_removed) {
       (known.was_latest ? stale_ : joining_).add(row, now_ns);
     } else {
       stale_.remove(row);
@@ -83,6 +86,11 @@ class Healing {
     if (standing != Standing::Stale || known.is_stale) return;
     known.is_stale = true;
     losses_.note_stale(known.loss);
+  }
+  void note_existence(std::uint32_t row, bool exists, std::uint64_t now_ns) noexcept {
+    if (row == 0 || row > books_.instruments() || rows_[row].is_removed != exists) return;
+    rows_[row].is_removed = !exists;
+    look(row, now_ns);
   }
   void hit(std::uint32_t row, std::uint64_t now_ns) noexcept {
     ++counts_.hit;

@@ -1,16 +1,26 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace stopbit::market {
 
-/// How often snapshots of all instruments come, on the clock of arrivals. Pure.
+/// How often snapshots of all instruments come, on the clock of arrivals: a cycle begins when an instrument comes
+/// again, as packet numbers of some feeds go on over cycles. Allocates when it is made only.
 class SnapshotCycle {
  public:
-  /// `announced_ns`: 0: the exchange's announcement is not known.
-  explicit SnapshotCycle(std::uint64_t announced_ns) : announced_ns_(announced_ns) {}
+  /// `announced_ns`: 0: the exchange's announcement is not known. Of rows 1 to `rows`.
+  SnapshotCycle(std::uint64_t announced_ns, std::uint32_t rows)
+      : announced_ns_(announced_ns), rows_(rows), seen_(std::make_unique<std::uint64_t[]>(std::size_t{rows} + 1)) {}
 
+  /// A snapshot of the row begins.
+  void note(std::uint32_t row, std::uint64_t now_ns) noexcept {
+    if (row == 0 || row > rows_) return;
+    if (seen_[row] == begun_) begin(now_ns);
+    seen_[row] = begun_;
+  }
   void begin(std::uint64_t now_ns) noexcept {
     if (begun_ != 0) last_ns_ = now_ns > since_ns_ ? now_ns - since_ns_ : 0;
     since_ns_ = now_ns;
@@ -27,6 +37,8 @@ class SnapshotCycle {
 
  private:
   std::uint64_t announced_ns_;
+  std::uint32_t rows_;
+  std::unique_ptr<std::uint64_t[]> seen_;  ///< By row the cycle of its newest snapshot; 0: none has come.
   std::uint64_t begun_ = 0;
   std::uint64_t since_ns_ = 0;
   std::uint64_t last_ns_ = 0;

@@ -3,7 +3,7 @@
 namespace stopbit::market {
 
 SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture)
-    : market_(market), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns) {}
+    : market_(market), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns, options.instruments) {}
 
 // Numbers.
 
@@ -226,10 +226,8 @@ bool SyncChannel::part(const SnapshotPart& part) noexcept {
   const Message& message = market_.message;
   sync_.expect_snapshots();
   const SnapshotPlace::Step step = place_.take(message, part);
-  if (step.is_new_cycle) {
-    sync_.cycle(message.arrival_ns);
-    cycle_.begin(message.arrival_ns);
-  }
+  if (step.is_new_cycle) sync_.cycle(message.arrival_ns);
+  if (step.begins) cycle_.note(part.row, message.arrival_ns);
   is_last_part_ = part.is_last;
   is_taken_ = false;
   if (market_.restarts.is_outdated(part.row, message.sent_ns())) {
