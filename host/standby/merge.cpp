@@ -219,14 +219,6 @@ bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
   return ahead >= -kNear && !is_silent;
 }
 
-/// Whether the record is older than the oldest run that is remembered: it may have been delivered, so it must not begin
-/// a run. A clock that was set back shows the same, but such a record comes after the run, and from a side that is
-/// alone.
-bool Merge::is_forgotten(const Run& oldest, const Item& item) const noexcept {
-  const bool was_there = item.waiting.since_ns < oldest.known_ns;
-  return item.arrival_ns + options_.skew_ns < oldest.began_ns && (was_there || is_alive(other(item.side)));
-}
-
 std::uint64_t Merge::begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   const std::uint64_t id = ++channel.newest;
   channel.runs[id % kRuns].begin(id, item.arrival_ns, now_ns);
@@ -274,10 +266,6 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
   while (item.arrival_ns + options_.skew_ns < present->began_ns && run_of(channel, present->id - 1) != nullptr) {
     present = run_of(channel, present->id - 1);
   }
-  if (is_forgotten(*present, item)) {
-    ++counts_.refused;
-    return Fate::Done;
-  }
   if (!goes_on(*present, item)) return enter(begin_run(channel, item, now_ns));
   ++counts_.unsure;
   return enter(present->id);
@@ -310,15 +298,16 @@ std::optional<Merge::Hole> Merge::hole_before(const Run& run, const OfSide& of, 
   }
 }
 
-/// The first record that waits of the other side, if it is of this run.
-std::optional<Merge::Item> Merge::others_first(Channel& channel, const Run& run, Side side) noexcept {
-  const OfSide& theirs = of(channel, other(side));
+/// What the other side waits for, in the same run.
+std::optional<Merge::Hole> Merge::others_hole(Channel& channel, const Run& run, Side side) noexcept {
+  OfSide& theirs = of(channel, other(side));
   if (theirs.queue.empty() || theirs.run != run.id) return std::nullopt;
   const record::Slot& slot = pool_.front_slot(theirs.queue);
   if (HeaderView(slot).sender_epoch() != theirs.epoch || pool_.front(theirs.queue).process != theirs.process) {
     return std::nullopt;
   }
-  return item_of(other(side), {&slot, 1}, pool_.front(theirs.queue));
+  const Item item = item_of(other(side), {&slot, 1}, pool_.front(theirs.queue));
+  return hole_before(run, theirs, item);
 }
 
 /// Waits for the other side, or gives up what neither has. Done: the record may go on; look again.
@@ -326,10 +315,8 @@ Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, cons
                               std::uint64_t now_ns) noexcept {
   OfSide& mine = of(channel, item.side);
   const OfSide& theirs = of(channel, other(item.side));
-  if (const std::optional<Item> first = others_first(channel, run, item.side)) {
-    const std::optional<Hole> their_hole = hole_before(run, theirs, *first);
-    // Its turn is now, or what it waits for is before what this one does.
-    if (!their_hole || distance(their_hole->last, hole.first.number) < 0) return Fate::Wait;
+  if (const std::optional<Hole> their_hole = others_hole(channel, run, item.side)) {
+    if (distance(their_hole->last, hole.first.number) < 0) return Fate::Wait;
     if (distance(hole.last, their_hole->first.number) < 0) {
       // The other side has read all of these numbers, and there are no messages in them.
       run.high = {.number = hole.last, .message = kAllMessages};
@@ -575,7 +562,7 @@ void Merge::push(Channel& channel, const Item& item, std::uint64_t now_ns) noexc
 
 void Merge::settle(Channel& channel, std::uint64_t now_ns) noexcept {
   // In turns of a few numbers: what one side brings must still be in the history when the other one looks for it there.
-  constexpr unsigned kTurn = 64;
+  constexpr unsigned kTurn = 256;
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
     for (const Side side : {Side::First, Side::Second}) {

@@ -165,14 +165,13 @@ class Merge {
   [[nodiscard]] Fate find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::uint32_t shown_by(const Item& item) noexcept;
   [[nodiscard]] bool goes_on(const Run& run, const Item& item) const noexcept;
-  [[nodiscard]] bool is_forgotten(const Run& oldest, const Item& item) const noexcept;
   static std::uint64_t begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
 
   // What becomes of a record.
   [[nodiscard]] Fate step(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Fate step_in_run(Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::optional<Hole> hole_before(const Run& run, const OfSide& of, const Item& item) noexcept;
-  [[nodiscard]] std::optional<Item> others_first(Channel& channel, const Run& run, Side side) noexcept;
+  [[nodiscard]] std::optional<Hole> others_hole(Channel& channel, const Run& run, Side side) noexcept;
   [[nodiscard]] Fate close_hole(Channel& channel, Run& run, const Item& item, const Hole& hole,
                                 std::uint64_t now_ns) noexcept;
   void report(Run& run, const Item& item, const Hole& hole, std::uint64_t now_ns) noexcept;

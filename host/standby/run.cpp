@@ -73,7 +73,7 @@ void Run::begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint6
   has_high = has_reset = is_whole = has_error = false;
   high = {};
   began_ns = arrival_ns = first_arrival_ns;
-  known_ns = moved_ns = now_ns;
+  moved_ns = now_ns;
   missing.clear();
   history.clear();
 }

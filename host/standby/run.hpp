@@ -83,7 +83,6 @@ struct Run {
   std::uint32_t error_number = 0;
   Place high;                    ///< The next message of the highest number.
   std::uint64_t began_ns = 0;    ///< Arrival of the record that began it.
-  std::uint64_t known_ns = 0;    ///< Monotonic: since when it is known.
   std::uint64_t arrival_ns = 0;  ///< Of the highest number.
   std::uint64_t moved_ns = 0;    ///< Monotonic: when it last rose.
   unsigned from = 0;             ///< Side that brought the highest number.

@@ -288,23 +288,6 @@ TEST(Standby, remembers_old_numbers_whichever_of_them_have_messages) {
   }
 }
 
-TEST(Standby, begins_no_run_with_what_is_older_than_those_that_it_remembers) {
-  Bench bench;
-  bench.messages(kB, 100, 102);
-  bench.messages(kA, 103, 105);
-  for (std::uint32_t run = 1; run <= 3; ++run) {
-    bench.now += 1'500 * kMs;
-    bench.salt = 1'000'000 * run;
-    bench.reset(kB, 1);
-    bench.messages(kB, 1, 2);
-  }
-  EXPECT_EQ(bench.told.take(), "100 101 102 | r 1 2 | r 1 2 | r 1 2 ");
-  bench.merge.ended(kA, bench.now);
-  bench.merge.ended(kB, bench.now);
-  EXPECT_EQ(bench.told.take(), "");
-  EXPECT_EQ(bench.merge.counts().refused, 3U);
-}
-
 TEST(Standby, a_packet_of_blocks_is_filled_whole) {
   Bench bench;
   const auto blocks = [&](Side side, std::uint32_t number) {
