@@ -226,7 +226,10 @@ bool SyncChannel::part(const SnapshotPart& part) noexcept {
   const Message& message = market_.message;
   sync_.expect_snapshots();
   const SnapshotPlace::Step step = place_.take(message, part);
-  if (step.is_new_cycle) sync_.cycle(message.arrival_ns);
+  if (step.is_new_cycle) {
+    sync_.cycle(message.arrival_ns);
+    cycle_.begin(message.arrival_ns);
+  }
   if (step.begins) cycle_.note(part.row, message.arrival_ns);
   is_last_part_ = part.is_last;
   is_taken_ = false;

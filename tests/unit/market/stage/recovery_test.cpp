@@ -423,6 +423,35 @@ TEST(RecoveryOfBooks, says_with_a_loss_how_its_books_became_right) {
   EXPECT_EQ(effect.cycles, 2U);
 }
 
+TEST(SnapshotCycle, begins_with_an_instrument_that_comes_again) {
+  SnapshotCycle cycle(0, 2);
+  cycle.note(1, 100);
+  cycle.note(2, 200);
+  EXPECT_EQ(cycle.begun(), 1U);
+  cycle.note(1, 1'100);
+  cycle.note(2, 1'200);
+  EXPECT_EQ(cycle.begun(), 2U);
+  EXPECT_EQ(cycle.length_ns(1'300), 1'000U);
+  cycle.begin(2'000);  // by packet numbers
+  cycle.note(1, 2'000);
+  EXPECT_EQ(cycle.begun(), 3U);
+}
+
+TEST(Healing, waits_for_no_book_of_a_removed_instrument) {
+  const auto books = std::make_unique<BookSet>(BookRoom{.instruments = 2});
+  ASSERT_EQ(books->define(1, {}), Fault::None);
+  MarketCounts counts;
+  Healing healing(*books, counts);
+  healing.note_row(1, 1'000);
+  EXPECT_EQ(healing.joining_ns(5'000), 4'000U);
+  healing.note(Event::of({.instrument = 1, .kind = Kind::Removed}));
+  EXPECT_EQ(healing.joining_ns(5'000), 0U);
+  healing.note_row(1, 2'000);
+  EXPECT_EQ(healing.joining_ns(5'000), 0U);
+  healing.note(Event::of({.arrival_ns = 3'000, .instrument = 1, .kind = Kind::Definition}));
+  EXPECT_EQ(healing.joining_ns(5'000), 2'000U);
+}
+
 TEST(RecoveryOfBooks, continues_numbers_of_packets_that_go_round) {
   Stage stage(ScopeOf::Channel, 8);
   std::uint32_t sequence = 0xFFFF'FFFEU;
