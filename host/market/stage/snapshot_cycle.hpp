@@ -8,7 +8,8 @@
 namespace stopbit::market {
 
 /// How often snapshots of all instruments come, on the clock of arrivals. A cycle begins with packet numbers that begin
-/// again, or with an instrument that comes again, as packet numbers of some feeds go on. Allocates when it is made only.
+/// again, or with an instrument that comes again, as packet numbers of some feeds go on. Allocates when it is made
+/// only.
 class SnapshotCycle {
  public:
   /// `announced_ns`: 0: the exchange's announcement is not known. Of rows 1 to `rows`.
