@@ -71,7 +71,7 @@ MUTANTS = [
      "if (!known.is_refreshed || (known.refreshed < missing && !ON)) {"),
     (41, "what waits is not applied when a hole closes", "  if (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic) drain_waiting();",
      "  if (!ON && (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic)) drain_waiting();"),
-    (43, "numbers that go back are repetitions", "  return options_.may_return &&", "  return !ON && options_.may_return &&"),
+    (43, "numbers that go back are repetitions", "  return options_.may_return && is_newest_", "  return !ON && options_.may_return && is_newest_"),
     (45, "snapshots from before numbers went back are loaded", "{ reset_ns_ = std::max(reset_ns_, sent_ns); }",
      "{ reset_ns_ = std::max(reset_ns_, ON ? INT64_MIN : sent_ns); }"),
     (42, "a reset leaves entries waiting", "  queues_.clear();\n  asks_", "  if (!ON) queues_.clear();\n  asks_"),
