@@ -50,15 +50,15 @@ struct GapEntry {
   std::uint64_t came_late = 0;
   std::uint64_t late_by_ns = 0;
   std::uint64_t replayed = 0;    ///< Numbers that a replay service has brought.
-  std::uint64_t quota_used = 0;  ///< Connections of the service on that day, with the newest of these numbers,
-  std::uint64_t quota = 0;       ///< of as many that the exchange allows; 0: not known.
+  std::uint64_t quota_used = 0;  ///< Connections to the service that day, when the newest of these numbers came.
+  std::uint64_t quota = 0;       ///< Connections that the exchange allows a day; 0: not known.
   /// What it has done to books, as far as that is known.
   struct Books {
     std::uint32_t hit = 0;    ///< That were right, and were not any more; 0: none, or none of the rest is known.
     std::uint32_t stale = 0;  ///< Of these, for certain: the others were suspect.
     std::uint32_t by_snapshot = 0;
     std::uint32_t by_message = 0;
-    std::uint32_t refreshed = 0;   ///< That went on from nothing before.
+    std::uint32_t refreshed = 0;   ///< Of these, rebuilt from empty before.
     std::uint32_t cycles = 0;      ///< Cycles of snapshots that began from the gap to the last snapshot that helped.
     std::uint64_t longest_ns = 0;  ///< Until one was right again, or the entry was written.
 
@@ -92,7 +92,7 @@ struct BooksEntry {
 
 /// Notes with the gap what it has done to books, if it is the same gap; true if it is.
 bool add_books(GapEntry& gap, const BooksEntry& entry);
-/// What a gap has done to books, in a few words: "12 books in doubt, 3 of them stale; ..."; empty: it has hit none.
+/// What a gap has done to books, in a few words: "12 books in doubt, 3 stale; ..."; empty: it has hit none.
 [[nodiscard]] std::string books_text(const GapEntry& gap);
 /// How many of its numbers a replay service has brought, and what of its quota was used; empty: none.
 [[nodiscard]] std::string replay_text(const GapEntry& gap);

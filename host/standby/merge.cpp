@@ -472,7 +472,7 @@ Merge::Fate Merge::step(Channel& channel, const Item& item, std::uint64_t now_ns
   return step_in_run(channel, *run, item, now_ns);
 }
 
-/// Packets of such a channel cannot be told apart: those of one side are delivered.
+/// Without numbers a copy cannot be recognised: the packets of one side are delivered.
 bool Merge::take_unnumbered(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   if (!channel.has_no_numbers) return false;
   const bool is_silent = now_ns - channel.heard_ns >= options_.patience_ns;

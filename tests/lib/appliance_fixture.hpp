@@ -132,6 +132,24 @@ inline std::vector<std::byte> tick(std::uint32_t sequence, std::uint32_t number)
   return bytes;
 }
 
+/// Writes map.toml, by which each number of a tick is an instrument. Returns the lines of the channel that uses it.
+inline std::string map_of_ticks(const testing::Scratch& folder, const std::string& comment = "") {
+  folder.write("map.toml", "# " + comment + R"(
+[feed]
+name = "ticks"
+[sequence]
+message = "Number"
+[instrument]
+key = ["Number"]
+[[message]]
+kind = "incremental"
+templates = ["Tick"]
+[[entry]]
+role = "trade"
+)");
+  return "map = \"" + folder.path("map.toml") + "\"\nevents = \"" + folder.path("events") + "\"\n";
+}
+
 /// An appliance with one channel, lines A and B, one ring and fake ports, on a clock that the test turns.
 class OneChannel {
  public:

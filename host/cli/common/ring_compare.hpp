@@ -7,7 +7,7 @@ namespace stopbit::tools {
 
 /// What the rings of two appliances on the same feeds have in common, of what both hold now.
 struct RingComparison {
-  std::uint64_t same = 0;         ///< Records that are equal but for what each appliance says of itself.
+  std::uint64_t same = 0;         ///< Records that are equal except fields that each appliance sets itself.
   std::uint64_t different = 0;    ///< Records of one place whose bytes differ.
   std::uint64_t only[2] = {};     ///< Records of one ring, between records of both.
   std::uint64_t outside[2] = {};  ///< Records before or after those of both.

@@ -65,7 +65,7 @@ class Healing {
     bool is_stale = false;      ///< For certain, since then.
     bool was_latest = false;    ///< Ever: before that nothing has been lost.
     bool is_refreshed = false;  ///< It has gone on from nothing, since then.
-    bool is_removed = false;    ///< The exchange has ended the instrument: nobody waits for its book.
+    bool is_removed = false;    ///< The exchange has ended the instrument: its book is not waited for.
   };
 
   void look(std::uint32_t row, std::uint64_t now_ns) noexcept {

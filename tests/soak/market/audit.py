@@ -4,7 +4,7 @@
 Reads truth.jsonl, events.jsonl, gaps.json, feed.toml and packets/ in the folder in which it runs. Prints a
 line of JSON; fails if a book that was latest was another one than the exchange's.
 
-Usage: market_audit.py STOPBIT --seconds N --seed N
+Usage: audit.py STOPBIT --seconds N --seed N
 """
 import argparse
 import collections
@@ -144,9 +144,9 @@ def clean_cuts(events):
 
 
 def check_recorder(stopbit, events, seed):
-    """At any time the recorder's files have the book that the appliance had, where the one is whole and the other was latest. An appliance
-    closes windows when it looks at its clock, a replay at their times: so packets of different channels may be
-    delivered in another order, and a snapshot may help earlier or later."""
+    """At any time the recorder's files have the book that the appliance had, where the one is whole and the other was
+    latest. An appliance closes windows when it looks at its clock, a replay at their times: so packets of different
+    channels may be delivered in another order, and a snapshot may help earlier or later."""
     capture = sorted(glob.glob("packets/*.pcapng"))
     compared = books = 0
     cuts = clean_cuts(events)

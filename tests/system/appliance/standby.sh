@@ -11,4 +11,5 @@ here=$(dirname "$(readlink -f "$0")")
 enter_namespace "" "$@"
 make_workplace standby
 use_loopback
+mount -t tmpfs -o mode=1777,size=256m tmpfs /dev/shm  # the appliances of other tests are not seen
 python3 -B "$here/standby_test.py" "$bin" "$name"

@@ -19,7 +19,7 @@ import settings  # noqa: E402  (it is beside this file)
 STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 NAME = sys.argv[2]
 PATIENCE = 120
-SOME = 300  # records: so many that a reader has gone on
+SOME = 300  # records; a reader that prints them has gone on
 
 
 def start(*arguments, **options):
@@ -128,7 +128,11 @@ def main():
     output = Output()
     output.wait_for_more("of both")
 
-    for appliance in (one, two):
+    # Without a name a command means the appliance that runs, if only one does.
+    several = subprocess.run([STOPBIT, "stat"], capture_output=True, text=True, check=False)
+    assert several.returncode == 2 and "several appliances run" in several.stderr, several
+
+    for appliance, other in ((one, two), (two, one)):
         print(f"{appliance.name} is stopped for a while")
         appliance.signal(signal.SIGSTOP)
         output.wait_for_more("while one is stopped")
@@ -138,6 +142,8 @@ def main():
         followed = open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: reading")
         appliance.kill()
         output.wait_for_more("of the other one")
+        running = subprocess.run([STOPBIT, "stat", "--json"], capture_output=True, text=True, check=True)
+        assert json.loads(running.stdout)["pid"] == other.process.pid, running
         appliance.start()
         wait_for("it is followed again",
                  lambda: open("tail.log", encoding="utf-8").read().count(f"{appliance.ring}: reading") > followed)

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,21 +25,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 class Watched {
  public:
   explicit Watched(const std::string& more = "", const std::function<void(Settings&)>& change = {}) {
-    std::ofstream(folder_.folder() / "map.toml") << R"([feed]
-name = "ticks"
-[sequence]
-message = "Number"
-[instrument]
-key = ["Number"]
-[[message]]
-kind = "incremental"
-templates = ["Tick"]
-[[entry]]
-role = "trade"
-)";
-    const std::string map = "map = \"" + (folder_.folder() / "map.toml").string() + "\"\nevents = \"" +
-                            (folder_.folder() / "events").string() + "\"\n";
-    one_.emplace(map, more, change);
+    one_.emplace(test::map_of_ticks(folder_), more, change);
     keeper_.emplace(*one_->made, one_->clocks(), [this](const Change& told) {
       const std::string line = to_text(told);
       for (const char* const of_books : {"books stale", "books right", "snapshots", "contradicted"}) {

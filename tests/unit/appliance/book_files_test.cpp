@@ -31,23 +31,8 @@ class Saving {
   explicit Saving(const testing::Scratch& folder, std::uint64_t now = 1'700'000'000 * kSecond,
                   const std::string& map = "a map")
       : state_(folder.folder() / "state") {
-    std::ofstream(folder.folder() / "map.toml") << "# " << map << R"(
-[feed]
-name = "ticks"
-[sequence]
-message = "Number"
-[instrument]
-key = ["Number"]
-[[message]]
-kind = "incremental"
-templates = ["Tick"]
-[[entry]]
-role = "trade"
-)";
-    const std::string map_of = "map = \"" + (folder.folder() / "map.toml").string() + "\"\nevents = \"" +
-                               (folder.folder() / "events").string() + "\"\n";
     one_.emplace(
-        map_of, "[books]\nsave = \"2s\"\ninstruments = 100\n",
+        test::map_of_ticks(folder, map), "[books]\nsave = \"2s\"\ninstruments = 100\n",
         [&](Settings& settings) { settings.state_folder = state_.string(); }, Topology(), OpenCard(), now);
     if (one_->made == nullptr) return;
     keeper_.emplace(*one_->made, one_->clocks(), [this](const Change& change) { log_.push_back(to_text(change)); });

@@ -27,9 +27,8 @@ using record::Slot;
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// What came: "7" a message of packet 7, "7.1" its second one, "-7..9" a gap, "!7" an error, "r" a reset, "+"
-/// recovered,
-/// "|" another run.
+/// What came: "7" a message of packet 7, "7.1" its second one, "-7..9" a gap, "!7" an error, "r" a reset; before them
+/// "+" if recovered, "|" if of another run.
 class Told final : public Output {
  public:
   void record(std::span<const Slot> record, Side /*from*/) noexcept override {

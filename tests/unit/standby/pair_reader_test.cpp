@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,11 +56,11 @@ class Machine {
     writer_->finish();
     writer_.reset();
   }
-  void publish(std::uint32_t first, std::uint32_t last) {
+  void publish(std::uint32_t first, std::uint32_t last, std::uint64_t of_template = 0) {
     for (std::uint32_t n = first; n <= last; ++n) {
       const record::RecordSink::Place place = writer_->open();
       Slot slot{};
-      slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
+      slot.words[0] = of_template | std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
       slot.words[1] = n * kMs;
       slot.words[2] = n | std::uint64_t{1} << 32 | std::uint64_t{record::kFlagLastOfPacket} << 56;
       slot.words[3] = std::uint64_t{epoch_} << 32;
@@ -156,6 +158,65 @@ TEST(PairReader, follows_no_ring_of_another_layout_while_the_other_is_alive) {
   EXPECT_EQ(bench.pass(300), "4 ");
   EXPECT_EQ(bench.pair.images(), 2U);
   EXPECT_EQ(bench.pair.problem(Side::Second), "");
+}
+
+TEST(PairReader, takes_no_ring_twice) {
+  Machine machine(name_of("twice"));
+  Numbers numbers;
+  PairReader pair(name_of("twice"), os::own_folder() + "/" + name_of("twice"), {.slots = 64}, numbers);
+  machine.publish(1, 3);
+  (void)pair.poll(kMs);
+  EXPECT_EQ(numbers.take(), "1 2 3 ");
+  EXPECT_FALSE(pair.is_open(Side::Second));
+  EXPECT_NE(pair.problem(Side::Second).find("the same ring"), std::string::npos) << pair.problem(Side::Second);
+}
+
+TEST(PairReader, refuses_market_events) {
+  Rings bench;
+  bench.a.publish(1, 1, record::kMarketEventIndex);
+  EXPECT_EQ(bench.pass(20), "");
+  EXPECT_TRUE(bench.pair.has_market_events());
+  EXPECT_FALSE(bench.pair.is_open(Side::First));
+}
+
+TEST(PairReader, knows_that_writers_ended) {
+  Rings bench;
+  bench.a.publish(1, 1);
+  EXPECT_EQ(bench.pass(20), "1 ");
+  bench.a.end();
+  bench.b.end();
+  EXPECT_EQ(bench.pass(100), "");
+  EXPECT_TRUE(bench.pair.has_ended());
+  EXPECT_FALSE(bench.pair.has_died());
+}
+
+TEST(PairReader, knows_that_writers_died) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const std::string names[] = {name_of("a"), name_of("b")};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Machine a(names[0]);
+    Machine b(names[1]);
+    a.publish(1, 1);
+    b.publish(1, 2);
+    (void)!::write(ready[1], "x", 1);
+    for (;;) ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  Numbers numbers;
+  PairReader pair(names[0], names[1], {.slots = 64}, numbers);
+  (void)pair.poll(kMs);
+  EXPECT_EQ(numbers.take(), "1 2 ");
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  for (std::uint64_t ms = 10; ms <= 100; ms += 10) (void)pair.poll(ms * kMs);
+  EXPECT_TRUE(pair.has_died());
+  for (const Side side : {Side::First, Side::Second}) EXPECT_EQ(pair.problem(side), "its writer died");
+  for (const int end : ready) ::close(end);
+  for (const std::string& name : names) ::unlink((os::own_folder() + "/" + name).c_str());
 }
 
 }  // namespace stopbit::standby::pair_reader_test

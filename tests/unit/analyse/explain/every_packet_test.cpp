@@ -40,7 +40,7 @@ Explanation explain_one(const Feed& feed, const record::Schema& schema, const gu
   return result ? std::move(result).value() : Explanation{};
 }
 
-/// Of so many packets, damages or datagrams one is explained.
+/// The tests explain one packet, damage or datagram in this many.
 std::size_t one_in() {
   return by_form<std::size_t>(4, 1, 1);
 }
