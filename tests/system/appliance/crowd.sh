@@ -12,8 +12,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/wire.bash"
 enter_namespace "openssl" "$@"
 make_workplace crowd
-# The sanitizer keeps what was freed, a quarter of a GiB, and it would count as growth here.
-export ASAN_OPTIONS=quarantine_size_mb=1:thread_local_quarantine_size_kb=16:${ASAN_OPTIONS:-}
+keep_little_memory
 lay_first_wire
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem -days 2 \
   -subj "/CN=crowd" -addext subjectAltName=IP:127.0.0.1 2>openssl.log

@@ -11,6 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/wire.bash"
 enter_namespace "" "$@"
 make_workplace http
+keep_little_memory
 use_loopback
 "$here/feed.sh" "$bin" "$name" lo lo
 # Books and a replay service, which have metrics of their own.
