@@ -11,8 +11,6 @@
 
 namespace stopbit::appliance {
 
-using What = ChannelChange::What;
-
 /// All of it is made before anything of the running appliance changes. What is dropped leaves its groups and takes down
 /// its rings; counters that were added stay, and are found by their names the next time.
 struct Appliance::PreparedChannels {
@@ -95,10 +93,10 @@ Result<Appliance::ReadyChannels> Appliance::prepare_channels(const Settings& wan
   for (const ChannelChange& change : ready->changes.channels) {
     const std::size_t agent =
         change.after ? ready->changes.feeds[change.after->feed].agent : settings_.feeds[change.before->feed].agent;
-    if (change.what != What::Stays && has_ended(agent)) {
+    if (change.what != ChannelChange::What::Stays && has_ended(agent)) {
       return Failure{"channel '" + change.name + "': the ports of its agent have ended"};
     }
-    if (change.what == What::Added && entry_of(change.name) == channels_.size()) ++new_names;
+    if (change.what == ChannelChange::What::Added && entry_of(change.name) == channels_.size()) ++new_names;
   }
   if (added_channels_ + new_names > kSpareChannels) {
     return Failure{"there is room for " + std::to_string(kSpareChannels - added_channels_) +
@@ -213,7 +211,7 @@ Status Appliance::make_new_counters(PreparedChannels& to, const Settings& wanted
     add_output_counters(builder, *made.output, *made.entry.program);
   }
   for (const ChannelChange& change : to.changes.channels) {
-    if (change.what == What::Removed || change.what == What::Stays) continue;
+    if (change.what == ChannelChange::What::Removed || change.what == ChannelChange::What::Stays) continue;
     const FeedSettings& feed = to.changes.feeds[change.after->feed];
     const feed::Channel& channel = feed.description.channels[change.after->channel];
     const std::uint32_t known = entry_of(change.name);
@@ -223,12 +221,12 @@ Status Appliance::make_new_counters(PreparedChannels& to, const Settings& wanted
     entry.description = channel;
     entry.feed = feed.description.name;
     entry.feed_index = change.after->feed;
-    if (change.what == What::Moves) {
+    if (change.what == ChannelChange::What::Moves) {
       to.others[change.name] = {.index = known, .entry = std::move(entry)};
       continue;
     }
     if (is_new_name || entry.agent != feed.agent) entry.record_as = {kNotRecorded, kNotRecorded};
-    if (change.what == What::Added) entry.added_ns = clocks_.monotonic();
+    if (change.what == ChannelChange::What::Added) entry.added_ns = clocks_.monotonic();
     entry.agent = feed.agent;
     entry.counter_set = {};
     to.begun[change.name] = {.entry = std::move(entry),
@@ -287,10 +285,10 @@ void Appliance::make_rosters(PreparedChannels& to) {
     to.rosters[a] = std::move(change);
   }
   for (const ChannelChange& change : to.changes.channels) {
-    if (change.what != What::Removed) add_to_roster(to, change);
+    if (change.what != ChannelChange::What::Removed) add_to_roster(to, change);
   }
   for (const ChannelChange& change : to.changes.channels) {
-    if (change.what != What::Removed) continue;
+    if (change.what != ChannelChange::What::Removed) continue;
     const std::size_t agent = settings_.feeds[change.before->feed].agent;
     const auto& channels = agents_[agent]->channels();
     const auto found = std::find_if(channels.begin(), channels.end(),
@@ -329,10 +327,10 @@ void Appliance::add_to_roster(PreparedChannels& to, const ChannelChange& change)
                    [&](const auto& one) { return change.before && one->description().name == change.name; }) -
       present.begin());
   const auto place = static_cast<std::uint32_t>(roster.roster.channels.size());
-  if (change.what == What::Stays || change.what == What::Moves) {
+  if (change.what == ChannelChange::What::Stays || change.what == ChannelChange::What::Moves) {
     roster.new_place[before] = place;
     roster.roster.add(present[before], channel.lines);
-    if (change.what == What::Moves) roster.lines.push_back({.place = place, .lines = channel.lines});
+    if (change.what == ChannelChange::What::Moves) roster.lines.push_back({.place = place, .lines = channel.lines});
     return;
   }
   PreparedChannels::Begun& begun = to.begun.at(change.name);
@@ -348,7 +346,9 @@ void Appliance::add_to_roster(PreparedChannels& to, const ChannelChange& change)
   const bool has_run =
       channel.role != feed::Role::Carousel && arbitrate::options_for(channel.framing).sequence_bits != 0;
   KnownRun* run = nullptr;
-  if (has_run) run = change.what == What::Anew ? runs_.place(begun.index) : runs_.take_place(begun.index, change.name);
+  if (has_run)
+    run = change.what == ChannelChange::What::Anew ? runs_.place(begun.index)
+                                                   : runs_.take_place(begun.index, change.name);
   begun.channel =
       agent.make_channel(channel, begun.index, *output, begun.entry.counter_set, begun.entry.record_as, run);
   roster.roster.add(begun.channel, channel.lines);
@@ -436,11 +436,11 @@ void Appliance::take_new_outputs(PreparedChannels& from) {
 
 void Appliance::take_new_entries(PreparedChannels& from) {
   for (const ChannelChange& change : from.changes.channels) {
-    if (change.what == What::Removed) {
+    if (change.what == ChannelChange::What::Removed) {
       ChannelEntry& entry = channels_[entry_of(change.name)];
       entry.feed_index = kNone;
       entry.info.set(0);
-    } else if (change.what == What::Stays) {
+    } else if (change.what == ChannelChange::What::Stays) {
       channels_[entry_of(change.name)].feed_index = change.after->feed;
     }
   }

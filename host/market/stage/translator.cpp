@@ -35,7 +35,6 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
                        Publisher& publisher, std::uint64_t salt, const RecoveryOptions& recovery,
                        const BookRoom& beside)
     : map_(map),
-      program_(program),
       instruments_(instruments),
       books_(books),
       extractor_(map, program),

@@ -195,7 +195,6 @@ class Translator {
   static constexpr std::uint64_t kTickNs = 100'000'000;
 
   const Map& map_;
-  const Program& program_;
   InstrumentTable& instruments_;
   BookSet& books_;
   Extractor extractor_;
