@@ -78,7 +78,12 @@ bool is_usable(net::Endpoint endpoint) {
 struct Origin {
   RdiFeed feed;  ///< The first one with its groups.
   std::size_t kind = 0;
-  std::vector<std::string> products;
+  std::vector<std::string> products = {};      ///< As they came.
+  std::set<std::string> sorted_products = {};  ///< The same; there may be tens of thousands.
+
+  void add(const std::string& product) {
+    if (sorted_products.insert(product).second) products.push_back(product);
+  }
 };
 
 /// Snapshots recover the increments of the same products and type of book, if there is one channel of each: their
@@ -92,7 +97,7 @@ void pair(Description& description, const std::vector<Origin>& origins) {
   for (std::size_t i = 0; i < origins.size(); ++i) {
     const Origin& origin = origins[i];
     if (origin.kind > 1) continue;
-    Pair& found = pairs[{origin.feed.book_type, {origin.products.begin(), origin.products.end()}}];
+    Pair& found = pairs[{origin.feed.book_type, origin.sorted_products}];
     (origin.kind == 0 ? found.increments : found.snapshots).push_back(i);
   }
   std::optional<std::size_t> image;
@@ -163,8 +168,7 @@ RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
                                     [&](const Channel& channel) { return channel.lines[0]->group == feed.lines[0]; });
     const auto at = static_cast<std::size_t>(known - description.channels.begin());
     if (known != description.channels.end()) {
-      auto& names = origins[at].products;
-      if (std::find(names.begin(), names.end(), feed.product) == names.end()) names.push_back(feed.product);
+      origins[at].add(feed.product);
       continue;
     }
     const bool has_b = is_usable(feed.lines[1]) && feed.lines[1] != feed.lines[0];
@@ -193,7 +197,8 @@ RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
     channel.lines[0] = Line{.group = feed.lines[0], .source = {}};
     if (has_b) channel.lines[1] = Line{.group = feed.lines[1], .source = {}};
     description.channels.push_back(std::move(channel));
-    origins.push_back({.feed = feed, .kind = kind, .products = {feed.product}});
+    origins.push_back({.feed = feed, .kind = kind});
+    origins.back().add(feed.product);
   }
 
   // Names, when all products are known. A number makes them differ.

@@ -125,6 +125,15 @@ TEST(FromRdi, products_that_share_groups_share_a_channel) {
   EXPECT_TRUE(parse("feed.toml", to_toml(made.description), diagnostics)) << diagnostics.format();
 }
 
+// As many as a file may have; some come twice.
+TEST(FromRdi, tens_of_thousands_of_products_share_a_channel) {
+  std::vector<RdiFeed> feeds;
+  for (int i = 0; i < 60'000; ++i) feeds.push_back(entry(("P" + std::to_string(i % 50'000)).c_str(), 0, 1, 2));
+  const Description made = from_rdi(feeds).description;
+  ASSERT_EQ(made.channels.size(), 1U);
+  EXPECT_EQ(made.channels[0].name, "0: P0 P1 P2 P3 and 49996 more, incremental, book type 2");
+}
+
 TEST(FromRdi, snapshots_recover_the_increments_of_the_same_products) {
   std::vector<RdiFeed> feeds = {entry("FBTP", 0, 1, 2),   entry("FBTP", 1, 3, 4),   entry("FBTS", 0, 1, 2),
                                 entry("FBTS", 1, 3, 4),   entry("FGBL", 0, 5, 6),   entry("FGBL", 1, 7, 8),
