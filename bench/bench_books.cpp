@@ -36,6 +36,7 @@ using namespace market;  // NOLINT(google-build-using-namespace): it is what is 
 constexpr std::int64_t kTick = 10'000'000;
 constexpr std::size_t kEvents = 1U << 18;  ///< Too many for a branch predictor to know them.
 constexpr std::uint16_t kDepth = 10;
+constexpr std::uint64_t kIdStep = 2'654'435'761U;  ///< Between the numbers of two orders, so that they are not dense.
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "bench_books: %s\n", what.c_str());
@@ -169,7 +170,7 @@ Stream make_orders(std::uint32_t live) {
     // Two in three within twenty ticks, the others within a thousand.
     const std::uint64_t away = random.below(3) != 0 ? random.below(20) : random.below(1'000);
     const std::int64_t way = side == Side::Bid ? -1 : 1;
-    const Live made{++id * 2'654'435'761U, side, centre + way * static_cast<std::int64_t>(1 + away) * kTick,
+    const Live made{++id * kIdStep, side, centre + way * static_cast<std::int64_t>(1 + away) * kTick,
                     static_cast<std::int64_t>(1 + random.below(1'000))};
     orders.push_back(made);
     to.push_back(Event::of({.instrument = 1,
@@ -335,6 +336,100 @@ void orders(benchmark::State& state) {
         return books;
       },
       [](BookSet& books) { return apply_to<kPrefetches>(books); });
+}
+
+/// For comparison, the least that a book by order can be, as open books for ITCH are built: orders in an array by their
+/// numbers, which are dense here; sums of levels in a pool; prices of a side in a sorted vector that is searched from
+/// its best end. It trusts the feed, grows as it needs, and has one instrument.
+class PlainOrders {
+ public:
+  explicit PlainOrders(std::size_t orders) : orders_(orders) {}
+
+  void apply(const Event& event) {
+    Order& order = orders_[event.id() / kIdStep];
+    std::vector<Price>& prices = sides_[event.side() == Side::Ask ? 1 : 0];
+    switch (event.kind()) {
+      case Kind::New: {
+        const std::int64_t key = event.side() == Side::Ask ? -event.price() : event.price();
+        std::size_t at = prices.size();
+        while (at > 0 && prices[at - 1].key > key) --at;
+        if (at == 0 || prices[at - 1].key != key) {
+          prices.insert(prices.begin() + static_cast<std::ptrdiff_t>(at), {key, new_level()});
+          ++at;
+        }
+        order = {event.quantity(), prices[at - 1].level};
+        levels_[order.level] += event.quantity();
+        break;
+      }
+      case Kind::Change:
+        levels_[order.level] += event.quantity() - order.quantity;
+        order.quantity = event.quantity();
+        break;
+      case Kind::Delete:
+        if ((levels_[order.level] -= order.quantity) == 0) {
+          std::size_t at = prices.size() - 1;
+          while (prices[at].level != order.level) --at;
+          prices.erase(prices.begin() + static_cast<std::ptrdiff_t>(at));
+          free_.push_back(order.level);
+        }
+        break;
+      default: break;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t checksum() const {
+    std::uint64_t sum = kSeed;
+    for (const std::size_t side : {0U, 1U}) {
+      for (auto price = sides_[side].rbegin(); price != sides_[side].rend(); ++price) {
+        sum = mix(mix(sum, side == 1 ? -price->key : price->key), levels_[price->level]);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  struct Order {
+    std::int64_t quantity = 0;
+    std::uint32_t level = 0;
+  };
+  struct Price {
+    std::int64_t key = 0;  ///< Greater is better.
+    std::uint32_t level = 0;
+  };
+
+  std::uint32_t new_level() {
+    if (free_.empty()) {
+      levels_.push_back(0);
+      return static_cast<std::uint32_t>(levels_.size() - 1);
+    }
+    const std::uint32_t level = free_.back();
+    free_.pop_back();
+    return level;
+  }
+
+  std::vector<Order> orders_;
+  std::vector<std::int64_t> levels_;
+  std::vector<std::uint32_t> free_;
+  std::vector<Price> sides_[2];
+};
+
+void prepare(PlainOrders& book, const Stream& stream) {
+  for (const Event& event : stream.before) book.apply(event);
+}
+void check(const PlainOrders& book, const Stream& stream) {
+  if (book.checksum() != stream.expected.front()) fail("the plain book is not the one that the stream was made with");
+}
+
+void plain_orders(benchmark::State& state) {
+  const auto live = static_cast<std::uint32_t>(state.range(0));
+  const Stream stream = make_orders(live);
+  measure(
+      state, stream, [&] { return std::make_unique<PlainOrders>(live + kEvents + 2); },
+      [](PlainOrders& book) {
+        return [&book](std::span<const Event> events) {
+          for (const Event& event : events) book.apply(event);
+        };
+      });
 }
 
 /// Counts what the synchroniser gives it.
@@ -564,6 +659,13 @@ BENCHMARK(published)->Name("levels/published")->Arg(4)->Arg(1'024)->UseManualTim
 BENCHMARK(orders<false>)->Name("orders")->Arg(2'000)->Arg(50'000)->Arg(1'000'000)->UseManualTime()->Iterations(kRuns);
 BENCHMARK(orders<true>)
     ->Name("orders/prefetched")
+    ->Arg(2'000)
+    ->Arg(50'000)
+    ->Arg(1'000'000)
+    ->UseManualTime()
+    ->Iterations(kRuns);
+BENCHMARK(plain_orders)
+    ->Name("orders/plain")
     ->Arg(2'000)
     ->Arg(50'000)
     ->Arg(1'000'000)
