@@ -493,15 +493,21 @@ Status Appliance::make_agents(const OpenPort& open_port) {
   return Done{};
 }
 
+bool Appliance::save_from_here(RecordOutput& output) const {
+  market::Translator* const translator = output.translator();
+  if (settings_.books.save_ns == 0 || translator == nullptr) return false;
+  output.enable_saving();
+  const std::vector<bool>& channels = output.plan().events.channels;
+  for (std::size_t number = 0; number < channels.size(); ++number) {
+    if (channels[number]) translator->begin_era(static_cast<std::uint16_t>(number), os::random_word());
+  }
+  return true;
+}
+
 void Appliance::take_over_books(std::size_t output, const std::vector<market::Translator::Left>& left) {
   RecordOutput& of = *outputs_[output];
+  if (!save_from_here(of)) return;
   market::Translator* const translator = of.translator();
-  if (settings_.books.save_ns == 0 || translator == nullptr) return;
-  of.enable_saving();
-  // Of channels that do not go on, what was saved is of no use, now and later.
-  for (std::size_t number = 0; number < of.plan().events.channels.size(); ++number) {
-    if (of.plan().events.channels[number]) translator->begin_era(static_cast<std::uint16_t>(number), os::random_word());
-  }
   for (const market::Translator::Left& one : left) translator->begin_era(one.channel, one.era);
   BookStart& start = book_starts_.emplace_back();
   start.output = output;

@@ -80,6 +80,11 @@ class Appliance {
   [[nodiscard]] const std::vector<std::unique_ptr<Agent>>& agents() const noexcept { return agents_; }
   [[nodiscard]] const counters::Segment& segment() const noexcept { return *segment_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecordOutput>>& outputs() const noexcept { return outputs_; }
+  /// The output has no channel any more, and its engines and rings are taken down. From the thread that looks after the
+  /// appliance.
+  [[nodiscard]] bool has_output_ended(std::size_t output) const {
+    return output_entries_[output].feed == kNone && outputs_[output]->load() == nullptr;
+  }
   /// The name of the image of an output.
   [[nodiscard]] const std::string& image_of(std::uint32_t output) const {
     return output_entries_.at(output).image_name;
@@ -92,7 +97,7 @@ class Appliance {
     std::uint64_t saved_ns = 0;
     std::string why_not;  ///< Why nothing was; empty: something was.
   };
-  /// One for each ring of events; empty if the settings say that books are not saved.
+  /// One for each ring of events of the start; empty if the settings say that books are not saved.
   [[nodiscard]] const std::vector<BookStart>& book_starts() const noexcept { return book_starts_; }
   /// A sentence for each requested feature that is not available.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
@@ -229,6 +234,9 @@ class Appliance {
   void plan_new_lines(PreparedChannels& to, const Settings& wanted);
   [[nodiscard]] Status make_new_counters(PreparedChannels& to, const Settings& wanted);
   [[nodiscard]] Status start_new_outputs(PreparedChannels& to, Diagnostics& diagnostics);
+  /// Lets books of the output be saved if the settings say so; returns whether. Of a channel that does not go on, what
+  /// was saved is of no use, now and later.
+  bool save_from_here(RecordOutput& output) const;
   void make_rosters(PreparedChannels& to);
   void add_to_roster(PreparedChannels& to, const ChannelChange& change);
   [[nodiscard]] std::vector<std::string> notes_of(const PreparedChannels& channels) const;

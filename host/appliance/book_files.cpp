@@ -134,6 +134,10 @@ BookWriter::News BookWriter::finish(std::uint64_t now_ns) {
   return {.fails = true, .goes_on = false, .why = problem_};
 }
 
+void BookWriter::abandon() {
+  if (slots_ != 0) drop();
+}
+
 void BookWriter::put(const record::Slot& slot) {
   if (slots_ == 0) begin();
   const std::uint64_t at = slots_++;

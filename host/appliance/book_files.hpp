@@ -63,6 +63,9 @@ class BookWriter {
   [[nodiscard]] News step(std::uint64_t now_ns);
   /// The thread that decodes has ended: saves everything, large books too.
   [[nodiscard]] News finish(std::uint64_t now_ns);
+  /// The ring has ended: what was written of a save that is under way goes.
+  void abandon();
+  [[nodiscard]] const RecordOutput& output() const noexcept { return *output_; }
 
   // Where BookSaver puts what finish() saves.
   [[nodiscard]] static constexpr std::size_t room() noexcept { return SIZE_MAX; }

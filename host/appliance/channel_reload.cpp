@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "host/appliance/appliance.hpp"
+#include "host/appliance/distribution.hpp"
 #include "host/appliance/opener/client.hpp"
 #include "host/ports/recorder/file_name.hpp"
 
@@ -41,6 +43,7 @@ struct Appliance::PreparedChannels {
   std::map<std::size_t, std::unique_ptr<ingest::GroupChange>> groups;  ///< By port of the settings.
   std::map<std::string, std::uint64_t> slots;                          ///< Of new rings.
   std::vector<NewRecordedLine> lines;                                  ///< That the recorder does not know.
+  std::optional<std::vector<CountedOffer>> offers;                     ///< All rings, for the broker and [[publish]].
   std::vector<std::string> notes;
 };
 
@@ -135,14 +138,12 @@ std::shared_ptr<const Program> Appliance::program_for(const PreparedChannels& of
   return nullptr;
 }
 
-/// Places of outputs that have ended and are taken down, but for those whose books are saved: rings that come and go
-/// take no further memory.
+/// Places of outputs that have ended and are taken down, but for those that a writer of books has not given up yet: rings
+/// that come and go take no further memory.
 std::vector<std::size_t> Appliance::free_outputs() const {
   std::vector<std::size_t> free;
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
-    if (output_entries_[o].feed == kNone && outputs_[o]->load() == nullptr && outputs_[o]->save_queue() == nullptr) {
-      free.push_back(o);
-    }
+    if (has_output_ended(o) && outputs_[o]->save_queue() == nullptr) free.push_back(o);
   }
   return free;
 }
@@ -235,6 +236,15 @@ Status Appliance::make_new_counters(PreparedChannels& to, const Settings& wanted
                              .channel = nullptr};
   }
   plan_new_lines(to, wanted);
+  if (distribution_ && wanted.nic) {
+    builder.writer();
+    to.offers.emplace();
+    for (const OfferedRing& ring : wanted.nic->rings) to.offers->push_back({.ring = ring});
+    if (Status can = Distribution::can_offer(wanted.nic->rings); !can) return can;
+    for (CountedOffer& offer : *to.offers) {
+      if (!settings_.nic->broker.empty()) builder.offer(offer.counter_set, offer.ring.name);
+    }
+  }
   builder.writer();
   for (NewRecordedLine& line : to.lines) builder.record(line.counter_set, line.channel, line.is_b);
   // By agents, whose counters share no lines of the cache.
@@ -267,6 +277,7 @@ Status Appliance::start_new_outputs(PreparedChannels& to, Diagnostics& diagnosti
     if (!load) return Failure{load.message()};
     if (!load.value()->note.empty()) to.notes.push_back(load.value()->note);
     (void)made.output->start(std::move(load).value(), clocks_.wall());
+    (void)save_from_here(*made.output);
     // Of another ring of the name.
     made.output->counter_set().ended.set(0);
     if (!plan.map.empty()) made.output->market_counter_set().ended.set(0);
@@ -364,12 +375,8 @@ std::vector<std::string> Appliance::notes_of(const PreparedChannels& channels) c
     return has_new_line(begun.second.entry.description, begun.second.entry.record_as);
   });
   if (recording_ && has_new_lines) notes.emplace_back("packets of some added lines are not recorded until a restart");
-  const auto has_books = [](const PreparedChannels::Output& made) { return !made.output->plan().events.map.empty(); };
-  if (settings_.books.save_ns != 0 && std::any_of(channels.outputs.begin(), channels.outputs.end(), has_books)) {
-    notes.emplace_back("books of new rings are not saved until a restart");
-  }
   const auto has_ring = [](const PreparedChannels::Output& made) { return !made.output->plan().ring.empty(); };
-  if (settings_.nic && std::any_of(channels.outputs.begin(), channels.outputs.end(), has_ring)) {
+  if (settings_.nic && !channels.offers && std::any_of(channels.outputs.begin(), channels.outputs.end(), has_ring)) {
     notes.emplace_back("the broker and [[publish]] have no new rings until a restart");
   }
   return notes;
@@ -388,6 +395,7 @@ std::vector<std::string> Appliance::change_channels(ReadyChannels ready) {
   std::atomic_thread_fence(std::memory_order_release);
   housekeeper_counter_set_.channels_version.add();
   for (const NewRecordedLine& line : channels.lines) recording_->add(line);
+  if (channels.offers) distribution_->offer(std::move(*channels.offers));
   for (const auto& [ring, slots] : channels.slots) settings_.rings[ring] = slots;
   settings_.feeds = std::move(channels.changes.feeds);
   for (auto& [agent, roster] : channels.rosters) {

@@ -38,10 +38,18 @@ nic::NodeOptions node_options() {
   return options;
 }
 
+/// A ring that clients of the broker may have near.
+remote::PublishedRing for_clients(const OfferedRing& ring) {
+  return {.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true, .allows_lossless = false};
+}
+
 }  // namespace
 
 Distribution::Distribution(const NicSettings& settings)
-    : settings_(settings), offer_counter_sets_(settings.rings.size()) {
+    : settings_(settings), rings_(settings.rings) {
+  for (const OfferedRing& ring : settings.rings) {
+    if (!settings.broker.empty()) offers_.push_back({.of = {.ring = ring}});
+  }
   const auto add_way = [&](const char* name, bool PublishSettings::*wanted) {
     Way& way = *ways_.emplace_back(std::make_unique<Way>());
     way.name = name;
@@ -60,16 +68,17 @@ void Distribution::add_counters(CounterSetBuilder& builder) {
     if (way->wanted == &PublishSettings::to_fabric) builder.fabric(fabric_counter_set_);
     builder.publisher(way->counter_set, way->name);
   }
-  if (settings_.broker.empty()) return;
-  for (std::size_t i = 0; i < settings_.rings.size(); ++i)
-    builder.offer(offer_counter_sets_[i], settings_.rings[i].name);
+  for (Offer& offer : offers_) builder.offer(offer.of.counter_set, offer.of.ring.name);
 }
 
 Status Distribution::open() {
-  Status opened = open_ways();
-  for (const std::unique_ptr<Way>& way : ways_) {
-    if (opened) opened = open_publisher(*way);
+  for (Offer& offer : offers_) {
+    Result<std::string> path = os::path_of(offer.of.ring.ring);
+    if (!path) return Failure{"[nic]: " + path.message()};
+    offer.path = std::move(path).value();
   }
+  Status opened = open_ways();
+  for (std::size_t i = 0; opened && i < ways_.size(); ++i) opened = open_publisher(i);
   // After the publishers: subscribers know these by the first port of a node.
   if (opened && !settings_.broker.empty()) opened = open_broker();
   return opened ? opened : Failure{"[nic]: " + opened.message()};
@@ -102,18 +111,17 @@ Status Distribution::open_ways() {
   return Done{};
 }
 
-/// What these settings publish this way, and the rings that the broker's clients may have near.
-Result<std::vector<remote::PublishedRing>> Distribution::rings_of(const Way& way, const NicSettings& settings) const {
-  Result<std::vector<remote::PublishedRing>> rings = publications_of(settings, way.wanted);
-  if (!rings || &way != ways_[0].get() || settings_.broker.empty()) return rings;
-  for (const OfferedRing& ring : settings_.rings) {
-    rings.value().push_back(
-        {.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true, .allows_lossless = false});
+/// What [[publish]] says for this way, and what the broker's clients may have near.
+std::vector<remote::PublishedRing> Distribution::rings_of(std::size_t way) const {
+  std::vector<remote::PublishedRing> rings = published_[way];
+  for (const Offer& offer : offers_) {
+    if (way == 0 && !offer.path.empty()) rings.push_back(for_clients(offer.of.ring));
   }
   return rings;
 }
 
-Status Distribution::open_publisher(Way& way) {
+Status Distribution::open_publisher(std::size_t number) {
+  Way& way = *ways_[number];
   remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
@@ -121,9 +129,10 @@ Status Distribution::open_publisher(Way& way) {
   options.requests_per_second = settings_.requests_per_second;
   options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
-  Result<std::vector<remote::PublishedRing>> rings = rings_of(way, settings_);
-  if (!rings) return Failure{rings.message()};
-  options.rings = std::move(rings).value();
+  Result<std::vector<remote::PublishedRing>> published = publications_of(settings_, way.wanted);
+  if (!published) return Failure{published.message()};
+  published_.push_back(std::move(published).value());
+  options.rings = rings_of(number);
   for (const OfferedRing& ring : settings_.rings) options.reserved.push_back(ring.ring);
   auto publisher = remote::Publisher::open(*way.node, options);
   if (!publisher) return Failure{publisher.message()};
@@ -143,14 +152,19 @@ Status Distribution::open_broker() {
   auto broker = nic::Broker::open(*ways_[0]->node, options);
   if (!broker) return Failure{broker.message()};
   broker_ = std::move(broker).value();
-  for (const OfferedRing& ring : settings_.rings) {
-    const Result<std::string> path = os::path_of(ring.ring);
-    if (!path) return Failure{path.message()};
-    const auto [device, inode] = file_at(path.value());
-    if (Status added = broker_->add_feed(ring.name, path.value()); !added) return added;
-    offers_.push_back({.ring = ring, .path = path.value(), .device = device, .inode = inode});
+  for (Offer& offer : offers_) {
+    if (Status fed = feed_broker(offer); !fed) return fed;
   }
   return Done{};
+}
+
+/// Lets the broker have the segment that has the ring's name now.
+Status Distribution::feed_broker(Offer& offer) {
+  const std::string& name = offer.of.ring.name;
+  std::tie(offer.device, offer.inode) = file_at(offer.path);
+  Status fed = offer.has_feed ? broker_->replace_feed(name, offer.path) : broker_->add_feed(name, offer.path);
+  offer.has_feed = offer.has_feed || fed;
+  return fed;
 }
 
 void Distribution::start(const std::function<void()>& begin) {
@@ -279,29 +293,71 @@ void Distribution::sweep() {
 /// A ring that is made anew has another segment under its name.
 void Distribution::look_at_rings() {
   for (Offer& offer : offers_) {
+    if (offer.path.empty()) continue;
     const auto [device, inode] = file_at(offer.path);
     if (inode == 0 || (device == offer.device && inode == offer.inode)) continue;
-    const Status replaced = broker_->replace_feed(offer.ring.name, offer.path);
-    offer.device = device;
-    offer.inode = inode;
+    const Status replaced = feed_broker(offer);
     say(broker_voice_,
-        "feed '" + offer.ring.name + "' " + (replaced ? "was replaced" : "was not replaced: " + replaced.message()));
+        "feed '" + offer.of.ring.name + "' " + (replaced ? "was replaced" : "was not replaced: " + replaced.message()));
   }
 }
 
 void Distribution::take_orders() {
   std::optional<std::vector<nic::Entitlement>> entitlements;
   std::optional<Publications> publications;
+  std::optional<std::vector<CountedOffer>> rings;
   {
     const std::lock_guard lock(mutex_);
     entitlements = std::exchange(entitlements_, std::nullopt);
     publications = std::exchange(publications_, std::nullopt);
+    rings = std::exchange(new_rings_, std::nullopt);
     has_orders_.store(false, std::memory_order_relaxed);
   }
   if (entitlements && broker_) broker_->entitle(std::move(*entitlements));
-  for (std::size_t i = 0; publications && i < ways_.size(); ++i) {
-    ways_[i]->publisher->republish(std::move((*publications)[i]));
+  if (!publications && !rings) return;
+  if (publications) published_ = std::move(*publications);
+  if (rings) take_rings(std::move(*rings));
+  for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i]->publisher->republish(rings_of(i));
+}
+
+void Distribution::take_rings(std::vector<CountedOffer> rings) {
+  std::vector<std::string> reserved;
+  for (const CountedOffer& one : rings) reserved.push_back(one.ring.ring);
+  for (const std::unique_ptr<Way>& way : ways_) way->publisher->reserve(reserved);
+  if (!broker_) return;
+  for (Offer& offer : offers_) {
+    const auto is_its = [&](const CountedOffer& one) { return one.ring == offer.of.ring; };
+    if (offer.path.empty() || std::any_of(rings.begin(), rings.end(), is_its)) continue;
+    // Clients that have attached it keep it until they detach.
+    broker_->remove_feed(offer.of.ring.name);
+    offer = {.of = std::move(offer.of)};
   }
+  for (CountedOffer& ring : rings) {
+    const auto is_its = [&](const Offer& offer) { return offer.of.ring.name == ring.ring.name; };
+    auto offer = std::find_if(offers_.begin(), offers_.end(), is_its);
+    if (offer == offers_.end()) offer = offers_.insert(offer, Offer{.of = ring});
+    if (!offer->path.empty()) continue;
+    offer->of = std::move(ring);
+    offer->path = os::path_of(offer->of.ring.ring).value();  // can_offer() has looked at it
+    const Status fed = feed_broker(*offer);
+    say(broker_voice_, "feed '" + offer->of.ring.name + "' " + (fed ? "was added" : "was not added: " + fed.message()));
+  }
+}
+
+Status Distribution::can_offer(const std::vector<OfferedRing>& rings) {
+  std::vector<remote::PublishedRing> all;
+  for (const OfferedRing& ring : rings) all.push_back(for_clients(ring));
+  return remote::Publisher::check(all);
+}
+
+void Distribution::offer(std::vector<CountedOffer> rings) {
+  const std::lock_guard lock(mutex_);
+  std::vector<OfferedRing> names;
+  for (const CountedOffer& one : rings) names.push_back(one.ring);
+  if (names == rings_) return;
+  rings_ = std::move(names);
+  new_rings_ = std::move(rings);
+  has_orders_.store(true, std::memory_order_release);
 }
 
 void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
@@ -311,10 +367,15 @@ void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
 }
 
 Result<std::string> Distribution::republish(const NicSettings& settings) {
-  if (const Status can = can_republish(settings_, settings); !can) return can.failure();
+  NicSettings running = settings_;
+  {
+    const std::lock_guard lock(mutex_);
+    running.rings = rings_;
+  }
+  if (const Status can = can_republish(running, settings); !can) return can.failure();
   Publications publications;
   for (const std::unique_ptr<Way>& way : ways_) {
-    Result<std::vector<remote::PublishedRing>> rings = rings_of(*way, settings);
+    Result<std::vector<remote::PublishedRing>> rings = publications_of(settings, way->wanted);
     if (!rings) return Failure{rings.message()};
     if (const Status good = remote::Publisher::check(rings.value()); !good) return good.failure();
     publications.push_back(std::move(rings).value());
@@ -485,18 +546,18 @@ void Distribution::publish_broker() {
   counter_set_.pages_written.set(paging.written);
   counter_set_.pages_failed.set(paging.failures);
   const nic::Broker::Uses uses = broker_->uses();
-  for (std::size_t i = 0; i < settings_.rings.size(); ++i) {
+  for (const Offer& offer : offers_) {
+    const std::string& name = offer.of.ring.name;
     nic::FeedUse sum;
     // The users of a feed are adjacent.
-    for (auto use = uses.lower_bound({settings_.rings[i].name, 0});
-         use != uses.end() && use->first.first == settings_.rings[i].name; ++use) {
+    for (auto use = uses.lower_bound({name, 0}); use != uses.end() && use->first.first == name; ++use) {
       sum.attached += use->second.attached;
       sum.refused += use->second.refused;
       sum.now += use->second.now;
       sum.gets += use->second.gets;
       sum.bytes += use->second.bytes;
     }
-    const OfferCounterSet& counter_set = offer_counter_sets_[i];
+    const OfferCounterSet& counter_set = offer.of.counter_set;
     counter_set.attached.set(sum.attached);
     counter_set.refused.set(sum.refused);
     counter_set.attachments.set(sum.now);

@@ -26,6 +26,12 @@
 
 namespace stopbit::appliance {
 
+/// A ring that can be published and that clients of the broker may have, with the counters of its use.
+struct CountedOffer {
+  OfferedRing ring;
+  OfferCounterSet counter_set = {};
+};
+
 /// Hands the rings of an appliance to other processes: a node of the user-level network interface for those of this
 /// host and one for other hosts, publishers of rings on them, and the broker that opens ports for processes of this
 /// host. It reads rings like any other reader: agents do not know of it.
@@ -64,6 +70,12 @@ class Distribution {
   /// Publishes what [[publish]] says in settings that were read anew, from the next look on. All of it or, with the
   /// reason, none. @returns for people, what holds then. From any thread.
   [[nodiscard]] Result<std::string> republish(const NicSettings& settings);
+
+  /// Whether these rings can be offered together.
+  [[nodiscard]] static Status can_offer(const std::vector<OfferedRing>& rings);
+  /// All rings that there are now, from the next look on: new ones exist already, and those that are not named have
+  /// ended. From any thread.
+  void offer(std::vector<CountedOffer> rings);
 
   /// Where nodes of other hosts join: HOST:PORT; empty: nowhere.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
@@ -106,17 +118,18 @@ class Distribution {
   };
   /// Rings published by each carrier, in the order of `ways_`.
   using Publications = std::vector<std::vector<remote::PublishedRing>>;
-  /// A ring, and which segment has its name.
+  /// A ring for clients of the broker, and which segment has its name.
   struct Offer {
-    OfferedRing ring;
-    std::string path;
+    CountedOffer of;
+    std::string path = {};  ///< Empty: the ring has ended.
+    bool has_feed = false;  ///< The broker has it.
     dev_t device = 0;
     ino_t inode = 0;
   };
 
   [[nodiscard]] Status open_ways();
-  [[nodiscard]] Result<std::vector<remote::PublishedRing>> rings_of(const Way& way, const NicSettings& settings) const;
-  [[nodiscard]] Status open_publisher(Way& way);
+  [[nodiscard]] std::vector<remote::PublishedRing> rings_of(std::size_t way) const;
+  [[nodiscard]] Status open_publisher(std::size_t number);
   [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
@@ -132,12 +145,14 @@ class Distribution {
   void publish_broker();
   void publish_subscribers(Way& way);
   void take_orders();
+  void take_rings(std::vector<CountedOffer> rings);
+  [[nodiscard]] Status feed_broker(Offer& offer);
 
   const NicSettings& settings_;
   NicCounterSet counter_set_;
-  std::vector<OfferCounterSet> offer_counter_sets_;
-  std::vector<Offer> offers_;
+  std::vector<Offer> offers_;  ///< None without a broker.
   std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
+  Publications published_;                  ///< What [[publish]] says, as it is in force.
   std::string address_;
   const nic::FabricTransport* fabric_ = nullptr;  ///< Of the second way, if there is one.
   FabricCounterSet fabric_counter_set_;
@@ -157,7 +172,9 @@ class Distribution {
   std::deque<std::string> lines_;
   std::optional<std::vector<nic::Entitlement>> entitlements_;
   std::optional<Publications> publications_;
-  std::atomic<bool> has_orders_ = false;  ///< One of these two.
+  std::optional<std::vector<CountedOffer>> new_rings_;
+  std::vector<OfferedRing> rings_;        ///< That can be published.
+  std::atomic<bool> has_orders_ = false;  ///< One of these.
 
   std::uint32_t asleep_ = 0;
   os::Doorbell bell_{asleep_};  ///< Agents ring when they have records.

@@ -84,6 +84,7 @@ Status Housekeeper::prepare() {
       read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
   recent_.assign(history.gaps.begin(), history.gaps.end());
   tell_book_starts();
+  follow_rings();
   return Done{};
 }
 
@@ -117,10 +118,8 @@ void Housekeeper::finish() {
 }
 
 void Housekeeper::tell_book_starts() {
-  const Settings& settings = appliance_.settings();
   for (const Appliance::BookStart& start : appliance_.book_starts()) {
-    RecordOutput& output = *appliance_.outputs()[start.output];
-    book_writers_.emplace_back(output, settings.state_folder, settings.books.save_ns);
+    const RecordOutput& output = *appliance_.outputs()[start.output];
     const std::string& ring = output.plan().events.ring;
     if (!start.why_not.empty()) {
       report_({Level::Warning, "books begin anew", {{"ring", ring}, {"why", start.why_not}}});
@@ -136,7 +135,30 @@ void Housekeeper::tell_book_starts() {
   }
 }
 
+/// A writer for each ring whose books are saved. Rings come and go with the settings.
+void Housekeeper::follow_rings() {
+  const Settings& settings = appliance_.settings();
+  for (std::size_t o = 0; o < appliance_.outputs().size(); ++o) {
+    RecordOutput& output = *appliance_.outputs()[o];
+    if (output.save_queue() == nullptr) continue;
+    const auto writer = std::find_if(book_writers_.begin(), book_writers_.end(),
+                                     [&](const BookWriter& one) { return &one.output() == &output; });
+    if (!appliance_.has_output_ended(o)) {
+      if (writer == book_writers_.end()) {
+        book_writers_.emplace_back(output, settings.state_folder, settings.books.save_ns);
+      }
+      continue;
+    }
+    if (writer != book_writers_.end()) {
+      writer->abandon();
+      book_writers_.erase(writer);
+    }
+    output.end_saving();
+  }
+}
+
 void Housekeeper::save_books(bool is_last) {
+  follow_rings();
   const Now now = clocks_.now();
   for (BookWriter& writer : book_writers_) {
     const BookWriter::News news = is_last ? writer.finish(now.wall_ns) : writer.step(now.monotonic_ns);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <set>
 #include <string>
@@ -81,6 +82,7 @@ class Housekeeper {
   void report_distribution();
   void look_at_gap_log();
   void tell_book_starts();
+  void follow_rings();
   void save_books(bool is_last);
   void look_at_agents(const StatusReport& status, std::uint64_t now);
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
@@ -101,7 +103,7 @@ class Housekeeper {
   Clocks clocks_;
   Report report_;
   GapLog gaps_;
-  std::deque<BookWriter> book_writers_;
+  std::list<BookWriter> book_writers_;
   std::deque<GapEntry> recent_;
   counters::Reader reader_;
   const ReaderWatch* watch_ = nullptr;

@@ -78,7 +78,7 @@ Status can_republish(const NicSettings& then, const NicSettings& now) {
     const std::string table = " of [[publish]] '" + published.name + "'";
     const auto is_its = [&](const OfferedRing& ring) { return ring.ring == published.ring; };
     if (std::none_of(then.rings.begin(), then.rings.end(), is_its)) {
-      return Failure{"'ring'" + table + " names a ring that the running appliance does not write" + kStartAgain};
+      return Failure{"'ring'" + table + " names a ring that the running appliance does not write: reload the settings"};
     }
     if (!published.lossless) continue;
     // How long a ring's agent waits, and whether it does, was settled when it made the ring.

@@ -141,8 +141,10 @@ class RecordOutput {
 
   // Books over a restart of the process.
 
-  /// At set-up: they are saved.
+  /// Before it decodes: they are saved.
   void enable_saving() { saving_ = std::make_unique<SaveQueue>(); }
+  /// After release(), and when no writer has the queue any more.
+  void end_saving() noexcept { saving_.reset(); }
   /// Null: they are not.
   [[nodiscard]] SaveQueue* save_queue() const noexcept { return saving_.get(); }
   /// Of the load that runs.

@@ -112,6 +112,7 @@ struct CardSettings {
 struct OfferedRing {
   std::string name;
   std::string ring;
+  friend bool operator==(const OfferedRing&, const OfferedRing&) = default;
 };
 
 /// A ring that subscribers may have in memory of their own.

@@ -87,6 +87,8 @@ class Publisher final : public nic::FeedPublisher {
   /// ring that they still may have go on where they are, under its limits of now. The others get the reason, and
   /// are forgotten, as are those whose token is not the ring's token of now.
   void republish(std::vector<PublishedRing> rings);
+  /// As PublisherOptions::reserved, instead of those.
+  void reserve(std::vector<std::string> rings) { options_.reserved = std::move(rings); }
 
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
   std::size_t step(std::uint64_t now_ns);

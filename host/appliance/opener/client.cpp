@@ -119,6 +119,7 @@ std::optional<std::uint32_t> Client::file_of(const std::string& path) const {
 std::optional<Client::Name> Client::name_of(std::string_view path) const {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
+  const std::lock_guard lock(grants_mutex_);
   for (std::size_t i = 0; i < grants_.sets.size(); ++i) {
     if (grants_.sets[i].folder != path.substr(0, slash)) continue;
     if (const auto number = grants_.sets[i].number(path.substr(slash + 1))) {
@@ -129,6 +130,7 @@ std::optional<Client::Name> Client::name_of(std::string_view path) const {
 }
 
 std::string Client::kept_path(const Name& name) const {
+  const std::lock_guard lock(grants_mutex_);
   const FileSet& set = grants_.sets[name.set];
   return set.folder + "/" + set.kept + set.name(name.number);
 }
@@ -141,30 +143,49 @@ Status Client::renew() {
                                                std::generic_category().message(renewed.error)
                                          : renewed.notes};
   }
+  // Without the lock: threads that open files of known sets do not wait for answers about new ones.
+  Grants known;
+  {
+    const std::lock_guard lock(grants_mutex_);
+    known = grants_;
+  }
+  for (const ListKind list : {ListKind::Sockets, ListKind::Files, ListKind::Sets}) {
+    if (Status learned = learn(list, known); !learned) return learned;
+  }
   const std::lock_guard lock(grants_mutex_);
-  Grants known = grants_;
-  for (const ListKind list : {ListKind::Sockets, ListKind::Files}) {
-    const bool is_socket = list == ListKind::Sockets;
-    for (std::size_t i = is_socket ? known.sockets.size() : known.files.size(); i < kMostGrants; ++i) {
-      const Outcome told = ask({.kind = RequestKind::Tell,
-                                .index = static_cast<std::uint32_t>(i),
-                                .number = static_cast<std::uint64_t>(list)});
-      if (told.error == EACCES) break;  // the end of the list
-      const auto socket = is_socket ? parse_socket(told.notes) : std::optional<SocketGrant>(std::in_place);
-      if (told.error != 0 || !socket) {
-        return Failure{"the opener does not say what it may open: " +
-                       std::generic_category().message(told.error != 0 ? told.error : EPROTO)};
-      }
-      if (is_socket) {
-        known.sockets.push_back(*socket);
-      } else {
-        known.files.push_back(told.notes);
-      }
+  grants_ = std::move(known);
+  return Done{};
+}
+
+/// Adds what the opener has at the end of the list.
+Status Client::learn(ListKind list, Grants& known) {
+  const auto count = [&] {
+    return list == ListKind::Sockets ? known.sockets.size()
+           : list == ListKind::Files ? known.files.size()
+                                     : known.sets.size();
+  };
+  while (count() < kMostGrants) {
+    const Outcome told = ask({.kind = RequestKind::Tell,
+                              .index = static_cast<std::uint32_t>(count()),
+                              .number = static_cast<std::uint64_t>(list)});
+    if (told.error == EACCES) return Done{};  // the end of the list
+    bool is_good = told.error == 0;
+    if (is_good && list == ListKind::Sockets) {
+      const auto socket = parse_socket(told.notes);
+      is_good = socket.has_value();
+      if (is_good) known.sockets.push_back(*socket);
+    } else if (is_good && list == ListKind::Sets) {
+      auto set = parse_set(told.notes, known.sets);
+      is_good = set.has_value();
+      if (is_good) known.sets.push_back(std::move(*set));
+    } else if (is_good) {
+      known.files.push_back(told.notes);
+    }
+    if (!is_good) {
+      return Failure{"the opener does not say what it may open: " +
+                     std::generic_category().message(told.error != 0 ? told.error : EPROTO)};
     }
   }
-  // Only these: other threads look at the sets.
-  grants_.sockets = std::move(known.sockets);
-  grants_.files = std::move(known.files);
   return Done{};
 }
 

@@ -34,7 +34,8 @@ class Client {
   ~Client();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// Lets the opener read the settings again, and adds the sockets and files that they name. A failure changes nothing.
+  /// Lets the opener read the settings again, and adds the sockets, files and sets of files that they name. A failure
+  /// changes nothing. From one thread.
   [[nodiscard]] Status renew();
 
   /// Indices for the requests below; nothing: the settings do not name it.
@@ -57,11 +58,12 @@ class Client {
   Client(OpenFile socket, pid_t pid, Grants grants)
       : socket_(std::move(socket)), pid_(pid), grants_(std::move(grants)) {}
   [[nodiscard]] Outcome receive();
+  [[nodiscard]] Status learn(ListKind list, Grants& known);
 
   const OpenFile socket_;
   const pid_t pid_;
   mutable std::mutex grants_mutex_;
-  Grants grants_;     ///< As the opener has them. Sets and connections never change.
+  Grants grants_;     ///< As the opener has them. Connections never change.
   std::mutex mutex_;  ///< A request and its answer.
   std::atomic<bool> has_ended_ = false;
 };

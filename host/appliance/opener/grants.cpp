@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -31,6 +32,35 @@ bool is_same(const SocketGrant& left, const SocketGrant& right) {
   return left.options.interface == right.options.interface && left.membership == right.membership;
 }
 
+bool is_same(const FileSet& left, const FileSet& right) {
+  return left.folder == right.folder && left.prefix == right.prefix && left.suffix == right.suffix;
+}
+
+std::vector<FileSet>::const_iterator first_in(const std::string& folder, const std::vector<FileSet>& sets) {
+  return std::find_if(sets.begin(), sets.end(), [&](const FileSet& set) { return set.folder == folder; });
+}
+
+/// The words of a text, one after the other.
+struct Words {
+  std::string_view text;
+  bool is_good = true;
+
+  std::string_view take(char end) {
+    const std::string_view part = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    return part;
+  }
+  template <class Number>
+  void number(std::string_view part, Number& to) {
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), to);
+    is_good = is_good && error == std::errc() && rest == part.data() + part.size();
+  }
+};
+
+/// Operations allowed on a set, a bit each.
+constexpr bool FileSet::*kRights[] = {&FileSet::can_append, &FileSet::can_create, &FileSet::can_keep,
+                                      &FileSet::can_remove};
+
 }  // namespace
 
 Status add_new(Grants& grants, const Grants& more) {
@@ -42,9 +72,14 @@ Status add_new(Grants& grants, const Grants& more) {
   for (const std::string& file : more.files) {
     if (std::find(all.files.begin(), all.files.end(), file) == all.files.end()) all.files.push_back(file);
   }
-  if (all.sockets.size() + all.files.size() > kMostGrants) {
+  for (const FileSet& set : more.sets) {
+    const auto known = [&](const FileSet& other) { return is_same(set, other); };
+    const bool is_new = std::none_of(all.sets.begin(), all.sets.end(), known);
+    if (is_new && first_in(set.folder, grants.sets) != grants.sets.end()) all.sets.push_back(set);
+  }
+  if (all.sockets.size() + all.files.size() + all.sets.size() > kMostGrants) {
     return Failure{"the settings have named more than " + std::to_string(kMostGrants) +
-                   " groups and files since the start"};
+                   " groups, files and recorded lines since the start"};
   }
   grants = std::move(all);
   return Done{};
@@ -58,22 +93,42 @@ std::string to_text(const SocketGrant& socket) {
 }
 
 std::optional<SocketGrant> parse_socket(std::string_view text) {
-  const auto take = [&text](char end) {
-    const std::string_view part = text.substr(0, text.find(end));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-    return part;
-  };
-  bool is_good = true;
-  const auto number = [&](std::string_view part, auto& to) {
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), to);
-    is_good = is_good && error == std::errc() && rest == part.data() + part.size();
-  };
+  Words words{text};
   SocketGrant socket;
-  socket.options.interface = take('\n');
-  number(take(' '), socket.membership.group.address);
-  number(take('\n'), socket.membership.group.port);
-  if (!text.empty()) number(text, socket.membership.source.emplace());
-  return is_good ? std::optional(socket) : std::nullopt;
+  socket.options.interface = words.take('\n');
+  words.number(words.take(' '), socket.membership.group.address);
+  words.number(words.take('\n'), socket.membership.group.port);
+  if (!words.text.empty()) words.number(words.text, socket.membership.source.emplace());
+  return words.is_good ? std::optional(socket) : std::nullopt;
+}
+
+std::string to_text(const FileSet& set, const std::vector<FileSet>& sets) {
+  unsigned rights = 0;
+  for (std::size_t i = 0; i < std::size(kRights); ++i) rights |= (set.*kRights[i] ? 1U : 0U) << i;
+  return std::to_string(first_in(set.folder, sets) - sets.begin()) + " " + std::to_string(set.digits) + " " +
+         std::to_string(set.mode) + " " + std::to_string(rights) + "\n" + set.prefix + "\n" + set.suffix + "\n" +
+         set.kept;
+}
+
+std::optional<FileSet> parse_set(std::string_view text, const std::vector<FileSet>& sets) {
+  constexpr unsigned kMostDigits = 12;  // of kMaxNumber
+  Words words{text};
+  FileSet set;
+  std::size_t folder = 0;
+  unsigned rights = 0;
+  words.number(words.take(' '), folder);
+  words.number(words.take(' '), set.digits);
+  words.number(words.take(' '), set.mode);
+  words.number(words.take('\n'), rights);
+  set.prefix = words.take('\n');
+  set.suffix = words.take('\n');
+  set.kept = words.text;
+  if (!words.is_good || folder >= sets.size() || set.digits > kMostDigits || rights >> std::size(kRights) != 0) {
+    return std::nullopt;
+  }
+  set.folder = sets[folder].folder;
+  for (std::size_t i = 0; i < std::size(kRights); ++i) set.*kRights[i] = (rights >> i & 1U) != 0;
+  return set;
 }
 
 Status check(const Request& request, const Grants& grants) {
@@ -96,7 +151,12 @@ Status check(const Request& request, const Grants& grants) {
     case RequestKind::Connect: return among(grants.connections);
     case RequestKind::Renew: return Failure{"this is not about a grant"};
     case RequestKind::Tell:
-      return static_cast<ListKind>(request.number) == ListKind::Sockets ? among(grants.sockets) : among(grants.files);
+      switch (static_cast<ListKind>(request.number)) {
+        case ListKind::Sockets: return among(grants.sockets);
+        case ListKind::Files: return among(grants.files);
+        case ListKind::Sets: return among(grants.sets);
+      }
+      break;
   }
   return Failure{"unknown request"};
 }

@@ -45,15 +45,20 @@ struct Grants {
   std::vector<net::Endpoint> connections = {};
 };
 
-/// Sockets and files that there may be at most, so that settings which change again and again cannot fill the memory.
+/// Sockets, files and sets that there may be at most, so that settings which change again and again cannot fill the
+/// memory.
 inline constexpr std::size_t kMostGrants = 16'384;
-/// Adds the sockets and files of other grants; those that are there keep their indices. Nothing is taken away, as what
-/// runs may go on to need it. Fails if there are too many.
+/// Adds the sockets, files and sets of other grants; those that are there keep their indices. Nothing is taken away, as
+/// what runs may go on to need it. A set in a folder of no other set is left out: the process has no right to it. Fails
+/// if there are too many.
 [[nodiscard]] Status add_new(Grants& grants, const Grants& more);
 
 /// A socket in words, a line each: interface, group, source. And back.
 [[nodiscard]] std::string to_text(const SocketGrant& socket);
 [[nodiscard]] std::optional<SocketGrant> parse_socket(std::string_view text);
+/// A set in words: its folder as the index of the first of `sets` there, so that no set can be in another one. And back.
+[[nodiscard]] std::string to_text(const FileSet& set, const std::vector<FileSet>& sets);
+[[nodiscard]] std::optional<FileSet> parse_set(std::string_view text, const std::vector<FileSet>& sets);
 
 /// Whether the grants cover the request.
 [[nodiscard]] Status check(const Request& request, const Grants& grants);

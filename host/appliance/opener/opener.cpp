@@ -70,8 +70,11 @@ Outcome connect_to(net::Endpoint endpoint) {
 /// In place of notes. A path that does not fit into an answer cannot be asked for.
 Outcome tell(const Request& request, const Grants& grants) {
   Outcome outcome;
-  const bool is_socket = static_cast<ListKind>(request.number) == ListKind::Sockets;
-  outcome.notes = is_socket ? to_text(grants.sockets[request.index]) : grants.files[request.index];
+  switch (static_cast<ListKind>(request.number)) {
+    case ListKind::Sockets: outcome.notes = to_text(grants.sockets[request.index]); break;
+    case ListKind::Files: outcome.notes = grants.files[request.index]; break;
+    case ListKind::Sets: outcome.notes = to_text(grants.sets[request.index], grants.sets); break;
+  }
   return outcome.notes.size() <= kMaxReplyText ? std::move(outcome) : failed(ENAMETOOLONG);
 }
 

@@ -27,7 +27,7 @@ bool has_number(RequestKind kind) noexcept {
 
 /// The largest number of a request of the kind.
 std::uint64_t most_of(RequestKind kind) noexcept {
-  if (kind == RequestKind::Tell) return static_cast<std::uint64_t>(ListKind::Files);
+  if (kind == RequestKind::Tell) return static_cast<std::uint64_t>(ListKind::Sets);
   return has_number(kind) ? kMaxNumber : 0;
 }
 

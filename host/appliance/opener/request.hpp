@@ -18,12 +18,12 @@ enum class RequestKind : std::uint16_t {
   Keep = 5,     ///< Renames file `number` of a set, so that it is no longer one of the set.
   Remove = 6,   ///< Deletes file `number` of a set.
   Connect = 7,  ///< A TCP connection to an address that the settings name; it may still be under way.
-  Renew = 8,    ///< Reads the settings again, and adds the sockets and files that they name.
-  Tell = 9,     ///< What there is at this index of the sockets (number 0) or files (1), in words.
+  Renew = 8,    ///< Reads the settings again, and adds the sockets, files and sets of files that they name.
+  Tell = 9,     ///< What there is at this index of the list with this number (ListKind), in words.
 };
 inline constexpr std::uint16_t kKinds = 9;
 /// The lists of Tell.
-enum class ListKind : std::uint64_t { Sockets = 0, Files = 1 };
+enum class ListKind : std::uint64_t { Sockets = 0, Files = 1, Sets = 2 };
 [[nodiscard]] std::string_view to_text(RequestKind kind) noexcept;
 
 struct Request {

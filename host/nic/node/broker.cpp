@@ -189,6 +189,13 @@ Status Broker::replace_feed(const std::string& name, const std::string& path) {
   return Done{};
 }
 
+void Broker::remove_feed(const std::string& name) {
+  const auto feed = feeds_.find(name);
+  if (feed == feeds_.end()) return;
+  replaced_.push_back(std::move(feed->second));
+  feeds_.erase(feed);
+}
+
 Result<std::shared_ptr<Broker::FeedFile>> Broker::open_segment(const std::string& path) const {
   auto segment = std::make_shared<FeedFile>();
   segment->file = os::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));

@@ -118,6 +118,8 @@ class Broker {
   [[nodiscard]] Status add_feed(const std::string& name, const std::string& path);
   /// Replaces the file of a feed. Existing attachments keep the previous file until they end.
   [[nodiscard]] Status replace_feed(const std::string& name, const std::string& path);
+  /// No client may have the feed any more. Existing attachments keep their file until they end.
+  void remove_feed(const std::string& name);
   /// Replaces the entitlements. Disconnects clients whose user has no entitlement or one of another domain; ends
   /// attachments to feeds that are no longer allowed. Other resources remain.
   void entitle(std::vector<Entitlement> entitlements);

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "host/appliance/book_files.hpp"
 #include "host/appliance/housekeeper.hpp"
 #include "host/appliance/status.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
@@ -169,6 +172,56 @@ TEST(ChannelReload, says_that_a_line_is_not_recorded_whose_files_would_have_the_
   // Before "a/b": its files would be called as those of that channel are.
   ASSERT_EQ(one.reload(channel(9, "a_b", "", 4, 0) + one.seven() + channel(8, "a/b", "", 3, 0)), "");
   EXPECT_THAT(one.notes, ::testing::ElementsAre(HasSubstr("are not recorded until a restart")));
+}
+
+TEST(ChannelReload, saves_books_of_rings_that_are_added_as_long_as_there_are_any) {
+  constexpr std::uint64_t kTenth = 100'000'000;
+  const std::string books = "[books]\nsave = \"2s\"\ninstruments = 200\n";
+  Reloaded one("", books);
+  one.further = books;
+  std::vector<std::string> log;
+  Housekeeper keeper(*one.made, one.clocks(), [&](const Change& change) { log.push_back(to_text(change)); });
+  ASSERT_TRUE(keeper.prepare());
+  const std::string eight = channel(8, "eight", one.folder.path("other"), 3, 0, test::map_of_ticks(one.folder));
+  const opener::FileSet set = book_files(one.made->settings().state_folder, one.folder.path("events"));
+  const auto files = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(set.folder)) {
+      count += set.number(entry.path().filename().string()) ? 1 : 0;
+    }
+    return count;
+  };
+  const auto pass = [&](std::uint64_t ns) {
+    one.pass(ns);
+    keeper.step();
+  };
+  const auto saves = [&] { return one.made->outputs().at(1)->market_counter_set().saves.value(); };
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    ASSERT_EQ(one.reload(one.seven() + eight), "");
+    EXPECT_THAT(one.notes, ::testing::IsEmpty());
+    one.work();
+    for (std::uint32_t n = 1; n <= 100; ++n) one.give_to("left", kGroupC, n);
+    for (int i = 0; i < 30; ++i) pass(kTenth);
+    EXPECT_EQ(one.made->outputs().size(), 2U) << "a ring that comes back takes no further room";
+    ASSERT_EQ(saves(), round) << (log.empty() ? "" : log.back());
+    const auto found = FoundBooks::find(set.folder, one.folder.path("events"),
+                                        one.made->outputs()[1]->saved_head(one.now), one.now);
+    ASSERT_TRUE(found) << found.message();
+    EXPECT_EQ(found.value().books().rows(), 100U);
+    // The ring ends while its books are copied: half of a save is none.
+    const std::size_t whole = files();
+    one.now += 20 * kTenth;
+    keeper.step();
+    (void)one.agent().do_work();
+    keeper.step();
+    EXPECT_EQ(files(), whole + 1) << "a save has begun";
+    ASSERT_EQ(one.reload(one.seven()), "");
+    one.work();
+    keeper.step();
+    EXPECT_EQ(files(), whole);
+    EXPECT_EQ(one.made->outputs()[1]->save_queue(), nullptr);
+  }
+  EXPECT_THAT(log, ::testing::Not(::testing::Contains(HasSubstr("not saved"))));
 }
 
 TEST(ChannelReload, closes_a_window_that_was_open_when_the_channels_changed) {

@@ -151,6 +151,62 @@ TEST(Distribution, follows_a_ring_that_is_made_anew) {
   EXPECT_NE(old_file.st_ino, new_file.st_ino);
 }
 
+TEST(Distribution, has_the_rings_of_channels_that_a_reload_adds_and_loses_those_that_end) {
+  Offering offering;
+  Appliance& appliance = *offering.one->made;
+  Distribution& distribution = offering.distribution();
+  distribution.start();
+  auto client = nic::Client::open(offering.socket);
+  ASSERT_TRUE(client) << client.message();
+  Diagnostics diagnostics;
+  const auto both = parse_entitlements("e", mine("feeds = [\"ring\", \"other\"]\n"), {"ring", "other"}, diagnostics);
+  ASSERT_TRUE(both) << diagnostics.format();
+  distribution.entitle(*both);
+  const auto attaches = [&](const char* ring, bool wanted) {
+    for (int i = 0; i < 10'000; ++i) {
+      if (client.value()->attach(ring).ok() == wanted) return true;
+      ::usleep(1'000);
+    }
+    return false;
+  };
+  const auto change_to = [&](const Settings& wanted) {
+    auto ready = appliance.prepare_channels(wanted, appliance.compare_channels(wanted), diagnostics);
+    ASSERT_TRUE(ready) << ready.message() << diagnostics.format();
+    EXPECT_THAT(appliance.change_channels(std::move(ready).value()), ::testing::IsEmpty());
+    offering.one->work();
+    appliance.retire();
+  };
+  const Settings before = appliance.settings();
+  Settings wanted = before;
+  const std::string ring = offering.files.path("other");
+  feed::Channel& channel = wanted.feeds[0].description.channels.emplace_back(wanted.feeds[0].description.channels[0]);
+  channel.name = "eight";
+  channel.number = 8;
+  channel.ring = ring;
+  channel.lines[0]->group.address += 2;
+  channel.lines[1]->group.address += 2;
+  wanted.nic->rings = {{"other", ring}, before.nic->rings[0]};
+  wanted.nic->publish.emplace_back();
+  wanted.nic->publish[0].name = "to all";
+  wanted.nic->publish[0].ring = ring;
+  EXPECT_THAT(distribution.republish(*wanted.nic).message(), HasSubstr("does not write: reload the settings"));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(client.value()->attach("other"));
+    change_to(wanted);
+    EXPECT_TRUE(attaches("other", true));
+    EXPECT_TRUE(distribution.republish(*wanted.nic));
+    EXPECT_TRUE(attaches("ring", true)) << "the other one stays";
+    change_to(before);
+    EXPECT_TRUE(distribution.republish(*before.nic));
+    EXPECT_TRUE(attaches("other", false)) << "it has ended";
+    EXPECT_TRUE(attaches("ring", true));
+  }
+  EXPECT_FALSE(distribution.republish(*wanted.nic));
+  wanted.nic->rings[0].name = std::string(65, 'x');
+  EXPECT_THAT(appliance.prepare_channels(wanted, appliance.compare_channels(wanted), diagnostics).message(),
+              HasSubstr("must have 1 to 64 bytes"));
+}
+
 TEST(Distribution, spares_the_log_what_strangers_cause) {
   Offering offering("");
   offering.distribution().start();

@@ -263,6 +263,47 @@ TEST(Opener, reads_the_settings_again_and_opens_what_is_new_in_them) {
   }
 }
 
+TEST(Opener, opens_files_of_sets_that_are_new_in_the_settings_but_in_no_other_folder) {
+  const testing::Scratch folder;
+  const FileSet known = gaps(folder.path("logs"));
+  const FileSet added = packets(folder.path("logs"));
+  const FileSet outside = packets(folder.path());
+  std::vector<std::string> notes;
+  const ReadGrants again = [&]() -> Result<Grants> { return Grants{.sets = {outside, added}}; };
+  auto started = Client::start({.sets = {known}}, true, notes, again);
+  ASSERT_TRUE(started) << started.message();
+  Client& client = *started.value();
+  DiskCalls calls(client);
+  const disk::ReplacedCalls replaced(calls);
+  const std::string path = folder.path("logs/x-a-000001.pcapng");
+  EXPECT_FALSE(client.name_of(path));
+  EXPECT_EQ(client.ask({.kind = RequestKind::Create, .index = 1, .number = 1}).error, EACCES) << "it has not been told";
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(client.renew());
+  disk::File packet;
+  ASSERT_EQ(packet.open(path, O_WRONLY | O_CREAT | O_EXCL, 0640), 0);
+  EXPECT_EQ(disk::rename(path, folder.path("logs/frozen-x-a-000001.pcapng")), 0);
+  EXPECT_TRUE(fs::exists(folder.path("logs/frozen-x-a-000001.pcapng")));
+  EXPECT_EQ(client.ask({.kind = RequestKind::Append, .index = 1, .number = 1}).error, EACCES) << "its rights are kept";
+  EXPECT_FALSE(client.name_of(folder.path("x-a-000001.pcapng")));
+  EXPECT_EQ(client.ask({.kind = RequestKind::Create, .index = 2, .number = 1}).error, EACCES) << "added twice";
+}
+
+TEST(Opener, takes_a_set_in_words_only_in_a_folder_that_is_known) {
+  const std::vector<FileSet> sets = {gaps("/log"), packets("/packets")};
+  for (const FileSet& set : sets) {
+    const auto again = parse_set(to_text(set, sets), sets);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->folder, set.folder);
+    EXPECT_EQ(again->name(12), set.name(12));
+    EXPECT_EQ(again->kept, set.kept);
+    EXPECT_EQ(again->can_append, set.can_append);
+    EXPECT_EQ(again->can_keep, set.can_keep);
+  }
+  for (const char* text : {"", "2 6 416 2\na-\n.x\n", "0 13 416 2\na-\n.x\n", "0 6 416 16\na-\n.x\n", "0 6 416\na-"}) {
+    EXPECT_FALSE(parse_set(text, sets)) << text;
+  }
+}
+
 TEST(Opener, without_a_way_to_read_settings_says_so) {
   const testing::Scratch folder;
   const auto client = start({.files = {folder.write("a", "x")}});
