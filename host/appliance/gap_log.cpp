@@ -126,10 +126,9 @@ std::string lines_text(const GapEntry& gap) {
     out += i == 0 ? "A " : "B ";
     if (!had.heard) {
       out += "received nothing";
-    } else if (had.passed) {
-      out += fmt::format("was at {}", had.last_sequence);
     } else {
-      out += fmt::format("was at {}, silent for {}", had.last_sequence, os::duration_text(had.silent_ns));
+      out += fmt::format("was at {}", had.last_sequence);
+      if (!had.passed && had.silent_ns != 0) out += fmt::format(", silent for {}", os::duration_text(had.silent_ns));
     }
   }
   if (gap.stall_ns != 0) out += fmt::format("; the thread did not run for {}", os::duration_text(gap.stall_ns));

@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace stopbit::standby {
+namespace {
+
+std::string other_layout(const std::string& name) {
+  return "its records have another layout than those of '" + name + "'";
+}
+
+}  // namespace
 
 PairReader::PairReader(std::string first, std::string second, const MergeOptions& options, Output& output,
                        os::Accepted accepted)
@@ -39,8 +46,16 @@ void PairReader::open(Side side, std::uint64_t now_ns) {
   }
   if (images_ == 0 || reader.layout_hash() != layout_) {
     if (of(other(side)).reader) {
-      ring.problem = "its records have another layout than those of '" + of(other(side)).name + "'";
-      return;
+      if (!yields_to(side, reader, now_ns)) {
+        ring.problem = other_layout(of(other(side)).name);
+        return;
+      }
+      // From its first record again.
+      opened = ring::Reader::open(ring.name, ring::Start::Oldest, accepted_);
+      if (!opened) {
+        ring.problem = opened.message();
+        return;
+      }
     }
     image_.assign(reader.image().begin(), reader.image().end());
     layout_ = reader.layout_hash();
@@ -49,9 +64,19 @@ void PairReader::open(Side side, std::uint64_t now_ns) {
   ring.problem.clear();
   ring.epoch = reader.epoch();
   ring.reader.emplace(std::move(opened).value());
-  ring.writer_has_ended = ring.writer_has_died = false;
+  ring.writer_has_ended = ring.writer_has_died = ring.has_records = false;
   ring.next_look_ns = now_ns;
   merge_.began(side);
+}
+
+/// A ring that has been silent so far does not decide which layout the stream has: it is closed for one of another
+/// layout that has records, and looked for again later.
+bool PairReader::yields_to(Side side, ring::Reader& reader, std::uint64_t now_ns) {
+  Ring& silent = of(other(side));
+  if (silent.has_records || reader.poll_batch() != ring::Poll::Record) return false;
+  close(other(side), other_layout(of(side).name), now_ns);
+  silent.epoch = 0;
+  return true;
 }
 
 std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
@@ -66,6 +91,7 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
             close(side, "it carries market events", now_ns);
             return count;
           }
+          ring.has_records = true;
           merge_.take(side, record, now_ns);
           ++count;
         }

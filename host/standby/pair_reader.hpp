@@ -59,6 +59,7 @@ class PairReader {
     std::uint64_t epoch = 0;  ///< Of the ring that was read last.
     std::string problem = "not looked for yet";
     std::uint64_t lost = 0;
+    bool has_records = false;  ///< Since it was opened.
     std::uint64_t next_look_ns = 0;
     std::uint64_t next_open_ns = 0;
     bool writer_has_ended = false;  ///< It is read to its end.
@@ -67,6 +68,7 @@ class PairReader {
   [[nodiscard]] const Ring& of(Side side) const noexcept { return sides_[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Ring& of(Side side) noexcept { return sides_[static_cast<std::size_t>(side)]; }
   void open(Side side, std::uint64_t now_ns);
+  [[nodiscard]] bool yields_to(Side side, ring::Reader& reader, std::uint64_t now_ns);
   [[nodiscard]] std::size_t read(Side side, std::uint64_t now_ns);
   void close(Side side, std::string problem, std::uint64_t now_ns);
 

@@ -160,6 +160,27 @@ TEST(PairReader, follows_no_ring_of_another_layout_while_the_other_is_alive) {
   EXPECT_EQ(bench.pair.problem(Side::Second), "");
 }
 
+TEST(PairReader, a_silent_ring_of_another_layout_does_not_block_the_other_one) {
+  Rings bench;
+  bench.a.end();
+  bench.a.start(2);
+  EXPECT_EQ(bench.pass(20), "");
+  EXPECT_TRUE(bench.pair.is_open(Side::First));
+  EXPECT_NE(bench.pair.problem(Side::Second).find("another layout"), std::string::npos);
+  bench.b.publish(1, 3);
+  EXPECT_EQ(bench.pass(200), "1 2 3 ");
+  EXPECT_NE(bench.pair.problem(Side::First).find("another layout"), std::string::npos) << "it is said";
+  EXPECT_EQ(bench.pair.images(), 2U);
+  // Too late for the first one, until the other one ends.
+  bench.a.publish(4, 5);
+  bench.b.publish(4, 4);
+  EXPECT_EQ(bench.pass(200), "4 ");
+  EXPECT_EQ(bench.pair.images(), 2U);
+  bench.b.end();
+  EXPECT_EQ(bench.pass(300), "5 ");
+  EXPECT_EQ(bench.pair.problem(Side::First), "");
+}
+
 TEST(PairReader, takes_no_ring_twice) {
   Machine machine(name_of("twice"));
   Numbers numbers;

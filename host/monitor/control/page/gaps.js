@@ -56,7 +56,7 @@ get("timeline").addEventListener("keydown", event => {
 function had(line, name) {
   if (!line) return "";
   if (!line.heard) return `${name} received nothing`;
-  return `${name} was at ${line.last}` + (line.passed ? "" : `, silent for ${duration(line.silent_ns)}`);
+  return `${name} was at ${line.last}` + (line.passed || !line.silent_ns ? "" : `, silent for ${duration(line.silent_ns)}`);
 }
 function hit(books) {
   if (!books) return "";
