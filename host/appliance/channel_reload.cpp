@@ -375,6 +375,16 @@ std::vector<std::string> Appliance::notes_of(const PreparedChannels& channels) c
     return has_new_line(begun.second.entry.description, begun.second.entry.record_as);
   });
   if (recording_ && has_new_lines) notes.emplace_back("packets of some added lines are not recorded until a restart");
+  for (const ChannelChange& change : channels.changes.channels) {
+    if (change.what != ChannelChange::What::Removed) continue;
+    const feed::Channel& gone = settings_.feeds[change.before->feed].description.channels[change.before->channel];
+    const std::size_t output = channels_[entry_of(change.name)].output;
+    const bool ends = std::find(channels.ended.begin(), channels.ended.end(), output) != channels.ended.end();
+    if (gone.map.empty() || ends) continue;
+    const bool is_recovery = gone.role == feed::Role::Snapshot || gone.role == feed::Role::Carousel;
+    const std::string what = is_recovery ? " has no more snapshots from '" : " loses books of '";
+    notes.push_back("the ring '" + gone.events + "'" + what + gone.name + "', and only a restart brings them back");
+  }
   const auto has_ring = [](const PreparedChannels::Output& made) { return !made.output->plan().ring.empty(); };
   if (settings_.nic && !channels.offers && std::any_of(channels.outputs.begin(), channels.outputs.end(), has_ring)) {
     notes.emplace_back("the broker and [[publish]] have no new rings until a restart");

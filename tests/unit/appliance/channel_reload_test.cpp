@@ -224,6 +224,26 @@ TEST(ChannelReload, saves_books_of_rings_that_are_added_as_long_as_there_are_any
   EXPECT_THAT(log, ::testing::Not(::testing::Contains(HasSubstr("not saved"))));
 }
 
+TEST(ChannelReload, says_that_books_lose_their_snapshots) {
+  Reloaded one;
+  const std::string ring = one.folder.path("other");
+  const std::string map = test::map_of_ticks(one.folder);
+  const std::string eight = channel(8, "eight", ring, 3, 0, map);
+  const std::string nine = channel(9, "nine", ring, 4, 0, map + "role = \"snapshot\"\nrecovers = \"eight\"\n");
+  ASSERT_EQ(one.reload(one.seven() + eight + nine), "");
+  EXPECT_THAT(one.notes, ::testing::IsEmpty());
+  one.work();
+  one.made->retire();
+  ASSERT_EQ(one.reload(one.seven() + eight), "");
+  EXPECT_THAT(one.notes, ::testing::ElementsAre(HasSubstr("has no more snapshots from 'nine', and only a restart")));
+  one.work();
+  one.made->retire();
+  EXPECT_THAT(one.reload(one.seven() + eight + nine), HasSubstr("books join a ring only when it is made"));
+  // A ring that ends has nothing to lose.
+  ASSERT_EQ(one.reload(one.seven()), "");
+  EXPECT_THAT(one.notes, ::testing::IsEmpty());
+}
+
 TEST(ChannelReload, closes_a_window_that_was_open_when_the_channels_changed) {
   Reloaded one;
   one.give(0, tick(1, 1));
