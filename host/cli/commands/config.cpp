@@ -27,7 +27,7 @@ const SettingsFile& file_named(const std::string& name) {
   for (const SettingsFile& file : settings_files()) {
     if (file.name == name) return file;
   }
-  throw ToolError(kExitUsage, "KIND: must be appliance, feed, map or calendar, not '" + name + "'" +
+  throw ToolError(kExitUsage, "KIND: must be appliance, feed, map, calendar or network, not '" + name + "'" +
                                   did_you_mean(name, file_names()));
 }
 
@@ -55,7 +55,7 @@ Command config_command() {
       .description =
           "Files of settings are TOML: appliance.toml, which `stopbit run` reads; feed.toml, the description of a "
           "feed; "
-          "feed maps; and calendars. Everything printed here comes from the table of keys by which the reader reads "
+          "feed maps; calendars; and networks, which `stopbit network` simulates. Everything printed here comes from the table of keys by which the reader reads "
           "them.\n"
           "\n"
           "`config print --defaults` writes a file with every key, its meaning, type, range and default. Required keys "
@@ -73,7 +73,7 @@ Command config_command() {
             .required = true},
            {.names = "",
             .value = "KIND",
-            .help = "appliance, the default, feed, map or calendar.",
+            .help = "appliance, the default, feed, map, calendar or network.",
             .target = &arguments->file,
             .hint = open_choice_hint(file_names())},
            {.names = "--defaults", .value = "", .help = "With print: the defaults.", .target = &arguments->defaults},

@@ -10,6 +10,7 @@
 #include "host/cli/common/roff.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/lab/network/plan/plan.hpp"
 #include "host/market/map/source.hpp"
 #include "host/os/config/units.hpp"
 
@@ -336,7 +337,7 @@ class Defaults {
 }  // namespace
 
 std::span<const SettingsFile> settings_files() {
-  static const std::array<SettingsFile, 4> files = {
+  static const std::array<SettingsFile, 5> files = {
       {{.name = "appliance",
         .summary = "Settings of the appliance that `stopbit run` starts",
         .purpose = "`stopbit run FILE` reads it, and everything that it names; `stopbit run --check FILE` only reports "
@@ -361,7 +362,12 @@ std::span<const SettingsFile> settings_files() {
             "`calendar` of a [[feed]] in appliance.toml names it. Outside of its sessions channels are `closed`: "
             "`stopbit ready` is content, and a silent line is no fault. So is a line that has said nothing yet, "
             "for the time of `silence` after a session begins. Paths are relative to the folder of the file.",
-        .keys = appliance::calendar_keys()}}};
+        .keys = appliance::calendar_keys()},
+       {.name = "network",
+        .summary = "Simulated network of switches, for `stopbit network`",
+        .purpose = "`stopbit network FILE` simulates it; `stopbit network --check FILE` only says whether its routes can "
+                   "deadlock. Paths are relative to the folder of the file.",
+        .keys = network::plan_keys()}}};
   return files;
 }
 

@@ -8,6 +8,7 @@
 #include "host/appliance/calendar.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/lab/network/plan/plan.hpp"
 #include "host/market/map/source.hpp"
 
 namespace stopbit::tools {
@@ -30,6 +31,7 @@ std::string errors_of(std::string_view name, const std::string& text) {
   if (name == "appliance") (void)appliance::parse("text", text, "/nonexistent", diagnostics);
   if (name == "feed") (void)feed::parse("text", text, diagnostics);
   if (name == "calendar") (void)appliance::read_calendar("text", text, diagnostics);
+  if (name == "network") (void)network::read_plan(config::Document::parse("text", text, diagnostics), diagnostics);
   if (name == "map") (void)market::read_map("text", text, diagnostics);
   return diagnostics.format();
 }
@@ -37,6 +39,7 @@ std::string errors_of(std::string_view name, const std::string& text) {
 TEST(SettingPages, the_defaults_are_a_file_that_the_reader_takes) {
   EXPECT_EQ(errors_of("feed", settings_defaults(file_of("feed"))), "");
   EXPECT_EQ(errors_of("map", settings_defaults(file_of("map"))), "");
+  EXPECT_EQ(errors_of("network", settings_defaults(file_of("network"))), "");
   // The feed that it names is not there; nothing else is wrong.
   const std::string errors = errors_of("appliance", settings_defaults(file_of("appliance")));
   EXPECT_THAT(errors, HasSubstr("cannot read /nonexistent/feed.toml"));

@@ -4,6 +4,7 @@
 
 #include "host/lab/network/engine/simulation.hpp"
 #include "host/lab/network/plan/plan_parts.hpp"
+#include "host/os/config/keys.hpp"
 
 namespace stopbit::network {
 namespace {
@@ -20,33 +21,33 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> parse_link(std::string_vi
 }
 
 TopologyPlan read_shape(config::Table& table) {
+  const config::TableKeys& rows = *plan_keys().find("topology")->table;
   enum : std::size_t { kSingle, kRing, kMesh, kTorus, kFatTree, kGraph };
   TopologyPlan plan;
-  const std::size_t kind = table.choice("kind", {"single", "ring", "mesh", "torus", "fat-tree", "graph"});
-  constexpr std::uint64_t kMost = 1U << 30;  // so that the error below can say what is wrong with it
+  const std::size_t kind = table.choice("kind");
   switch (kind) {
     case kSingle: plan.shape = Shape::Single; break;
     case kRing:
       plan.shape = Shape::Grid;
       plan.wraps = true;
-      plan.extent = {static_cast<std::uint32_t>(table.integer("nodes", {2, kMost}))};
+      plan.extent = {static_cast<std::uint32_t>(table.integer("nodes", {2, rows.find("nodes")->range.most}))};
       break;
     case kMesh:
     case kTorus:
       plan.shape = Shape::Grid;
       plan.wraps = kind == kTorus;
-      for (const std::uint64_t extent : table.integers("extent", {2, kMost}, {1, 3})) {
+      for (const std::uint64_t extent : table.integers("extent")) {
         plan.extent.push_back(static_cast<std::uint32_t>(extent));
       }
       break;
     case kFatTree:
       plan.shape = Shape::FatTree;
-      plan.arity = static_cast<std::uint32_t>(table.integer("arity", {2, kMaxPorts}));
+      plan.arity = static_cast<std::uint32_t>(table.integer("arity", rows.find("arity")->range));
       return plan;
     default:
       plan.shape = Shape::Graph;
-      plan.nodes = static_cast<std::uint32_t>(table.integer("nodes", {1, kMost}));
-      for (const std::string& text : table.texts("links", {0, 65'536})) {
+      plan.nodes = static_cast<std::uint32_t>(table.integer("nodes", rows.find("nodes")->range));
+      for (const std::string& text : table.texts("links")) {
         if (const auto link = parse_link(text)) {
           plan.links.push_back(*link);
         } else {
@@ -58,7 +59,7 @@ TopologyPlan read_shape(config::Table& table) {
   if (kind == kSingle) {
     plan.hosts = static_cast<std::uint32_t>(table.integer("hosts", {2, kMaxPorts}));
   } else {
-    plan.hosts = static_cast<std::uint32_t>(table.integer("hosts", {1, kMaxPorts}, 1));
+    plan.hosts = static_cast<std::uint32_t>(table.integer_or("hosts", 1));
   }
   return plan;
 }
@@ -106,9 +107,9 @@ std::uint64_t memory_of(const Plan& plan, const TopologySize& size) noexcept {
 
 std::optional<Plan> read_plan(const config::Document& document, Diagnostics& diagnostics) {
   if (!document.ok()) return std::nullopt;
-  config::Table root = document.root();
+  config::Table root = document.root(plan_keys());
   Plan plan;
-  plan.simulation.seed = root.integer("seed", {}, 1);
+  plan.simulation.seed = root.integer("seed");
   const std::optional<TopologySize> size = read_topology(root, plan);
   read_switch(root, plan);
   read_link(root, plan);

@@ -67,6 +67,9 @@ struct Plan {
   std::vector<double> loads;  ///< A sweep; empty: one run.
 };
 
+/// The rows of the file's keys (host/os/config/keys.hpp).
+[[nodiscard]] const config::TableKeys& plan_keys();
+
 /// Checks everything that can be checked without building the network: ranges, numbers that have to fit each other, and
 /// the memory, so that no number in the file makes the program allocate more than the room. Nothing: see the
 /// diagnostics.

@@ -54,7 +54,7 @@ void check_by(config::Table& table, const Plan& plan) {
 
 void read_changes(config::Table& table, Plan& plan, const std::optional<TopologySize>& size) {
   const std::uint64_t last = size ? size->switches - 1 : kNone;
-  for (config::Table& change : table.tables("route", {0, 65'536})) {
+  for (config::Table& change : table.tables("route")) {
     RouteChange& to = plan.routing.changes.emplace_back();
     to.at = static_cast<SwitchId>(change.integer("at", {0, last}));
     to.target = static_cast<SwitchId>(change.integer("to", {0, last}));
@@ -80,9 +80,9 @@ void read_routing(config::Table& root, Plan& plan, const std::optional<TopologyS
   routing.order = static_cast<Order>(
       table->choice("order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree"},
                     static_cast<std::size_t>(usual)));
-  routing.by = static_cast<By>(table->choice("by", {"computed", "table", "two-level", "interval", "delta"}, 0));
-  routing.is_adaptive = table->flag("adaptive", false);
-  routing.local_bits = static_cast<std::uint32_t>(table->integer("local_bits", {1, 16}, routing.local_bits));
+  routing.by = static_cast<By>(table->choice("by"));
+  routing.is_adaptive = table->flag("adaptive");
+  routing.local_bits = static_cast<std::uint32_t>(table->integer("local_bits"));
   if (const char* const why = size ? why_not(routing.order, plan.topology) : nullptr) table->error("order", why);
   check_by(*table, plan);
   if (size && size->switches > kMostCheckedSwitches && (routing.by == By::TwoLevel || table->has("route"))) {

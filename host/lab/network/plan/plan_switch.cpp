@@ -37,23 +37,23 @@ SwitchOptions switch_of(std::size_t model) {
 }
 
 void read_sizes(config::Table& table, SwitchOptions& node) {
-  const auto number = [&table](const char* key, std::uint64_t least, std::uint64_t most, std::uint32_t& value) {
-    value = static_cast<std::uint32_t>(table.integer(key, {least, most}, value));
+  const auto number = [&table](const char* key, std::uint32_t& value) {
+    value = static_cast<std::uint32_t>(table.integer_or(key, value));
   };
   node.clock_mhz = table.real("clock_mhz", {1, 100'000}, node.clock_mhz);
-  number("latency_cycles", 2, 10'000, node.latency_cycles);
+  number("latency_cycles", node.latency_cycles);
   node.route_cycles = std::min(node.route_cycles, node.latency_cycles - 1);
-  number("route_cycles", 1, 9'999, node.route_cycles);
-  number("packet_cycles", 1, 10'000, node.packet_cycles);
-  number("cell_bytes", 1, 64, node.cell_bytes);
-  number("overhead_cells", 0, 64, node.overhead_cells);
-  number("packet_bytes", 1, 4'096, node.packet_bytes);
-  number("slot_bytes", 32, 4'096, node.slot_bytes);
-  number("slots", 1, 65'535, node.slots);
-  number("classes", 1, kMaxClasses, node.classes);
-  number("vcs", 1, kMaxVcs, node.vcs);
-  number("almost_full", 1, 1'000, node.almost_full);
-  number("escape_cycles", 1, 1'000'000, node.escape_cycles);
+  number("route_cycles", node.route_cycles);
+  number("packet_cycles", node.packet_cycles);
+  number("cell_bytes", node.cell_bytes);
+  number("overhead_cells", node.overhead_cells);
+  number("packet_bytes", node.packet_bytes);
+  number("slot_bytes", node.slot_bytes);
+  number("slots", node.slots);
+  number("classes", node.classes);
+  number("vcs", node.vcs);
+  number("almost_full", node.almost_full);
+  number("escape_cycles", node.escape_cycles);
 }
 
 }  // namespace
@@ -62,11 +62,11 @@ void read_switch(config::Table& root, Plan& plan) {
   SwitchOptions& node = plan.simulation.node;
   auto table = root.table("switch");
   if (!table) return;
-  node = switch_of(table->choice("model", {"r2", "r1", "atoll"}, kR2));
+  node = switch_of(table->choice("model"));
   read_sizes(*table, node);
-  node.reserve = static_cast<std::uint32_t>(table->integer("reserve", {0, 65'535}, node.most_slots()));
+  node.reserve = static_cast<std::uint32_t>(table->integer_or("reserve", node.most_slots()));
   node.is_fifo = table->choice("queues", {"voq", "fifo"}, node.is_fifo ? 1 : 0) == 1;
-  node.stores_and_forwards = table->flag("store_and_forward", false);
+  node.stores_and_forwards = table->flag("store_and_forward");
   table->finish();
   if (node.route_cycles >= node.latency_cycles)
     table->error("route_cycles", "'route_cycles' is part of 'latency_cycles'");
@@ -87,11 +87,11 @@ void read_link(config::Table& root, Plan& plan) {
   LinkOptions& link = plan.simulation.link;
   auto table = root.table("link");
   if (!table) return;
-  link.cycles = static_cast<std::uint32_t>(table->integer("cycles", {1, 100'000}, link.cycles));
-  link.host_cycles = static_cast<std::uint32_t>(table->integer("host_cycles", {1, 100'000}, link.host_cycles));
-  link.bit_error_rate = table->real("bit_error_rate", {0, 0.01}, 0);
-  link.retransmits = table->flag("retransmit", true);
-  link.attempts = static_cast<std::uint32_t>(table->integer("attempts", {1, 1'000}, link.attempts));
+  link.cycles = static_cast<std::uint32_t>(table->integer("cycles"));
+  link.host_cycles = static_cast<std::uint32_t>(table->integer("host_cycles"));
+  link.bit_error_rate = table->real("bit_error_rate");
+  link.retransmits = table->flag("retransmit");
+  link.attempts = static_cast<std::uint32_t>(table->integer("attempts"));
   table->finish();
 }
 
@@ -99,11 +99,11 @@ void read_deadlock(config::Table& root, Plan& plan) {
   DeadlockOptions& deadlock = plan.simulation.deadlock;
   auto table = root.table("deadlock");
   if (!table) return;
-  deadlock.action = static_cast<OnDeadlock>(table->choice("action", {"ignore", "stop", "recover"}, 1));
+  deadlock.action = static_cast<OnDeadlock>(table->choice("action"));
   deadlock.timer_cycles =
-      static_cast<std::uint32_t>(table->integer("timer_cycles", {10, 10'000'000}, deadlock.timer_cycles));
+      static_cast<std::uint32_t>(table->integer("timer_cycles"));
   deadlock.recovery_cycles =
-      static_cast<std::uint32_t>(table->integer("recovery_cycles", {1, 10'000'000}, deadlock.recovery_cycles));
+      static_cast<std::uint32_t>(table->integer("recovery_cycles"));
   table->finish();
 }
 
