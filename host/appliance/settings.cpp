@@ -1,6 +1,7 @@
 #include "host/appliance/settings.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <bit>
 #include <filesystem>
 #include <set>
@@ -73,7 +74,7 @@ class SettingsReader {
   Settings read() {
     settings_.name = root_.text("name");
     check_name(root_, "name", settings_.name);
-    settings_.state_folder = config::in_folder(folder_, root_.text("state"));
+    settings_.state_folder = config::in_folder(folder_, in_home("state", root_.text("state")));
     settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days"));
     read_engine();
     settings_.lock_memory = root_.flag("lock_memory");
@@ -221,6 +222,15 @@ class SettingsReader {
     const std::uint64_t slots = table.integer_or(key, fallback);
     if (!std::has_single_bit(slots)) table.error(key, "must be a power of two");
     return slots;
+  }
+
+  /// A path that begins with ~ is in the home folder of the user.
+  std::string in_home(const char* key, const std::string& path) {
+    if (path != "~" && !path.starts_with("~/")) return path;
+    const char* const home = std::getenv("HOME");
+    if (home != nullptr && home[0] == '/') return home + path.substr(1);
+    root_.error(key, "'~' needs the variable HOME, which is not an absolute path here: give the folder itself");
+    return path;
   }
 
   void read_rings() {

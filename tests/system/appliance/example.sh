@@ -20,7 +20,7 @@ mount -t tmpfs tmpfs /dev/shm
 ip link set lo up
 
 "$bin/stopbit" run "$example/publish.toml" --check
-"$bin/stopbit" run "$example/publish.toml" -q 2>log &
+HOME=$folder "$bin/stopbit" run "$example/publish.toml" -q 2>log &
 appliance=$!
 wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
 kill -0 "$appliance" 2>/dev/null || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; cat log; exit 1; }
@@ -39,7 +39,7 @@ wait_for '(($(lines here.jsonl) > 500 && $(lines shm.jsonl) > 500 && $(lines fil
 "$bin/stopbit" ready example-publisher
 # The other example runs beside it.
 sed -E "s#\.\./\.\./\.\./#$example/../../../#; s#^file = \"feed#file = \"$example/feed#; s#^speed = 1.*#speed = 0#" "$example/appliance.toml" >fast.toml
-"$bin/stopbit" run fast.toml -q 2>other.log || { cat other.log; exit 1; }
+HOME=$folder "$bin/stopbit" run fast.toml -q 2>other.log || { cat other.log; exit 1; }
 "$bin/stopbit" tail example | grep -q CEDAR
 "$bin/stopbit" stat example-publisher | grep -A9 "^Subscribers" | grep -q "fabric"
 kill -TERM "$appliance"

@@ -16,7 +16,7 @@ make_workplace screens
 sample=$(readlink -f "$here/../../data/sample")
 example=$here/../../../host/appliance/example
 sed "s|../../../tests/data/sample|$sample|; s|ring = \"example\"|ring = \"$PWD/ring\"|" "$example/feed.toml" >feed.toml
-sed "s|../../../tests/data/sample|$sample|; s|name = \"example\"|name = \"$name\"|; s|/tmp/stopbit-example|state|; s|^speed = 1 |speed = 0.02 |" \
+sed "s|../../../tests/data/sample|$sample|; s|name = \"example\"|name = \"$name\"|; s|~/.local/state/stopbit-example|state|; s|^speed = 1 |speed = 0.02 |" \
   "$example/appliance.toml" >appliance.toml
 # And an exchange whose lines lose packets.
 use_loopback

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+
 #include "host/ports/dpdk/source.hpp"
 #include "host/ports/socket/source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
@@ -187,6 +189,26 @@ TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
   EXPECT_THAT(half.errors(), HasSubstr("5:7: error: TLS needs both a certificate and its key"));
   const Parsed plain(begin + "[http]\nlisten = \"127.0.0.1:1\"\nclient_ca = \"ca.pem\"\n" + rest);
   EXPECT_THAT(plain.errors(), HasSubstr("need TLS: set certificate and key"));
+}
+
+TEST(ApplianceSettings, keep_their_state_in_the_home_folder_of_the_user) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const auto with = [&](const char* state) {
+    return Parsed(std::string("name = \"demo\"\nstate = \"") + state + "\"\n" + std::string(kGood).substr(begin.size()));
+  };
+  const char* const home = std::getenv("HOME");
+  const std::string before = home != nullptr ? home : "";
+  ::setenv("HOME", "/home/one", 1);
+  EXPECT_EQ(with("~/state/x").settings->state_folder, "/home/one/state/x");
+  EXPECT_EQ(with("/a/~/x").settings->state_folder, "/a/~/x");
+  EXPECT_THAT(with("~other/x").settings->state_folder, ::testing::EndsWith("/~other/x"));
+  ::setenv("HOME", "", 1);
+  EXPECT_THAT(with("~/state/x").errors(), HasSubstr("'~' needs the variable HOME"));
+  if (home != nullptr) {
+    ::setenv("HOME", before.c_str(), 1);
+  } else {
+    ::unsetenv("HOME");
+  }
 }
 
 TEST(ApplianceSettings, have_a_node_with_a_broker) {
