@@ -138,8 +138,8 @@ std::shared_ptr<const Program> Appliance::program_for(const PreparedChannels& of
   return nullptr;
 }
 
-/// Places of outputs that have ended and are taken down, but for those that a writer of books has not given up yet: rings
-/// that come and go take no further memory.
+/// Places of outputs that have ended and are taken down, but for those that a writer of books has not given up yet:
+/// rings that come and go take no further memory.
 std::vector<std::size_t> Appliance::free_outputs() const {
   std::vector<std::size_t> free;
   for (std::size_t o = 0; o < outputs_.size(); ++o) {

@@ -45,8 +45,7 @@ remote::PublishedRing for_clients(const OfferedRing& ring) {
 
 }  // namespace
 
-Distribution::Distribution(const NicSettings& settings)
-    : settings_(settings), rings_(settings.rings) {
+Distribution::Distribution(const NicSettings& settings) : settings_(settings), rings_(settings.rings) {
   for (const OfferedRing& ring : settings.rings) {
     if (!settings.broker.empty()) offers_.push_back({.of = {.ring = ring}});
   }

@@ -150,7 +150,7 @@ class Distribution {
 
   const NicSettings& settings_;
   NicCounterSet counter_set_;
-  std::vector<Offer> offers_;  ///< None without a broker.
+  std::vector<Offer> offers_;               ///< None without a broker.
   std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
   Publications published_;                  ///< What [[publish]] says, as it is in force.
   std::string address_;

@@ -1,8 +1,8 @@
 #include "host/appliance/settings.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <bit>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <utility>

@@ -362,7 +362,9 @@ const TableKeys& settings_keys() {
             {text_key("name", "Name of the appliance; its counters are NAME.counters in the folder of rings.")
                  .required()
                  .such_as("\"moex\""),
-             text_key("state", "Folder for gaps and what else outlives the process. It belongs to one appliance. A path that begins with "
+             text_key("state",
+                      "Folder for gaps and what else outlives the process. It belongs to one appliance. A path that "
+                      "begins with "
                       "~/ is in the home folder of the user.")
                  .required()
                  .such_as("\"/var/lib/stopbit/moex\""),

@@ -18,9 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // And what a set is.
   const std::vector<opener::FileSet> known = {{.folder = "/log"}, {.folder = "/packets"}};
   if (const auto set = opener::parse_set({reinterpret_cast<const char*>(data), size}, known)) {
-    fuzz::require(set->folder == "/log" || set->folder == "/packets", "a set is in a folder that is known", set->folder);
+    fuzz::require(set->folder == "/log" || set->folder == "/packets", "a set is in a folder that is known",
+                  set->folder);
     const auto twice = opener::parse_set(opener::to_text(*set, known), known);
-    fuzz::require(twice && opener::to_text(*twice, known) == opener::to_text(*set, known), "a set in words is the same");
+    fuzz::require(twice && opener::to_text(*twice, known) == opener::to_text(*set, known),
+                  "a set in words is the same");
   }
   const auto request = opener::parse_request(bytes);
   if (!request) return 0;

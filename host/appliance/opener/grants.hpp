@@ -56,7 +56,8 @@ inline constexpr std::size_t kMostGrants = 16'384;
 /// A socket in words, a line each: interface, group, source. And back.
 [[nodiscard]] std::string to_text(const SocketGrant& socket);
 [[nodiscard]] std::optional<SocketGrant> parse_socket(std::string_view text);
-/// A set in words: its folder as the index of the first of `sets` there, so that no set can be in another one. And back.
+/// A set in words: its folder as the index of the first of `sets` there, so that no set can be in another one. And
+/// back.
 [[nodiscard]] std::string to_text(const FileSet& set, const std::vector<FileSet>& sets);
 [[nodiscard]] std::optional<FileSet> parse_set(std::string_view text, const std::vector<FileSet>& sets);
 

@@ -55,7 +55,8 @@ Command config_command() {
       .description =
           "Files of settings are TOML: appliance.toml, which `stopbit run` reads; feed.toml, the description of a "
           "feed; "
-          "feed maps; calendars; and networks, which `stopbit network` simulates. Everything printed here comes from the table of keys by which the reader reads "
+          "feed maps; calendars; and networks, which `stopbit network` simulates. Everything printed here comes from "
+          "the table of keys by which the reader reads "
           "them.\n"
           "\n"
           "`config print --defaults` writes a file with every key, its meaning, type, range and default. Required keys "

@@ -365,8 +365,9 @@ std::span<const SettingsFile> settings_files() {
         .keys = appliance::calendar_keys()},
        {.name = "network",
         .summary = "Simulated network of switches, for `stopbit network`",
-        .purpose = "`stopbit network FILE` simulates it; `stopbit network --check FILE` only says whether its routes can "
-                   "deadlock. Paths are relative to the folder of the file.",
+        .purpose =
+            "`stopbit network FILE` simulates it; `stopbit network --check FILE` only says whether its routes can "
+            "deadlock. Paths are relative to the folder of the file.",
         .keys = network::plan_keys()}}};
   return files;
 }

@@ -204,8 +204,8 @@ TEST(ChannelReload, saves_books_of_rings_that_are_added_as_long_as_there_are_any
     for (int i = 0; i < 30; ++i) pass(kTenth);
     EXPECT_EQ(one.made->outputs().size(), 2U) << "a ring that comes back takes no further room";
     ASSERT_EQ(saves(), round) << (log.empty() ? "" : log.back());
-    const auto found = FoundBooks::find(set.folder, one.folder.path("events"),
-                                        one.made->outputs()[1]->saved_head(one.now), one.now);
+    const auto found =
+        FoundBooks::find(set.folder, one.folder.path("events"), one.made->outputs()[1]->saved_head(one.now), one.now);
     ASSERT_TRUE(found) << found.message();
     EXPECT_EQ(found.value().books().rows(), 100U);
     // The ring ends while its books are copied: half of a save is none.

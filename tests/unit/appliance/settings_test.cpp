@@ -194,7 +194,8 @@ TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
 TEST(ApplianceSettings, keep_their_state_in_the_home_folder_of_the_user) {
   const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
   const auto with = [&](const char* state) {
-    return Parsed(std::string("name = \"demo\"\nstate = \"") + state + "\"\n" + std::string(kGood).substr(begin.size()));
+    return Parsed(std::string("name = \"demo\"\nstate = \"") + state + "\"\n" +
+                  std::string(kGood).substr(begin.size()));
   };
   const char* const home = std::getenv("HOME");
   const std::string before = home != nullptr ? home : "";

@@ -36,9 +36,9 @@ TableKeys topology_keys() {
                .unless("1")
                .shown()
                .such_as("2"),
-           only_with("kind = \"mesh\"",
-                     integers_key("extent", {2, kMostSwitches}, {1, 3}, "Switches in each dimension, of a mesh or torus.")
-                         .such_as("[4, 4]")),
+           only_with("kind = \"mesh\"", integers_key("extent", {2, kMostSwitches}, {1, 3},
+                                                     "Switches in each dimension, of a mesh or torus.")
+                                            .such_as("[4, 4]")),
            only_with("kind = \"graph\"",
                      integer_key("nodes", {1, kMostSwitches}, "Switches, of a graph or ring.").such_as("3")),
            only_with("kind = \"graph\"", texts_key("links", {0, 65'536}, "Pairs of switches that a link connects.")
@@ -88,13 +88,13 @@ TableKeys switch_keys() {
 
 TableKeys link_keys() {
   const LinkOptions usual;
-  return {{integer_key("cycles", {1, 100'000}, "Cycles between two switches, each way.").otherwise(usual.cycles),
-           integer_key("host_cycles", {1, 100'000}, "Cycles between a host and its switch.")
-               .otherwise(usual.host_cycles),
-           real_key("bit_error_rate", 0.01, "Bit errors of links between switches.").otherwise(0),
-           flag_key("retransmit", true, "Links repeat damaged packets. Else these are lost at the end of their path."),
-           integer_key("attempts", {1, 1'000}, "Attempts after which a packet travels on damaged.")
-               .otherwise(usual.attempts)}};
+  return {
+      {integer_key("cycles", {1, 100'000}, "Cycles between two switches, each way.").otherwise(usual.cycles),
+       integer_key("host_cycles", {1, 100'000}, "Cycles between a host and its switch.").otherwise(usual.host_cycles),
+       real_key("bit_error_rate", 0.01, "Bit errors of links between switches.").otherwise(0),
+       flag_key("retransmit", true, "Links repeat damaged packets. Else these are lost at the end of their path."),
+       integer_key("attempts", {1, 1'000}, "Attempts after which a packet travels on damaged.")
+           .otherwise(usual.attempts)}};
 }
 
 TableKeys routing_keys() {
@@ -133,29 +133,28 @@ TableKeys group_keys() {
 TableKeys traffic_keys() {
   const char* const fan_out = "kind = \"fan-out\"";
   const char* const hot_spot = "kind = \"hot-spot\"";
-  return {{choice_key("kind", {"uniform", "hot-spot", "bit-reversal", "transpose", "neighbour", "fan-out"},
-                      "Who sends to whom: a pattern, or datagrams to a group.")
-               .otherwise(0),
-           integer_key("payload_bytes", {1, 65'535}, "Payload of each packet, of a pattern at most packet_bytes.")
-               .unless("64, or packet_bytes if that is less")
-               .such_as("64"),
-           real_key("load", 2, "Part of each host's link that its packets would take, from 0.0001; not of fan-out.")
-               .unless("0.1")
-               .such_as("0.1"),
-           only_with(hot_spot, integer_key("hot_host", {0, kLastHost}, "Host to which more is sent.").otherwise(0)),
-           only_with(hot_spot, real_key("hot_share", 1, "Part of all packets for it.").unless("0.1").such_as("0.1")),
-           only_with(fan_out, integer_key("group", {0, 255}, "Which [[group]], from 0.").otherwise(0)),
-           only_with(fan_out,
-                     choice_key("copies", {"multicast", "unicast"}, "One packet for all members, or one for each.")
-                         .otherwise(0)),
-           only_with(fan_out, text_key("capture", "Capture whose datagrams are sent, instead of those of one length.")
-                                  .unless("none")
-                                  .such_as("\"day.pcap\"")),
-           only_with(fan_out, real_key("speed", 1e6, "Of the capture, from 0.000001.").otherwise(1)),
-           only_with(fan_out,
-                     integer_key("datagrams", {1, 10'000'000}, "Datagrams of payload_bytes.").otherwise(1'000)),
-           only_with(fan_out,
-                     duration_key("every", {1, 60'000'000'000}, "Time between two of these.").otherwise(1'000))}};
+  return {
+      {choice_key("kind", {"uniform", "hot-spot", "bit-reversal", "transpose", "neighbour", "fan-out"},
+                  "Who sends to whom: a pattern, or datagrams to a group.")
+           .otherwise(0),
+       integer_key("payload_bytes", {1, 65'535}, "Payload of each packet, of a pattern at most packet_bytes.")
+           .unless("64, or packet_bytes if that is less")
+           .such_as("64"),
+       real_key("load", 2, "Part of each host's link that its packets would take, from 0.0001; not of fan-out.")
+           .unless("0.1")
+           .such_as("0.1"),
+       only_with(hot_spot, integer_key("hot_host", {0, kLastHost}, "Host to which more is sent.").otherwise(0)),
+       only_with(hot_spot, real_key("hot_share", 1, "Part of all packets for it.").unless("0.1").such_as("0.1")),
+       only_with(fan_out, integer_key("group", {0, 255}, "Which [[group]], from 0.").otherwise(0)),
+       only_with(
+           fan_out,
+           choice_key("copies", {"multicast", "unicast"}, "One packet for all members, or one for each.").otherwise(0)),
+       only_with(fan_out, text_key("capture", "Capture whose datagrams are sent, instead of those of one length.")
+                              .unless("none")
+                              .such_as("\"day.pcap\"")),
+       only_with(fan_out, real_key("speed", 1e6, "Of the capture, from 0.000001.").otherwise(1)),
+       only_with(fan_out, integer_key("datagrams", {1, 10'000'000}, "Datagrams of payload_bytes.").otherwise(1'000)),
+       only_with(fan_out, duration_key("every", {1, 60'000'000'000}, "Time between two of these.").otherwise(1'000))}};
 }
 
 TableKeys run_keys() {
@@ -184,8 +183,7 @@ const config::TableKeys& plan_keys() {
        table_key("routing", routing_keys(), "Which paths packets take, and how switches find them."),
        table_key("deadlock", deadlock_keys(), "What happens when packets wait for each other in a circle."),
        tables_key("group", {0, 256}, group_keys(), "A source and the members to which a fan-out sends."),
-       table_key("traffic", traffic_keys(), "What hosts send."),
-       table_key("run", run_keys(), "How long a run takes."),
+       table_key("traffic", traffic_keys(), "What hosts send."), table_key("run", run_keys(), "How long a run takes."),
        Key(table_key("sweep", sweep_keys(), "A run for each load; it needs cycles of [run].")).unless("one run")}};
   return keys;
 }

@@ -100,10 +100,8 @@ void read_deadlock(config::Table& root, Plan& plan) {
   auto table = root.table("deadlock");
   if (!table) return;
   deadlock.action = static_cast<OnDeadlock>(table->choice("action"));
-  deadlock.timer_cycles =
-      static_cast<std::uint32_t>(table->integer("timer_cycles"));
-  deadlock.recovery_cycles =
-      static_cast<std::uint32_t>(table->integer("recovery_cycles"));
+  deadlock.timer_cycles = static_cast<std::uint32_t>(table->integer("timer_cycles"));
+  deadlock.recovery_cycles = static_cast<std::uint32_t>(table->integer("recovery_cycles"));
   table->finish();
 }
 

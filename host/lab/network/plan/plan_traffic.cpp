@@ -64,8 +64,7 @@ void read_traffic(config::Table& root, Plan& plan, const std::optional<TopologyS
   pattern.seed = plan.simulation.seed;
   auto table = root.table("traffic");
   if (!table) return;
-  const std::size_t kind =
-      table->choice("kind");
+  const std::size_t kind = table->choice("kind");
   constexpr std::size_t kFanOut = 5;
   plan.traffic.kind = kind == kFanOut ? TrafficKind::FanOut : TrafficKind::Pattern;
   if (kind == kFanOut) {
