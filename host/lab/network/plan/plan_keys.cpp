@@ -99,7 +99,7 @@ TableKeys link_keys() {
 
 TableKeys routing_keys() {
   return {{choice_key("order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree"},
-                      "Which paths packets take.")
+                      "Paths that packets take.")
                .unless("dimension for a ring, mesh or torus, tree for a fat tree, else up-down")
                .such_as("\"dimension\""),
            choice_key("by", {"computed", "table", "two-level", "interval", "delta"}, "How switches find the paths.")
@@ -135,7 +135,7 @@ TableKeys traffic_keys() {
   const char* const hot_spot = "kind = \"hot-spot\"";
   return {
       {choice_key("kind", {"uniform", "hot-spot", "bit-reversal", "transpose", "neighbour", "fan-out"},
-                  "Who sends to whom: a pattern, or datagrams to a group.")
+                  "Pattern of sources and targets, or datagrams to a group.")
            .otherwise(0),
        integer_key("payload_bytes", {1, 65'535}, "Payload of each packet, of a pattern at most packet_bytes.")
            .unless("64, or packet_bytes if that is less")
@@ -145,7 +145,7 @@ TableKeys traffic_keys() {
            .such_as("0.1"),
        only_with(hot_spot, integer_key("hot_host", {0, kLastHost}, "Host to which more is sent.").otherwise(0)),
        only_with(hot_spot, real_key("hot_share", 1, "Part of all packets for it.").unless("0.1").such_as("0.1")),
-       only_with(fan_out, integer_key("group", {0, 255}, "Which [[group]], from 0.").otherwise(0)),
+       only_with(fan_out, integer_key("group", {0, 255}, "Number of the [[group]], from 0.").otherwise(0)),
        only_with(
            fan_out,
            choice_key("copies", {"multicast", "unicast"}, "One packet for all members, or one for each.").otherwise(0)),
@@ -180,7 +180,7 @@ const config::TableKeys& plan_keys() {
        table_key("topology", topology_keys(), "Switches and how they are connected.").required(),
        table_key("switch", switch_keys(), "What all switches are like."),
        table_key("link", link_keys(), "What all links are like."),
-       table_key("routing", routing_keys(), "Which paths packets take, and how switches find them."),
+       table_key("routing", routing_keys(), "Paths that packets take, and how switches find them."),
        table_key("deadlock", deadlock_keys(), "What happens when packets wait for each other in a circle."),
        tables_key("group", {0, 256}, group_keys(), "A source and the members to which a fan-out sends."),
        table_key("traffic", traffic_keys(), "What hosts send."), table_key("run", run_keys(), "How long a run takes."),
