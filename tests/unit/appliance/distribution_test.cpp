@@ -165,7 +165,9 @@ TEST(Distribution, has_the_rings_of_channels_that_a_reload_adds_and_loses_those_
   const auto attaches = [&](const char* ring, bool wanted) {
     for (int i = 0; i < 10'000; ++i) {
       const auto feed = client.value()->attach(ring);
-      if (feed) EXPECT_TRUE(client.value()->detach(feed.value().window.id));
+      if (feed) {
+        EXPECT_TRUE(client.value()->detach(feed.value().window.id));
+      }
       if (feed.ok() == wanted) return true;
       ::usleep(1'000);
     }

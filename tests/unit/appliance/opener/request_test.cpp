@@ -37,8 +37,8 @@ TEST(OpenerRequest, has_a_number_only_if_it_is_about_one_of_many_files) {
     EXPECT_FALSE(parse_request(encode({.kind = kind, .number = 1}))) << to_text(kind);
   }
   EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Renew, .number = 1})));
-  EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Tell, .number = 1})));
-  EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Tell, .number = 2}))) << "there are two lists";
+  EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Tell, .number = 2})));
+  EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Tell, .number = 3}))) << "there are three lists";
   EXPECT_TRUE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber})));
   EXPECT_FALSE(parse_request(encode({.kind = RequestKind::Create, .number = kMaxNumber + 1})));
 }
