@@ -20,7 +20,8 @@ sed 's/^name = "example".*/name = "fx"/; s|^state = .*|state = "/var/lib/stopbit
   /usr/share/stopbit/example/appliance.toml >/etc/stopbit/fx/appliance.toml
 chown -R stopbit: /var/lib/stopbit/fx
 user=$(getent passwd stopbit)
-as_stopbit() { HOME=/var/lib/stopbit setpriv --reuid stopbit --regid stopbit --clear-groups "$@"; }
+install -d -o stopbit -g stopbit /tmp/home-of-stopbit
+as_stopbit() { HOME=/tmp/home-of-stopbit setpriv --reuid stopbit --regid stopbit --clear-groups "$@"; }
 as_stopbit stopbit run /etc/stopbit/fx/appliance.toml 2>/tmp/run.log || fail "$(cat /tmp/run.log)"
 kept() { (cd / && find etc/stopbit var/lib/stopbit -type f -print0 | sort -z | xargs -0 sha256sum; stat -c '%n %U %a' etc/stopbit/fx var/lib/stopbit/fx); }
 kept >/tmp/first.txt
