@@ -278,9 +278,7 @@ Key replays() {
                                       dialect_meanings())
                            .otherwise(0),
                        text_key("sender", "SenderCompID of the log-on.").required().such_as("\"FIRM\""),
-                       text_key("target", "TargetCompID of the log-on.")
-                           .unless(dialect_targets())
-                           .such_as("\"MOEX\""),
+                       text_key("target", "TargetCompID of the log-on.").unless(dialect_targets()).such_as("\"MOEX\""),
                        text_key("user", "User name of the log-on.").unless("none").such_as("\"user0\""),
                        text_key("password_file", "Its first line is the password of the log-on.")
                            .unless("no password")

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kNoApplSeqNums = 10'054;
 constexpr std::uint32_t kRawDataOffset = 10'055;
 
-constexpr std::size_t kFrameBytes = std::size_t{256} << 10;  ///< Of a report with many messages.
+constexpr std::size_t kFrameBytes = std::size_t{256} << 10;                       ///< Of a report with many messages.
 constexpr std::size_t kLeastEntryBytes = sizeof("1181=1|10055=0|95=1|") - 1 + 1;  ///< And a byte of its message.
 
 /// ApplReqID: unique beyond the connection, and it ends with the serial number of its request.

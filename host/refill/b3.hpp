@@ -19,8 +19,7 @@ namespace stopbit::refill {
 class B3 final : public FixDialect {
  public:
   explicit B3(FixOptions options)
-      : FixDialect(std::move(options),
-                   {.begin_string = "FIX.4.4", .heartbeat_s = 30, .begins_numbers_anew = true}) {}
+      : FixDialect(std::move(options), {.begin_string = "FIX.4.4", .heartbeat_s = 30, .begins_numbers_anew = true}) {}
   [[nodiscard]] std::size_t request(std::span<char> to, const Sending& sending, Range range) const noexcept override;
   [[nodiscard]] std::optional<std::uint64_t> frame(std::span<const std::byte> bytes) const noexcept override {
     return fix_frame(bytes, form().begin_string);

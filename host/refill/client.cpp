@@ -197,7 +197,9 @@ bool Client::take(const Reply& reply, std::uint64_t wall_ns) {
   switch (reply.kind) {
     case Reply::Kind::LoggedOn: return take_log_on(wall_ns);
     case Reply::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
-    case Reply::Kind::Probe: beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, wall_ns); break;
+    case Reply::Kind::Probe:
+      beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, wall_ns);
+      break;
     case Reply::Kind::Accepted: return ++notices_ <= kNoticesARequest * requests_ || bear(wall_ns);
     case Reply::Kind::Complete: return take_end(reply.request, false, wall_ns);
     case Reply::Kind::Refused: return take_end(reply.request, true, wall_ns);

@@ -67,11 +67,12 @@ struct ClientCounts {
   std::uint64_t given_up = 0;  ///< Numbers.
   std::uint64_t foreign = 0;   ///< Messages outside what was asked for, repeated, or out of order.
   std::uint64_t unreadable = 0;
-  std::uint64_t refused = 0;    ///< Connections closed because the service refused a request, or ended its answer early.
-  std::uint64_t malformed = 0;  ///< The same because of an answer that is empty, too long, or in no form of the dialect.
-  std::uint64_t flooded = 0;    ///< The same because of too many answers of no use.
-  std::uint64_t stalled = 0;    ///< The same because nothing came in time.
-  std::uint64_t broken = 0;     ///< Connections that failed, or that the service closed before its answer was complete.
+  std::uint64_t refused = 0;  ///< Connections closed because the service refused a request, or ended its answer early.
+  std::uint64_t malformed =
+      0;                      ///< The same because of an answer that is empty, too long, or in no form of the dialect.
+  std::uint64_t flooded = 0;  ///< The same because of too many answers of no use.
+  std::uint64_t stalled = 0;  ///< The same because nothing came in time.
+  std::uint64_t broken = 0;   ///< Connections that failed, or that the service closed before its answer was complete.
 };
 
 /// Gets lost messages from a replay service: which ranges, when to connect, what to ask, which answers to believe.

@@ -25,7 +25,7 @@ struct Reply {
     Unreadable,
   };
   Kind kind = Kind::Unreadable;
-  std::span<const std::byte> bytes = {};            ///< In FAST; the text of a probe.
+  std::span<const std::byte> bytes = {};     ///< In FAST; the text of a probe.
   std::optional<std::uint64_t> number = {};  ///< Of the message, if its frame says it.
   std::uint64_t request = 0;                 ///< Serial number of the request that the reply is about.
 };
@@ -52,8 +52,7 @@ class Dialect {
 
   /// The messages that the client sends, written to `to`; the size, 0: it does not fit.
   [[nodiscard]] virtual std::size_t log_on(std::span<char> to, const Sending& sending) const noexcept = 0;
-  [[nodiscard]] virtual std::size_t request(std::span<char> to, const Sending& sending,
-                                            Range range) const noexcept = 0;
+  [[nodiscard]] virtual std::size_t request(std::span<char> to, const Sending& sending, Range range) const noexcept = 0;
   /// `probe`: what a test request says; empty: time has passed.
   [[nodiscard]] virtual std::size_t heartbeat(std::span<char> to, const Sending& sending,
                                               std::string_view probe) const noexcept = 0;

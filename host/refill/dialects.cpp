@@ -51,7 +51,8 @@ Result<std::unique_ptr<Dialect>> make_dialect(DialectKind kind, FixOptions optio
   if (std::string why = why_not(options); !why.empty()) return Failure{std::move(why)};
   switch (kind) {
 #define STOPBIT_REPLAY_DIALECT(type, name, target, requests, meaning) \
-  case DialectKind::type: return std::unique_ptr<Dialect>(std::make_unique<type>(std::move(options)));
+  case DialectKind::type:                                             \
+    return std::unique_ptr<Dialect>(std::make_unique<type>(std::move(options)));
 #include "host/refill/dialects.def"
 #undef STOPBIT_REPLAY_DIALECT
   }

@@ -4,16 +4,17 @@
 #include <array>
 
 #include "host/refill/fix_tags.hpp"
+#include "microcode/base/time.hpp"
 
 namespace stopbit::refill {
 namespace {
 
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
 constexpr std::size_t kLengthBytes = 4;
 
 std::uint64_t u32_of(std::span<const std::byte> bytes, bool lowest_byte_first) noexcept {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<std::uint64_t>(bytes[lowest_byte_first ? 3 - i : i]);
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | std::to_integer<std::uint64_t>(bytes[lowest_byte_first ? 3 - i : i]);
   return value;
 }
 
@@ -56,7 +57,7 @@ std::size_t FixDialect::log_out(std::span<char> to, const Sending& sending) cons
 }
 
 std::uint64_t FixDialect::heartbeat_ns() const noexcept {
-  return form_.heartbeat_s * kNsPerS;
+  return form_.heartbeat_s * kNsPerSecond;
 }
 
 std::optional<std::uint64_t> LengthDialect::frame(std::span<const std::byte> bytes) const noexcept {

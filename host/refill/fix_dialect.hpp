@@ -32,9 +32,9 @@ class FixDialect : public Dialect {
  protected:
   struct Form {
     std::string_view begin_string;
-    std::uint32_t heartbeat_s = 0;        ///< HeartBtInt.
-    std::string_view version = {};        ///< DefaultApplVerID; empty: none, before FIX 5.0.
-    bool begins_numbers_anew = false;     ///< ResetSeqNumFlag: serial numbers begin with the connection.
+    std::uint32_t heartbeat_s = 0;     ///< HeartBtInt.
+    std::string_view version = {};     ///< DefaultApplVerID; empty: none, before FIX 5.0.
+    bool begins_numbers_anew = false;  ///< ResetSeqNumFlag: serial numbers begin with the connection.
   };
   FixDialect(FixOptions options, const Form& form) : options_(std::move(options)), form_(form) {}
 

@@ -113,7 +113,8 @@ std::string AnswerReader::why_not(bool logs_on_in_fast) const {
     return std::any_of(places_.begin(), places_.end(),
                        [&](const Place& place) { return place.kind == kind && (place.word != 0 || !needs_number); });
   };
-  if (logs_on_in_fast && !has(Kind::LoggedOn, false)) return "its templates have no log-on (MessageType A, or the name Logon)";
+  if (logs_on_in_fast && !has(Kind::LoggedOn, false))
+    return "its templates have no log-on (MessageType A, or the name Logon)";
   if (!has(Kind::Message, true)) return "no template stores MsgSeqNum (34)";
   return {};
 }

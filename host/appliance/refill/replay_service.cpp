@@ -110,8 +110,8 @@ void ReplayService::publish() const noexcept {
     for (const auto part :
          {&refill::ClientCounts::connections, &refill::ClientCounts::requests, &refill::ClientCounts::messages,
           &refill::ClientCounts::foreign, &refill::ClientCounts::unreadable, &refill::ClientCounts::refused,
-          &refill::ClientCounts::malformed,
-          &refill::ClientCounts::flooded, &refill::ClientCounts::stalled, &refill::ClientCounts::broken}) {
+          &refill::ClientCounts::malformed, &refill::ClientCounts::flooded, &refill::ClientCounts::stalled,
+          &refill::ClientCounts::broken}) {
       sum.*part += counts.*part;
     }
     lost.no_quota += feed->counts().no_quota;
