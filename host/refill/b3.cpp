@@ -76,9 +76,9 @@ std::optional<Reply> next_message(std::span<const std::byte> frame, Place& place
   std::optional<std::uint64_t> size;
   place.at = reader.at();
   while (const auto field = reader.next()) {
-    if (field->tag == kRawDataOffset) {
+    if (field->tag == kRawDataOffset && !offset) {
       offset = number_of(field->value);
-    } else if (field->tag == kRawDataLength) {
+    } else if (field->tag == kRawDataLength && !size) {  // a second one is that of all data
       size = number_of(field->value);
     } else if (field->tag != kApplLastSeqNum) {
       break;
