@@ -1,5 +1,5 @@
-"""Historical replay services as pages describe them, each in a class: Moex, Cme, B3. They may also do wrong, in each way
-that BEHAVIOURS names. And the few FAST messages that a test needs, encoded by hand.
+"""Historical replay services as pages describe them, each in a class: Moex, Cme, B3. They may also do wrong, in each
+way that BEHAVIOURS names. And the few FAST messages that a test needs, encoded by hand.
 """
 
 import re
@@ -85,8 +85,8 @@ def parse_fix(text):
 
 
 class Moex:
-    """The Moscow Exchange: answers are FAST messages, each after its length, a u32 with the lowest byte first, and without
-    the preamble of the feed. So are log-on and log-out."""
+    """The Moscow Exchange: answers are FAST messages, each after its length, a u32 with the lowest byte first, and
+    without the preamble of the feed. So are log-on and log-out."""
 
     NAME, BEGIN, TARGET, REQUEST, FRAMING = "moex", "FIXT.1.1", "MOEX", "V", "moex"
     MOST_REQUESTS = 1
@@ -134,8 +134,8 @@ class Moex:
 
 
 class Cme(Moex):
-    """CME: an answer is its length, the preamble of the feed as it was (u32 number, u8 sub-channel, highest byte first),
-    and the message. One request a session; heartbeats every 2 s."""
+    """CME: an answer is its length, the preamble of the feed as it was (u32 number, u8 sub-channel, highest byte
+    first), and the message. One request a session; heartbeats every 2 s."""
 
     NAME, BEGIN, TARGET, REQUEST, FRAMING = "cme", "FIXT.1.1", "CME", "V", "cme"
     LONG, EMPTY = struct.pack(">I", 0xFFFF_FFFF) + bytes(1000), struct.pack(">I", 0)
@@ -156,8 +156,8 @@ class Cme(Moex):
 
 
 class B3(Moex):
-    """B3: FIX 4.4 in both directions. BW asks; BX, URDR with messages in FAST, without the header of their chunks, and BY
-    answer."""
+    """B3: FIX 4.4 in both directions. BW asks; BX, URDR with messages in FAST, without the header of their chunks, and
+    BY answer."""
 
     NAME, BEGIN, TARGET, REQUEST, FRAMING = "b3", "FIX.4.4", "B3REPLAY", "BW", "b3"
     MOST_REQUESTS = 4
@@ -170,7 +170,8 @@ class B3(Moex):
 
     def text(self, kind, fields=(), raw=None):
         self.serial += 1
-        head = [("35", kind), ("49", self.TARGET), ("56", "FIRM"), ("34", self.serial), ("52", "20261128-12:00:00.000")]
+        head = [("35", kind), ("49", self.TARGET), ("56", "FIRM"), ("34", self.serial),
+                ("52", "20261128-12:00:00.000")]
         body = b""
         for tag, value in [*head, *fields]:
             body += f"{tag}=".encode() + (raw if value is None else str(value).encode()) + b"\x01"
@@ -194,16 +195,17 @@ class B3(Moex):
         return self.text("0")
 
     def refusal(self, fields):
-        return self.text("BX", [("1353", 9), ("1346", fields["1346"]), ("1348", 2), ("1351", 1), ("1355", fields["1355"]),
-                                ("1354", 1)])
+        return self.text("BX", [("1353", 9), ("1346", fields["1346"]), ("1348", 2), ("1351", 1),
+                                ("1355", fields["1355"]), ("1354", 1)])
 
     def before(self, fields):
-        return self.text("BX", [("1353", 1), ("1346", fields["1346"]), ("1348", 0), ("1351", 1), ("1355", fields["1355"]),
-                                ("1182", fields["1182"]), ("1183", fields["1183"])]) + self.PROBE
+        return self.text("BX", [("1353", 1), ("1346", fields["1346"]), ("1348", 0), ("1351", 1),
+                                ("1355", fields["1355"]), ("1182", fields["1182"]),
+                                ("1183", fields["1183"])]) + self.PROBE
 
     def after(self, fields):
-        return self.text("BY", [("1356", 1), ("1346", fields["1346"]), ("1426", 3), ("1351", 1), ("1355", fields["1355"]),
-                                ("1357", fields["1183"])])
+        return self.text("BY", [("1356", 1), ("1346", fields["1346"]), ("1426", 3), ("1351", 1),
+                                ("1355", fields["1355"]), ("1357", fields["1183"])])
 
     def answer(self, numbered):
         reports = []
@@ -341,7 +343,8 @@ class ReplayServer:
                 peer.sendall(self.speech.heartbeat())
             return True
         if behaviour == "other_range":
-            for frame in self.speech.answer([(n, known[n]) for n in range(1, first)] + [(max(known), known[max(known)])] * 100):
+            others = [*range(1, first), *[max(known)] * 100]
+            for frame in self.speech.answer([(n, known[n]) for n in others]):
                 peer.sendall(frame)
             return True
         whole = b"".join(self.speech.answer(numbered))

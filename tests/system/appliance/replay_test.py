@@ -197,8 +197,8 @@ class Exchange:
 
 class Appliance:
     def __init__(self, connections):
-        write("appliance.toml", APPLIANCE.format(name=NAME, connections=connections, dialect=DIALECT.NAME, target=DIALECT.TARGET,
-                                                  requests=DIALECT.MOST_REQUESTS))
+        write("appliance.toml", APPLIANCE.format(name=NAME, connections=connections, dialect=DIALECT.NAME,
+                                                  target=DIALECT.TARGET, requests=DIALECT.MOST_REQUESTS))
         self.log = open("log", "w", encoding="utf-8")
         self.process = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=self.log)
         atexit.register(self.process.kill)
