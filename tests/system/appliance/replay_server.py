@@ -368,6 +368,8 @@ class ReplayServer:
             for byte in whole:
                 peer.sendall(bytes([byte]))
         else:
-            peer.sendall(whole)
+            # At once: the client may close after the last message.
+            peer.sendall(whole + self.speech.after(fields))
+            return False
         peer.sendall(self.speech.after(fields))
         return False
