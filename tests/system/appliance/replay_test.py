@@ -50,7 +50,7 @@ kind = "heartbeat"
 templates = ["0"]
 [[message]]
 kind = "other"
-templates = ["A", "5"]
+templates = ["A", "5", "Y"]
 [[entry]]
 when = { MDEntryType = "J" }
 role = "empty"
