@@ -1,6 +1,6 @@
-// A replay service that does what the bytes say, in each dialect: closes, stalls, floods, lies about lengths and numbers.
-// Each number that was wanted comes once or is given up once, and no quota is exceeded. And the bytes as a frame: what a
-// dialect finds in it, is in it.
+// A replay service that does what the bytes say, in each dialect: closes, stalls, floods, lies about lengths and
+// numbers. Each number that was wanted comes once or is given up once, and no quota is exceeded. And the bytes as a
+// frame: what a dialect finds in it, is in it.
 
 #include "tests/fuzz/checks.hpp"
 #include "tests/lib/replay_service.hpp"
@@ -13,9 +13,9 @@ void read_frame(refill::DialectKind kind, std::span<const std::byte> bytes) {
   static const auto dialects = [] {
     std::vector<std::unique_ptr<refill::Dialect>> all;
     for (std::size_t i = 0; i < refill::dialect_rows().size(); ++i) {
-      all.push_back(refill::make_dialect(static_cast<refill::DialectKind>(i),
-                                         {.sender = "us", .target = "them", .feed = "7"})
-                        .value());
+      all.push_back(
+          refill::make_dialect(static_cast<refill::DialectKind>(i), {.sender = "us", .target = "them", .feed = "7"})
+              .value());
     }
     return all;
   }();
@@ -28,9 +28,9 @@ void read_frame(refill::DialectKind kind, std::span<const std::byte> bytes) {
   for (std::size_t before = 0; const auto reply = dialect.read(frame, place); before = place.at) {
     fuzz::require(place.at > before && place.at <= frame.size(), "a dialect moves on in its frame");
     if (reply->bytes.empty()) continue;
-    fuzz::require(reply->bytes.data() >= frame.data() &&
-                      reply->bytes.data() + reply->bytes.size() <= frame.data() + frame.size(),
-                  "a message is in its frame");
+    fuzz::require(
+        reply->bytes.data() >= frame.data() && reply->bytes.data() + reply->bytes.size() <= frame.data() + frame.size(),
+        "a message is in its frame");
     messages += reply->kind == refill::Reply::Kind::Message || reply->kind == refill::Reply::Kind::Fast ? 1 : 0;
   }
   fuzz::require(messages <= dialect.most_messages(frame.size()), "a frame has no more messages than it may");
