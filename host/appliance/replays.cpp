@@ -5,7 +5,7 @@
 
 #include "host/appliance/appliance.hpp"
 #include "host/os/shm/read_file.hpp"
-#include "host/refill/moex.hpp"
+#include "host/refill/dialects.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -64,14 +64,13 @@ Status Appliance::make_replay(std::size_t number) {
   const std::vector<feed::Channel>& channels = settings_.feeds[replay.feed].description.channels;
   for (std::size_t c = 0; c < channels.size(); ++c) {
     if (channels[c].replay.empty()) continue;
-    auto dialect = refill::Moex::make({.sender = replay.sender,
-                                       .target = replay.target,
-                                       .user = replay.user,
-                                       .password = password.value(),
-                                       .feed = channels[c].replay});
+    auto dialect = refill::make_dialect(replay.dialect, {.sender = replay.sender,
+                                                         .target = replay.target,
+                                                         .user = replay.user,
+                                                         .password = password.value(),
+                                                         .feed = channels[c].replay});
     if (!dialect) return dialect.failure();
-    const Status added =
-        add_replay_feed(service, std::make_unique<refill::Moex>(std::move(dialect).value()), {replay.feed, c});
+    const Status added = add_replay_feed(service, std::move(dialect).value(), {replay.feed, c});
     if (!added) return Failure{"channel '" + channels[c].name + "': " + added.message()};
   }
   return Done{};
@@ -83,7 +82,8 @@ Status Appliance::add_replay_feed(ReplayService& service, std::unique_ptr<refill
   const feed::Channel& channel = feed.description.channels[of.second];
   const std::size_t output = output_of_.at(of);
   const std::shared_ptr<const Program>& program = output_entries_[output].program;
-  if (const std::string why = AnswerReader(program, settings_.limits).why_not(); !why.empty()) {
+  const AnswerReader reader(program, settings_.limits);
+  if (const std::string why = reader.why_not(dialect->logs_on_in_fast()); !why.empty()) {
     return Failure{"answers cannot be read: " + why};
   }
   Agent& agent = *agents_[feed.agent];

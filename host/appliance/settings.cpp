@@ -436,14 +436,22 @@ class SettingsReader {
       } else if (!address.empty()) {
         table.error("address", endpoint.message());
       }
-      replay.dialect = static_cast<ReplayDialect>(table.choice("dialect"));
+      replay.dialect = static_cast<refill::DialectKind>(table.choice("dialect"));
+      const refill::DialectRow& dialect = refill::row_of(replay.dialect);
       replay.sender = table.text("sender");
-      replay.target = table.text("target");
+      replay.target = table.text("target", std::string(dialect.target));
+      if (replay.target.empty()) {
+        table.error("target", "the dialect '" + std::string(dialect.name) + "' needs a 'target': it has no usual one");
+      }
       replay.user = table.text("user");
       replay.password_file = config::in_folder(folder_, table.text("password_file"));
       refill::Limits& limits = replay.limits;
       limits.connections_a_day = static_cast<std::uint32_t>(table.integer("connections"));
       limits.requests_a_connection = static_cast<std::uint32_t>(table.integer("requests"));
+      if (dialect.requests != 0 && limits.requests_a_connection > dialect.requests) {
+        table.error("requests", "the dialect '" + std::string(dialect.name) + "' allows " +
+                                    std::to_string(dialect.requests) + " a connection");
+      }
       limits.messages_a_request = table.integer("messages");
       limits.day_begins_s = static_cast<std::int64_t>(table.duration_ns("day") / kNsPerSecond);
       limits.wait_ns = table.duration_ns("wait");

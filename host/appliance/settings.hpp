@@ -20,6 +20,7 @@
 #include "host/nic/node/broker.hpp"
 #include "host/ports/port_source.hpp"
 #include "host/refill/client.hpp"
+#include "host/refill/dialects.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
 
@@ -176,15 +177,12 @@ struct BookSettings {
   std::uint64_t save_ns = 0;  ///< How often they are saved for the next start; 0: never.
 };
 
-/// How a replay service is spoken to.
-enum class ReplayDialect : std::uint8_t { Moex };
-
 /// A service of an exchange that sends lost messages again, for the channels of a feed that have a `replay`.
 struct ReplaySettings {
   std::string name;
   std::size_t feed = 0;  ///< Index of Settings::feeds.
   net::Endpoint address;
-  ReplayDialect dialect = ReplayDialect::Moex;
+  refill::DialectKind dialect = refill::DialectKind::Moex;
   std::string sender;
   std::string target;
   std::string user;           ///< Empty: none.

@@ -232,6 +232,31 @@ Key feeds() {
       .live();
 }
 
+std::vector<std::string> dialect_names() {
+  std::vector<std::string> names;
+  for (const refill::DialectRow& row : refill::dialect_rows()) names.emplace_back(row.name);
+  return names;
+}
+
+/// Of each dialect, in one sentence.
+std::string dialect_meanings() {
+  std::string text;
+  for (const refill::DialectRow& row : refill::dialect_rows()) {
+    text += std::string(text.empty() ? "" : ". ") + std::string(row.name) + ": " + std::string(row.meaning);
+  }
+  return text + ".";
+}
+
+/// "moex: MOEX, cme: CME", without those that have no usual one.
+std::string dialect_targets() {
+  std::string text;
+  for (const refill::DialectRow& row : refill::dialect_rows()) {
+    if (row.target.empty()) continue;
+    text += std::string(text.empty() ? "" : ", ") + std::string(row.name) + ": " + std::string(row.target);
+  }
+  return text;
+}
+
 Key replays() {
   constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
   constexpr std::uint64_t kDay = 24 * kHour;
@@ -247,13 +272,13 @@ Key replays() {
                        text_key("address", "IPv4 address and TCP port of the service.")
                            .required()
                            .such_as("\"10.1.2.3:9001\""),
-                       choice_key(
-                           "dialect", {"moex"},
-                           "How the service is spoken to. moex: requests as FIX text, answers in FAST after their "
-                           "length; unproven, because no session of another program was at hand to compare with.")
+                       choice_key("dialect", dialect_names(),
+                                  "How the service is spoken to; all are unproven, because no session of another "
+                                  "program was at hand to compare with. " +
+                                      dialect_meanings())
                            .otherwise(0),
                        text_key("sender", "SenderCompID of the log-on.").required().such_as("\"FIRM\""),
-                       text_key("target", "TargetCompID of the log-on.").otherwise("MOEX"),
+                       text_key("target", "TargetCompID of the log-on.").unless(dialect_targets()).such_as("\"MOEX\""),
                        text_key("user", "User name of the log-on.").unless("none").such_as("\"user0\""),
                        text_key("password_file", "Its first line is the password of the log-on.")
                            .unless("no password")

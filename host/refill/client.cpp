@@ -5,7 +5,7 @@
 namespace stopbit::refill {
 namespace {
 
-constexpr std::size_t kMostHeader = 16;
+constexpr std::uint32_t kNoticesARequest = 2;  // accepted, complete
 constexpr std::uint32_t kMostDoublings = 6;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr std::int64_t kDayS = 86'400;
@@ -17,8 +17,8 @@ Client::Client(const Dialect& dialect, const Limits& limits, ClientSink& sink)
       limits_(limits),
       sink_(sink),
       wanted_(std::max<std::size_t>(limits.ranges, 1)),
-      buffer_(std::make_unique_for_overwrite<std::byte[]>(limits.answer_bytes + kMostHeader)),
-      buffer_bytes_(limits.answer_bytes + kMostHeader),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(dialect.most_bytes(limits.answer_bytes))),
+      buffer_bytes_(dialect.most_bytes(limits.answer_bytes)),
       out_(std::make_unique_for_overwrite<char[]>(kSendBytes)) {}
 
 // What is wanted.
@@ -72,8 +72,11 @@ void Client::tick(std::uint64_t wall_ns) {
   begin_day(wall_ns);
   if (state_ != State::Idle) {
     // A clock that is set back must not make a connection last for ever.
-    if (wall_ns < step_ns_) step_ns_ = wall_ns;
-    if (wall_ns - step_ns_ > limits_.patience_ns) end(wall_ns, &counts_.stalled);
+    step_ns_ = std::min(step_ns_, wall_ns);
+    sent_ns_ = std::min(sent_ns_, wall_ns);
+    if (wall_ns - step_ns_ > limits_.patience_ns) return end(wall_ns, &counts_.stalled);
+    const std::uint64_t every = dialect_.heartbeat_ns();
+    if (state_ == State::Asked && every != 0 && wall_ns - sent_ns_ >= every) beat({}, wall_ns);
     return;
   }
   if (wanted_.empty()) return;
@@ -85,7 +88,7 @@ void Client::tick(std::uint64_t wall_ns) {
   ++used_;
   ++counts_.connections;
   step_ns_ = wall_ns;
-  requests_ = strange_ = 0;
+  requests_ = notices_ = strange_ = 0;
   serial_ = 0;
   filled_ = 0;
   has_brought_ = false;
@@ -97,15 +100,25 @@ void Client::connected(std::uint64_t wall_ns) {
   if (state_ != State::Connecting) return;
   state_ = State::LoggingOn;
   step_ns_ = wall_ns;
-  send(dialect_.log_on({out_.get(), kSendBytes}, ++serial_, wall_ns));
+  send(dialect_.log_on(room(), next_sending(wall_ns)));
+  request_ = serial_;
+}
+
+Sending Client::next_sending(std::uint64_t wall_ns) noexcept {
+  sent_ns_ = wall_ns;
+  return {.serial = ++serial_, .wall_ns = wall_ns};
 }
 
 void Client::send(std::size_t size) {
   if (size != 0) sink_.send({out_.get(), size});
 }
 
+void Client::beat(std::string_view probe, std::uint64_t wall_ns) {
+  send(dialect_.heartbeat(room(), next_sending(wall_ns), probe));
+}
+
 void Client::log_out(std::uint64_t wall_ns) {
-  send(dialect_.log_out({out_.get(), kSendBytes}, ++serial_, wall_ns));
+  send(dialect_.log_out(room(), next_sending(wall_ns)));
 }
 
 Range Client::next_request() const noexcept {
@@ -126,7 +139,8 @@ void Client::ask(std::uint64_t wall_ns) {
   state_ = State::Asked;
   ++requests_;
   ++counts_.requests;
-  send(dialect_.request({out_.get(), kSendBytes}, ++serial_, wall_ns, asked_));
+  send(dialect_.request(room(), next_sending(wall_ns), asked_));
+  request_ = serial_;
 }
 
 void Client::end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open) {
@@ -157,36 +171,82 @@ void Client::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
     std::size_t at = 0;
     while (true) {
       const std::span<const std::byte> rest(buffer_.get() + at, filled_ - at);
-      const auto frame = dialect_.frame(rest);
-      if (!frame) break;
-      if (frame->body_bytes == 0 || frame->body_bytes > limits_.answer_bytes || frame->header_bytes > kMostHeader) {
-        return end(wall_ns, &counts_.malformed);
-      }
-      const std::size_t size = frame->header_bytes + static_cast<std::size_t>(frame->body_bytes);
-      if (rest.size() < size) break;
-      if (!take(rest.subspan(frame->header_bytes, size - frame->header_bytes), wall_ns)) return;
-      at += size;
+      const auto size = dialect_.frame(rest);
+      if (!size) break;
+      if (*size == 0 || *size > buffer_bytes_) return end(wall_ns, &counts_.malformed);
+      if (rest.size() < *size) break;
+      if (!take_frame(rest.first(static_cast<std::size_t>(*size)), wall_ns)) return;
+      at += static_cast<std::size_t>(*size);
     }
-    std::copy(buffer_.get() + at, buffer_.get() + filled_, buffer_.get());
+    if (at != 0) std::copy(buffer_.get() + at, buffer_.get() + filled_, buffer_.get());
     filled_ -= at;
     // A header longer than any dialect has.
     if (filled_ == buffer_bytes_) return end(wall_ns, &counts_.malformed);
   }
 }
 
-bool Client::take(std::span<const std::byte> answer, std::uint64_t wall_ns) {
-  const Answer read = sink_.read(answer);
-  switch (read.kind) {
-    case Answer::Kind::LoggedOn:
-      if (state_ != State::LoggingOn) return bear(wall_ns);
-      step_ns_ = wall_ns;
-      ask(wall_ns);
-      return state_ != State::Idle;
-    case Answer::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
-    case Answer::Kind::Message: return take_message(read.number, answer, wall_ns);
-    case Answer::Kind::Unreadable: ++counts_.unreadable; return bear(wall_ns);
-    case Answer::Kind::Other: break;
+bool Client::take_frame(std::span<const std::byte> frame, std::uint64_t wall_ns) {
+  Place place;
+  while (const auto reply = dialect_.read(frame, place)) {
+    if (!take(*reply, wall_ns)) return false;
   }
+  return true;
+}
+
+bool Client::take(const Reply& reply, std::uint64_t wall_ns) {
+  switch (reply.kind) {
+    case Reply::Kind::LoggedOn: return take_log_on(wall_ns);
+    case Reply::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
+    case Reply::Kind::Probe:
+      beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, wall_ns);
+      break;
+    case Reply::Kind::Accepted: return ++notices_ <= kNoticesARequest * requests_ || bear(wall_ns);
+    case Reply::Kind::Complete: return take_end(reply.request, false, wall_ns);
+    case Reply::Kind::Refused: return take_end(reply.request, true, wall_ns);
+    case Reply::Kind::Other: break;
+    case Reply::Kind::Unreadable: ++counts_.unreadable; break;
+    case Reply::Kind::Fast:
+    case Reply::Kind::Message: return take_fast(reply, wall_ns);
+  }
+  return bear(wall_ns);
+}
+
+bool Client::take_log_on(std::uint64_t wall_ns) {
+  if (state_ != State::LoggingOn) return bear(wall_ns);
+  step_ns_ = wall_ns;
+  ask(wall_ns);
+  return state_ != State::Idle;
+}
+
+/// The service says that it refuses, or that nothing more of an answer comes. Of an answer whose last message has come
+/// already that is nothing new.
+bool Client::take_end(std::uint64_t request, bool is_refusal, std::uint64_t wall_ns) {
+  const bool is_present = request == 0 || request == request_;
+  if (!is_present || (state_ == State::LoggingOn && !is_refusal)) {
+    return (!is_refusal && ++notices_ <= kNoticesARequest * requests_) || bear(wall_ns);
+  }
+  log_out(wall_ns);
+  end(wall_ns, &counts_.refused);
+  return false;
+}
+
+bool Client::take_fast(const Reply& reply, std::uint64_t wall_ns) {
+  const bool fits = !reply.bytes.empty() && reply.bytes.size() <= limits_.answer_bytes;
+  const Answer read = fits ? sink_.read(reply.bytes) : Answer{};
+  const bool is_message = read.kind == Answer::Kind::Message;
+  if (reply.kind == Reply::Kind::Message && !is_message && read.kind != Answer::Kind::Unreadable) return bear(wall_ns);
+  switch (read.kind) {
+    case Answer::Kind::LoggedOn: return take_log_on(wall_ns);
+    case Answer::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
+    case Answer::Kind::Refused: return take_end(0, true, wall_ns);
+    case Answer::Kind::Other: return bear(wall_ns);
+    case Answer::Kind::Message:
+      // What frame and message say of the number is the same, or it is damaged.
+      if (!reply.number || *reply.number == read.number) return take_message(read.number, reply.bytes, wall_ns);
+      break;
+    case Answer::Kind::Unreadable: break;
+  }
+  ++counts_.unreadable;
   return bear(wall_ns);
 }
 
@@ -198,13 +258,14 @@ bool Client::take_message(std::uint64_t number, std::span<const std::byte> answe
   }
   // It may have come by another way since the request.
   if (wanted_.contains(number)) {
-    if (!wanted_.remove({number, number})) {  // numbers before it are missing, too many times
+    // No room: numbers before it are missing, too many times, or its reader is busy. It is asked for again.
+    if (!wanted_.can_remove(number) || !sink_.message(number, answer)) {
       ++counts_.foreign;
       return bear(wall_ns);
     }
+    (void)wanted_.remove({number, number});
     has_brought_ = true;
     ++counts_.messages;
-    sink_.message(number, answer);
   }
   next_ = number + 1;
   step_ns_ = wall_ns;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "host/refill/dialect.hpp"
 #include "host/refill/ranges.hpp"
@@ -18,19 +19,20 @@ struct Limits {
   std::int64_t day_begins_s = 0;        ///< Of the exchange's day, after midnight UTC; may be negative.
   std::uint64_t wait_ns = 0;  ///< From the first range that is wanted to the connection: more may come, or it may heal.
   std::size_t ranges = 1'024;                 ///< That are wanted at once.
-  std::size_t answer_bytes = 65'536;          ///< The longest answer.
+  std::size_t answer_bytes = 65'536;          ///< The longest message.
   std::uint64_t patience_ns = 5'000'000'000;  ///< Without a step forward: connected, logged on, a message.
   std::uint64_t retry_ns = 1'000'000'000;  ///< Between two connections; twice as long after each that brought nothing.
   std::uint32_t attempts = 3;              ///< Connections that bring nothing before what they asked for is given up.
   std::uint32_t strange = 64;              ///< Answers of no use that a connection may bring.
 };
 
-/// What an answer is: its reader decodes it.
+/// What an answer in FAST is: its reader decodes it.
 struct Answer {
   enum class Kind : std::uint8_t {
     Message,  ///< Of the feed, with its number.
     LoggedOn,
     LoggedOut,  ///< Or rejected: nothing more comes.
+    Refused,    ///< The request.
     Other,      ///< A heartbeat.
     Unreadable,
   };
@@ -52,8 +54,9 @@ class ClientSink {
   virtual void send(std::span<const char> bytes) = 0;
   virtual void close() = 0;
   [[nodiscard]] virtual Answer read(std::span<const std::byte> answer) = 0;
-  /// A message that was wanted: numbers rise within a connection, and none comes twice.
-  virtual void message(std::uint64_t number, std::span<const std::byte> answer) = 0;
+  /// A message that was wanted: numbers rise within a request, and none comes twice. False: there is no room for it,
+  /// and it is wanted still.
+  [[nodiscard]] virtual bool message(std::uint64_t number, std::span<const std::byte> answer) = 0;
   virtual void given_up(Range range, GivenUp why) = 0;
 };
 
@@ -64,16 +67,18 @@ struct ClientCounts {
   std::uint64_t given_up = 0;  ///< Numbers.
   std::uint64_t foreign = 0;   ///< Messages outside what was asked for, repeated, or out of order.
   std::uint64_t unreadable = 0;
-  std::uint64_t malformed = 0;  ///< Connections closed because of an answer that is empty or too long.
-  std::uint64_t flooded = 0;    ///< The same because of too many answers of no use.
-  std::uint64_t stalled = 0;    ///< The same because nothing came in time.
-  std::uint64_t broken = 0;     ///< Connections that failed, or that the service closed before its answer was complete.
+  std::uint64_t refused = 0;  ///< Connections closed because the service refused a request, or ended its answer early.
+  std::uint64_t malformed =
+      0;                      ///< The same because of an answer that is empty, too long, or in no form of the dialect.
+  std::uint64_t flooded = 0;  ///< The same because of too many answers of no use.
+  std::uint64_t stalled = 0;  ///< The same because nothing came in time.
+  std::uint64_t broken = 0;   ///< Connections that failed, or that the service closed before its answer was complete.
 };
 
 /// Gets lost messages from a replay service: which ranges, when to connect, what to ask, which answers to believe.
 ///
 ///     want ─► ranges ─► connect ─► log on ─► request ─► messages ─► log out
-///                          └───────── closed, late, hostile: again later, or given up
+///                          └───────── closed, refused, late, hostile: again later, or given up
 ///
 /// No sockets and no clocks: the caller connects, reads and turns time. One thread; allocates when it is made only.
 class Client {
@@ -118,11 +123,19 @@ class Client {
   void give_up_all(GivenUp why);
   [[nodiscard]] Range next_request() const noexcept;
   void ask(std::uint64_t wall_ns);
-  /// Of one answer. False: the connection has ended.
-  [[nodiscard]] bool take(std::span<const std::byte> answer, std::uint64_t wall_ns);
+  // Of a frame, and of what it says. False: the connection has ended.
+  [[nodiscard]] bool take_frame(std::span<const std::byte> frame, std::uint64_t wall_ns);
+  [[nodiscard]] bool take(const Reply& reply, std::uint64_t wall_ns);
+  [[nodiscard]] bool take_log_on(std::uint64_t wall_ns);
+  [[nodiscard]] bool take_end(std::uint64_t request, bool is_refusal, std::uint64_t wall_ns);
+  [[nodiscard]] bool take_fast(const Reply& reply, std::uint64_t wall_ns);
   [[nodiscard]] bool take_message(std::uint64_t number, std::span<const std::byte> answer, std::uint64_t wall_ns);
   [[nodiscard]] bool bear(std::uint64_t wall_ns);
+  /// Of the next message to be sent.
+  [[nodiscard]] Sending next_sending(std::uint64_t wall_ns) noexcept;
+  [[nodiscard]] std::span<char> room() noexcept { return {out_.get(), kSendBytes}; }
   void send(std::size_t size);
+  void beat(std::string_view probe, std::uint64_t wall_ns);
   void log_out(std::uint64_t wall_ns);
   /// The connection ends; `why` counts it, null: it has done its work.
   void end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open = true);
@@ -137,7 +150,10 @@ class Client {
   Range asked_;                 ///< Of the present request, or of the one that comes first in the connection.
   std::uint64_t next_ = 0;      ///< The lowest number that may come.
   std::uint64_t serial_ = 0;    ///< Of the last message sent.
-  std::uint32_t requests_ = 0;  ///< Of the connection, like the next two.
+  std::uint64_t request_ = 0;   ///< Serial number of the present request, or of the log-on.
+  std::uint64_t sent_ns_ = 0;   ///< The last message.
+  std::uint32_t requests_ = 0;  ///< Of the connection, like the next three.
+  std::uint32_t notices_ = 0;   ///< Requests accepted, and answers complete.
   std::uint32_t strange_ = 0;
   bool has_brought_ = false;
   std::uint64_t step_ns_ = 0;  ///< The last step forward.

@@ -5,11 +5,15 @@
 #include <chrono>
 #include <numeric>
 
+#include "host/refill/fix_tags.hpp"
+
 namespace stopbit::refill {
 namespace {
 
 constexpr char kEnd = '\1';  // of a field
 constexpr std::size_t kMaxValueBytes = 64;
+constexpr std::size_t kMaxLengthDigits = 9;  // of BodyLength
+constexpr std::size_t kTrailerBytes = 7;     // CheckSum, its value, the end
 
 /// Appends as long as there is room.
 class Appender {
@@ -60,15 +64,70 @@ std::size_t write_fix(std::span<char> to, std::string_view begin_string, std::sp
   std::uint64_t body = 0;
   for (const FixField& field : fields) body += digits(field.tag) + field.value.size() + 2;
   Appender out(to);
-  out.field(8, begin_string);
-  out.field(9, FixText::number(body).view());
+  out.field(kBeginString, begin_string);
+  out.field(kBodyLength, FixText::number(body).view());
   for (const FixField& field : fields) out.field(field.tag, field.value);
   unsigned sum = 0;
   for (const char c : out.written()) sum += static_cast<unsigned char>(c);
   std::array<char, 3> check{};
   padded(check.data(), sum % 256, check.size());
-  out.field(10, {check.data(), check.size()});
+  out.field(kCheckSum, {check.data(), check.size()});
   return out.fits() ? out.written().size() : 0;
+}
+
+std::optional<std::uint64_t> fix_frame(std::span<const std::byte> bytes, std::string_view begin_string) noexcept {
+  const auto at = [&](std::size_t i) { return std::to_integer<char>(bytes[i]); };
+  std::size_t size = 0;
+  for (const std::string_view part : {std::string_view("8="), begin_string, std::string_view("\0019=")}) {
+    for (const char wanted : part) {
+      if (size == bytes.size()) return std::nullopt;
+      if (at(size++) != wanted) return 0;
+    }
+  }
+  std::uint64_t length = 0;
+  for (const std::size_t digits = size; size < digits + kMaxLengthDigits + 1; ++size) {
+    if (size == bytes.size()) return std::nullopt;
+    if (at(size) == kEnd && size != digits) return size + 1 + length + kTrailerBytes;
+    if (at(size) < '0' || at(size) > '9') return 0;
+    length = length * 10 + static_cast<std::uint64_t>(at(size) - '0');
+  }
+  return 0;
+}
+
+bool has_right_sum(std::span<const std::byte> frame) noexcept {
+  if (frame.size() < kTrailerBytes) return false;
+  unsigned sum = 0;
+  for (const std::byte byte : frame.first(frame.size() - kTrailerBytes)) sum += std::to_integer<unsigned>(byte);
+  std::array<char, kTrailerBytes> wanted = {'1', '0', '=', '0', '0', '0', kEnd};
+  padded(wanted.data() + 3, sum % 256, 3);
+  return std::equal(wanted.begin(), wanted.end(), frame.end() - kTrailerBytes,
+                    [](char c, std::byte byte) { return static_cast<std::byte>(c) == byte; });
+}
+
+std::optional<std::uint64_t> number_of(std::string_view value) noexcept {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (value.empty() || error != std::errc() || end != value.data() + value.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<FixField> FixReader::next() noexcept {
+  const std::string_view rest(reinterpret_cast<const char*>(frame_.data()) + at_, frame_.size() - at_);
+  const std::size_t equals = rest.substr(0, kMaxLengthDigits + 1).find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const auto tag = number_of(rest.substr(0, equals));
+  if (!tag) return std::nullopt;
+  const std::size_t begin = equals + 1;
+  std::size_t end = rest.find(kEnd, begin);
+  if (*tag == kRawData && data_bytes_) {
+    end = *data_bytes_ < rest.size() - begin ? begin + static_cast<std::size_t>(*data_bytes_) : std::string_view::npos;
+    if (end != std::string_view::npos && rest[end] != kEnd) return std::nullopt;
+  }
+  if (end == std::string_view::npos) return std::nullopt;
+  const FixField field{static_cast<std::uint32_t>(*tag), rest.substr(begin, end - begin)};
+  data_bytes_ = *tag == kRawDataLength ? number_of(field.value) : std::nullopt;
+  at_ += end + 1;
+  return field;
 }
 
 FixText FixText::number(std::uint64_t value) noexcept {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -20,6 +21,31 @@ struct FixField {
 /// Writes BeginString, BodyLength, the fields, and CheckSum. Returns the bytes written; 0: they do not fit.
 [[nodiscard]] std::size_t write_fix(std::span<char> to, std::string_view begin_string,
                                     std::span<const FixField> fields) noexcept;
+
+/// The bytes of the FIX message that is first in these; nothing: they do not show it yet; 0: no message with this
+/// BeginString begins like this.
+[[nodiscard]] std::optional<std::uint64_t> fix_frame(std::span<const std::byte> bytes,
+                                                     std::string_view begin_string) noexcept;
+/// Whether a whole frame ends with its CheckSum.
+[[nodiscard]] bool has_right_sum(std::span<const std::byte> frame) noexcept;
+/// A value that is a number, without sign.
+[[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view value) noexcept;
+
+/// Reads the fields of a FIX message, one after the other. RawData (96) directly after RawDataLength (95) may have any
+/// bytes.
+class FixReader {
+ public:
+  explicit FixReader(std::span<const std::byte> frame, std::size_t at = 0) noexcept : frame_(frame), at_(at) {}
+  /// Nothing: no field is left, or the rest is none.
+  [[nodiscard]] std::optional<FixField> next() noexcept;
+  /// Of the next field.
+  [[nodiscard]] std::size_t at() const noexcept { return at_; }
+
+ private:
+  std::span<const std::byte> frame_;
+  std::size_t at_;
+  std::optional<std::uint64_t> data_bytes_;  ///< What the last field says, if it was RawDataLength.
+};
 
 /// A number or a time as the value of a field, in memory of its own.
 class FixText {

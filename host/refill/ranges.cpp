@@ -53,6 +53,11 @@ bool Ranges::remove(Range range) noexcept {
   return true;
 }
 
+bool Ranges::can_remove(std::uint64_t number) const noexcept {
+  const auto splits = [&](const Range& one) { return one.first < number && number < one.last; };
+  return ranges_.size() < room_ || std::none_of(ranges_.begin(), ranges_.end(), splits);
+}
+
 bool Ranges::contains(std::uint64_t number) const noexcept {
   const auto one = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& at) { return at.last >= number; });
   return one != ranges_.end() && one->first <= number;

@@ -22,6 +22,8 @@ class Ranges {
   [[nodiscard]] bool add(Range range) noexcept;
   /// Takes numbers out. False: that needs room for another range, there is none, and nothing has changed.
   [[nodiscard]] bool remove(Range range) noexcept;
+  /// Whether there is room to take out this one.
+  [[nodiscard]] bool can_remove(std::uint64_t number) const noexcept;
   void clear() noexcept { ranges_.clear(); }
 
   [[nodiscard]] bool empty() const noexcept { return ranges_.empty(); }

@@ -31,6 +31,7 @@ refill::Answer::Kind kind_of(std::string_view type, std::string_view name) {
   using Kind = refill::Answer::Kind;
   if (type.empty() ? name == "Logon" : type == "A") return Kind::LoggedOn;
   if (type.empty() ? name == "Logout" : type == "5") return Kind::LoggedOut;
+  if (type == "Y") return Kind::Refused;
   if (type.empty() ? name == "Heartbeat" : type == "0") return Kind::Other;
   return Kind::Message;
 }
@@ -106,13 +107,14 @@ AnswerReader::AnswerReader(std::shared_ptr<const Program> program, const EngineL
 
 AnswerReader::~AnswerReader() = default;
 
-std::string AnswerReader::why_not() const {
+std::string AnswerReader::why_not(bool logs_on_in_fast) const {
   using Kind = refill::Answer::Kind;
   const auto has = [this](Kind kind, bool needs_number) {
     return std::any_of(places_.begin(), places_.end(),
                        [&](const Place& place) { return place.kind == kind && (place.word != 0 || !needs_number); });
   };
-  if (!has(Kind::LoggedOn, false)) return "its templates have no log-on (MessageType A, or the name Logon)";
+  if (logs_on_in_fast && !has(Kind::LoggedOn, false))
+    return "its templates have no log-on (MessageType A, or the name Logon)";
   if (!has(Kind::Message, true)) return "no template stores MsgSeqNum (34)";
   return {};
 }

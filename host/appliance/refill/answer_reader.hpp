@@ -24,8 +24,8 @@ class AnswerReader {
   AnswerReader& operator=(const AnswerReader&) = delete;
   ~AnswerReader();
 
-  /// Why answers cannot be read with this program; empty: they can.
-  [[nodiscard]] std::string why_not() const;
+  /// Why answers cannot be read with this program; empty: they can. `logs_on_in_fast`: the service's log-on is one.
+  [[nodiscard]] std::string why_not(bool logs_on_in_fast) const;
   [[nodiscard]] refill::Answer read(std::span<const std::byte> answer) noexcept;
   [[nodiscard]] const std::shared_ptr<const Program>& program() const noexcept { return program_; }
 

@@ -1,5 +1,6 @@
 #include "host/appliance/refill/replay_feed.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace stopbit::appliance {
@@ -39,9 +40,11 @@ void ReplayFeed::take(const ReplayWant& want, std::uint64_t wall_ns) {
 }
 
 bool ReplayFeed::has_room(std::size_t bytes) const noexcept {
-  const std::size_t answers = bytes / kLeastAnswerBytes + 1;
-  // Many short ones, and the one that has begun, which may be as long as one can be.
-  return link_.answers.room() >= answers * AnswerQueue::most_for(1) + AnswerQueue::most_for(answer_bytes_ + bytes);
+  const std::size_t begun = dialect_->most_bytes(answer_bytes_);
+  const std::size_t answers = bytes / kLeastAnswerBytes + dialect_->most_messages(begun);
+  // Many short ones, and those of the frame that has begun, which may be as long as one can be.
+  const std::size_t most = answers * AnswerQueue::most_for(1) + AnswerQueue::most_for(begun + bytes);
+  return link_.answers.room() >= std::min(most, link_.answers.capacity());
 }
 
 void ReplayFeed::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
@@ -63,10 +66,10 @@ void ReplayFeed::send(std::span<const char> bytes) {
   wire_.send(bytes);
 }
 
-void ReplayFeed::message(std::uint64_t number, std::span<const std::byte> answer) {
+bool ReplayFeed::message(std::uint64_t number, std::span<const std::byte> answer) {
   const ReplayAnswer out{
       .channel = channel_, .epoch = epoch_, .number = number, .arrival_ns = now_ns_, .message = answer};
-  if (!link_.answers.push(out)) ++counts_.dropped;
+  return link_.answers.push(out);
 }
 
 void ReplayFeed::given_up(refill::Range range, refill::GivenUp why) {

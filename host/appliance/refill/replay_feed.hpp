@@ -38,7 +38,7 @@ class ReplayFeed final : private refill::ClientSink {
   void set_program(std::shared_ptr<const Program> program);
 
   void take(const ReplayWant& want, std::uint64_t wall_ns);
-  /// Whether the agent's queue takes all messages that `bytes` of a connection can bring.
+  /// Whether the agent's queue takes all messages that `bytes` of a connection can bring, or is empty.
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
   void bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns);
 
@@ -46,7 +46,6 @@ class ReplayFeed final : private refill::ClientSink {
     std::uint64_t no_quota = 0;     ///< Numbers given up: no connection was left,
     std::uint64_t not_brought = 0;  ///< the service did not bring them,
     std::uint64_t no_room = 0;      ///< too many ranges were missing.
-    std::uint64_t dropped = 0;      ///< Answers that found no room; never, or has_room() was not asked.
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
 
@@ -55,7 +54,7 @@ class ReplayFeed final : private refill::ClientSink {
   void send(std::span<const char> bytes) override;
   void close() override { wire_.close(); }
   [[nodiscard]] refill::Answer read(std::span<const std::byte> answer) override { return reader_->read(answer); }
-  void message(std::uint64_t number, std::span<const std::byte> answer) override;
+  [[nodiscard]] bool message(std::uint64_t number, std::span<const std::byte> answer) override;
   void given_up(refill::Range range, refill::GivenUp why) override;
 
   std::unique_ptr<refill::Dialect> dialect_;

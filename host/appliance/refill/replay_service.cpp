@@ -109,13 +109,14 @@ void ReplayService::publish() const noexcept {
     const refill::ClientCounts& counts = feed->client().counts();
     for (const auto part :
          {&refill::ClientCounts::connections, &refill::ClientCounts::requests, &refill::ClientCounts::messages,
-          &refill::ClientCounts::foreign, &refill::ClientCounts::unreadable, &refill::ClientCounts::malformed,
-          &refill::ClientCounts::flooded, &refill::ClientCounts::stalled, &refill::ClientCounts::broken}) {
+          &refill::ClientCounts::foreign, &refill::ClientCounts::unreadable, &refill::ClientCounts::refused,
+          &refill::ClientCounts::malformed, &refill::ClientCounts::flooded, &refill::ClientCounts::stalled,
+          &refill::ClientCounts::broken}) {
       sum.*part += counts.*part;
     }
     lost.no_quota += feed->counts().no_quota;
     lost.not_brought += feed->counts().not_brought;
-    lost.no_room += feed->counts().no_room + feed->counts().dropped;
+    lost.no_room += feed->counts().no_room;
     for (const refill::Range& range : feed->client().wanted().all()) wanted += range.last - range.first + 1;
   }
   const std::uint32_t most = options_.limits.connections_a_day;
@@ -127,6 +128,7 @@ void ReplayService::publish() const noexcept {
   counter_set_.messages.set(sum.messages);
   counter_set_.foreign.set(sum.foreign);
   counter_set_.unreadable.set(sum.unreadable);
+  counter_set_.refused.set(sum.refused);
   counter_set_.malformed.set(sum.malformed);
   counter_set_.flooded.set(sum.flooded);
   counter_set_.stalled.set(sum.stalled);

@@ -244,7 +244,10 @@ class Reader {
       return refuse("only lost messages of a channel of increments can be replayed");
     if (framing.name.empty()) return;  // said already
     if (!has_sequence(framing)) return refuse("without sequence numbers no lost message can be named");
-    if (framing.kind != net::FramingKind::Fixed || framing.blocks || framing.reset != ResetRule::Packet) {
+    // A message in chunks comes back whole; its number is lost or not, as a whole.
+    const bool is_one_message =
+        framing.kind == net::FramingKind::B3 || (framing.kind == net::FramingKind::Fixed && !framing.blocks);
+    if (!is_one_message || framing.reset != ResetRule::Packet) {
       refuse("needs a framing with one message a packet and a dictionary that each packet resets");
     }
   }

@@ -1,6 +1,5 @@
-"""A historical replay service as public pages describe the one of the Moscow Exchange: requests are FIX text, answers are
-FAST messages, each after its length, a u32 with the lowest byte first, and without the preamble of the feed. It may also
-do wrong, in each way that BEHAVIOURS names. And the few FAST messages that a test needs, encoded by hand.
+"""Historical replay services as pages describe them, each in a class: Moex, Cme, B3. They may also do wrong, in each
+way that BEHAVIOURS names. And the few FAST messages that a test needs, encoded by hand.
 """
 
 import re
@@ -10,11 +9,13 @@ import threading
 
 SOH = "\x01"
 BEHAVIOURS = ("honest", "drops", "hangs_up", "stalls", "deaf", "floods", "other_range", "long", "empty", "garbage",
-              "backwards", "rejects", "drips", "cuts", "repeats")
+              "backwards", "rejects", "refuses", "drips", "cuts", "repeats")
 TEMPLATES = """<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
   <template name="A" id="2101"><string name="MessageType" id="35"><constant value="A"/></string>
     <uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/></template>
   <template name="5" id="2102"><string name="MessageType" id="35"><constant value="5"/></string>
+    <uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/></template>
+  <template name="Y" id="2109"><string name="MessageType" id="35"><constant value="Y"/></string>
     <uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/></template>
   <template name="0" id="2108"><string name="MessageType" id="35"><constant value="0"/></string>
     <uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/></template>
@@ -61,10 +62,6 @@ def increment(number, entries):
     return message(3610, number, body)
 
 
-def framed(body):
-    return struct.pack("<I", len(body)) + body
-
-
 class Violation(Exception):
     pass
 
@@ -87,14 +84,165 @@ def parse_fix(text):
     return fields, text[end + 7:]
 
 
+class Moex:
+    """The Moscow Exchange: answers are FAST messages, each after its length, a u32 with the lowest byte first, and
+    without the preamble of the feed. So are log-on and log-out."""
+
+    NAME, BEGIN, TARGET, REQUEST, FRAMING = "moex", "FIXT.1.1", "MOEX", "V", "moex"
+    MOST_REQUESTS = 1
+    LONG, EMPTY = struct.pack("<I", 0xFFFF_FFFF) + bytes(1000), struct.pack("<I", 0)
+    PROBE = b""
+
+    @staticmethod
+    def preamble(number, body):
+        """Of the feed."""
+        return struct.pack("<I", number)
+
+    @staticmethod
+    def framed(body, number=0):
+        return struct.pack("<I", len(body)) + body
+
+    def log_on(self):
+        return self.framed(message(2101, 1))
+
+    def log_out(self):
+        return self.framed(message(2102, 1))
+
+    def heartbeat(self):
+        return self.framed(message(2108, 2))
+
+    def refusal(self, fields):
+        return self.framed(message(2109, 2))
+
+    def before(self, fields):
+        return b""
+
+    after = before
+
+    def answer(self, numbered):
+        """`numbered`: pairs of number and message. One answer for each, so that a test can tear them apart."""
+        return [self.framed(body, number) for number, body in numbered]
+
+    @staticmethod
+    def check_log_on(fields):
+        if fields.get("98") != "0" or "108" not in fields or fields.get("1137") != "9":
+            raise Violation(f"a log-on without its fields: {fields}")
+
+    @staticmethod
+    def feed_of(fields):
+        return fields.get("1180")
+
+
+class Cme(Moex):
+    """CME: an answer is its length, the preamble of the feed as it was (u32 number, u8 sub-channel, highest byte
+    first), and the message. One request a session; heartbeats every 2 s."""
+
+    NAME, BEGIN, TARGET, REQUEST, FRAMING = "cme", "FIXT.1.1", "CME", "V", "cme"
+    LONG, EMPTY = struct.pack(">I", 0xFFFF_FFFF) + bytes(1000), struct.pack(">I", 0)
+
+    @staticmethod
+    def preamble(number, body):
+        return struct.pack(">IB", number, 7)
+
+    @staticmethod
+    def framed(body, number=0):
+        return struct.pack(">IIB", len(body) + 5, number, 7) + body
+
+    @staticmethod
+    def check_log_on(fields):
+        Moex.check_log_on(fields)
+        if fields["108"] != "2":
+            raise Violation(f"heartbeats every {fields['108']} s")
+
+
+class B3(Moex):
+    """B3: FIX 4.4 in both directions. BW asks; BX, URDR with messages in FAST, without the header of their chunks, and
+    BY answer."""
+
+    NAME, BEGIN, TARGET, REQUEST, FRAMING = "b3", "FIX.4.4", "B3REPLAY", "BW", "b3"
+    MOST_REQUESTS = 4
+    LONG = b"8=FIX.4.4\x019=999999999\x01" + bytes(1000)
+    EMPTY = b"8=FIX.4.4\x019=\x01"
+
+    def __init__(self):
+        self.serial = 0
+        self.PROBE = self.text("1", [("112", "alive?")])
+
+    def text(self, kind, fields=(), raw=None):
+        self.serial += 1
+        head = [("35", kind), ("49", self.TARGET), ("56", "FIRM"), ("34", self.serial),
+                ("52", "20261128-12:00:00.000")]
+        body = b""
+        for tag, value in [*head, *fields]:
+            body += f"{tag}=".encode() + (raw if value is None else str(value).encode()) + b"\x01"
+        whole = b"8=FIX.4.4\x01" + f"9={len(body)}\x01".encode() + body
+        return whole + b"10=%03d\x01" % (sum(whole) % 256)
+
+    @staticmethod
+    def preamble(number, body):
+        return struct.pack(">IHHH", number, 1, 1, len(body))
+
+    def framed(self, body, number=0):
+        return self.answer([(number, body)])[0]
+
+    def log_on(self):
+        return self.text("A", [("98", 0), ("108", 30), ("141", "Y")])
+
+    def log_out(self):
+        return self.text("5", [("58", "no")])
+
+    def heartbeat(self):
+        return self.text("0")
+
+    def refusal(self, fields):
+        return self.text("BX", [("1353", 9), ("1346", fields["1346"]), ("1348", 2), ("1351", 1),
+                                ("1355", fields["1355"]), ("1354", 1)])
+
+    def before(self, fields):
+        return self.text("BX", [("1353", 1), ("1346", fields["1346"]), ("1348", 0), ("1351", 1),
+                                ("1355", fields["1355"]), ("1182", fields["1182"]),
+                                ("1183", fields["1183"])]) + self.PROBE
+
+    def after(self, fields):
+        return self.text("BY", [("1356", 1), ("1346", fields["1346"]), ("1426", 3), ("1351", 1),
+                                ("1355", fields["1355"]), ("1357", fields["1183"])])
+
+    def answer(self, numbered):
+        reports = []
+        for i in range(0, len(numbered), 7):
+            raw, group = b"", []
+            for number, body in numbered[i:i + 7]:
+                group += [("1181", number), ("1350", number), ("10055", len(raw)), ("95", len(body))]
+                raw += body
+            reports.append(self.text("URDR", [("95", len(raw)), ("96", None), ("911", len(numbered)), ("1180", "OLR"),
+                                              ("1346", "any"), ("1352", "Y"), ("1353", 1), ("10054", len(group) // 4),
+                                              *group], raw))
+        return reports
+
+    @staticmethod
+    def check_log_on(fields):
+        if fields.get("98") != "0" or fields.get("108") != "30" or fields.get("141") != "Y":
+            raise Violation(f"a log-on without its fields: {fields}")
+
+    @staticmethod
+    def feed_of(fields):
+        if (fields.get("1347"), fields.get("1351")) != ("0", "1") or not fields.get("1346"):
+            raise Violation(f"a request without its fields: {fields}")
+        return fields.get("1355")
+
+
+DIALECTS = {dialect.NAME: dialect for dialect in (Moex, Cme, B3)}
+
+
 class ReplayServer:
     """Serves `messages` of each feed, by number. `plan`: what its next connections do; then it is honest."""
 
-    def __init__(self, address, most_messages, most_requests, password):
+    def __init__(self, address, dialect, most_messages, password):
+        self.speech = dialect
         self.messages, self.plan = {}, []
-        self.connections = self.requests = self.logouts = 0
+        self.connections = self.requests = self.logouts = self.heartbeats = 0
         self.violations = []
-        self.most_messages, self.most_requests, self.password = most_messages, most_requests, password
+        self.most_messages, self.password = most_messages, password
         self.wait = threading.Event()  # ends what stalls
         self.listener = socket.create_server(address)
         threading.Thread(target=self.accept, daemon=True).start()
@@ -136,13 +284,14 @@ class ReplayServer:
                 if fields["35"] == "A":
                     self.check_log_on(fields)
                     if behaviour == "rejects":
-                        peer.sendall(framed(message(2102, 1)))
+                        peer.sendall(self.speech.log_out())
                         return
+                    peer.sendall(self.speech.log_on())
                     if behaviour == "hangs_up":
-                        peer.sendall(framed(message(2101, 1)))
                         return
                     logged_on = True
-                    peer.sendall(framed(message(2101, 1)))
+                elif fields["35"] == "0":
+                    self.heartbeats += 1
                 elif fields["35"] == "5":
                     self.logouts += 1
                     return
@@ -150,27 +299,25 @@ class ReplayServer:
                     if not logged_on:
                         raise Violation("a request before the log-on")
                     requests += 1
-                    if requests > self.most_requests:
+                    if requests > self.speech.MOST_REQUESTS:
                         raise Violation("too many requests in a connection")
                     if self.answer(peer, fields, behaviour):
                         return
 
-    @staticmethod
-    def check_header(fields, serial):
-        wanted = {"8": "FIXT.1.1", "49": "FIRM", "56": "MOEX", "34": str(serial)}
+    def check_header(self, fields, serial):
+        wanted = {"8": self.speech.BEGIN, "49": "FIRM", "56": self.speech.TARGET, "34": str(serial)}
         for tag, value in wanted.items():
             if fields.get(tag) != value:
                 raise Violation(f"field {tag} is {fields.get(tag)!r}, not {value!r}")
         if re.fullmatch(r"\d{8}-\d\d:\d\d:\d\d\.\d{3}", fields.get("52", "")) is None:
             raise Violation(f"SendingTime {fields.get('52')!r}")
-        if fields.get("35") not in ("A", "5", "V"):
+        if fields.get("35") not in ("A", "0", "5", self.speech.REQUEST):
             raise Violation(f"MsgType {fields.get('35')!r}")
 
     def check_log_on(self, fields):
         if (fields.get("553"), fields.get("554")) != ("user0", self.password):
             raise Violation(f"user {fields.get('553')!r}, password {fields.get('554')!r}")
-        if fields.get("98") != "0" or "108" not in fields or fields.get("1137") != "9":
-            raise Violation(f"a log-on without its fields: {fields}")
+        self.speech.check_log_on(fields)
 
     def answer(self, peer, fields, behaviour):
         """True: the connection ends."""
@@ -178,43 +325,51 @@ class ReplayServer:
         first, last = int(fields["1182"]), int(fields["1183"])
         if not first <= last < first + self.most_messages:
             raise Violation(f"a request for {first} to {last}")
-        known = self.messages.get(fields["1180"])
+        feed = self.speech.feed_of(fields)
+        known = self.messages.get(feed)
         if known is None:
-            raise Violation(f"no feed is called {fields['1180']!r}")
-        bodies = [known[n] for n in range(first, last + 1)]
+            raise Violation(f"no feed is called {feed!r}")
+        numbered = [(n, known[n]) for n in range(first, last + 1)]
         if behaviour == "stalls":
             self.wait.wait()
             return True
+        if behaviour == "refuses":
+            peer.sendall(self.speech.refusal(fields))
+            self.wait.wait(0.05)
+            return True
+        peer.sendall(self.speech.before(fields))
         if behaviour == "floods":
             for _ in range(100_000):
-                peer.sendall(framed(message(2108, 2)))
+                peer.sendall(self.speech.heartbeat())
             return True
         if behaviour == "other_range":
-            for n in range(1, first):
-                peer.sendall(framed(known[n]))
-            for _ in range(100):
-                peer.sendall(framed(known[max(known)]))
+            others = [*range(1, first), *[max(known)] * 100]
+            for frame in self.speech.answer([(n, known[n]) for n in others]):
+                peer.sendall(frame)
             return True
+        whole = b"".join(self.speech.answer(numbered))
         if behaviour == "long":
-            peer.sendall(struct.pack("<I", 0xFFFF_FFFF) + bytes(1000))
+            peer.sendall(self.speech.LONG)
         elif behaviour == "empty":
-            peer.sendall(struct.pack("<I", 0))
+            peer.sendall(self.speech.EMPTY)
         elif behaviour == "garbage":
             for size in (1, 7, 300, 8, 9) * 20:
-                peer.sendall(framed(b"\xa5" * size))
+                peer.sendall(self.speech.framed(b"\xa5" * size))
         elif behaviour == "backwards":
-            peer.sendall(b"".join(framed(body) for body in reversed(bodies)))
+            peer.sendall(b"".join(self.speech.answer(numbered[::-1])))
             self.wait.wait(0.05)
             return True
         elif behaviour == "cuts":
-            whole = b"".join(framed(body) for body in bodies)
             peer.sendall(whole[:len(whole) - 3])
             return True
         elif behaviour == "repeats":
-            peer.sendall(b"".join(framed(body) * 2 for body in bodies))
+            peer.sendall(b"".join(self.speech.answer([one for one in numbered for _ in range(2)])))
         elif behaviour == "drips":
-            for byte in b"".join(framed(body) for body in bodies):
+            for byte in whole:
                 peer.sendall(bytes([byte]))
         else:
-            peer.sendall(b"".join(framed(body) for body in bodies))
+            # At once: the client may close after the last message.
+            peer.sendall(whole + self.speech.after(fields))
+            return False
+        peer.sendall(self.speech.after(fields))
         return False

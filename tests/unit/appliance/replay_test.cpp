@@ -17,7 +17,7 @@
 #include "host/appliance/refill/quota_file.hpp"
 #include "host/appliance/refill/replay_clock.hpp"
 #include "host/appliance/refill/replay_service.hpp"
-#include "host/refill/moex.hpp"
+#include "host/refill/dialects.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/lib/scratch.hpp"
@@ -67,10 +67,14 @@ std::shared_ptr<const Program> program() {
   return made;
 }
 
+std::unique_ptr<refill::Dialect> moex(std::string feed) {
+  return refill::make_dialect(refill::DialectKind::Moex, {.sender = "us", .feed = std::move(feed)}).value();
+}
+
 TEST(AnswerReader, knows_what_an_answer_is_and_its_number) {
   using Kind = refill::Answer::Kind;
   AnswerReader reader(program(), {});
-  EXPECT_EQ(reader.why_not(), "");
+  EXPECT_EQ(reader.why_not(true), "");
   const auto kind = [&](const Bytes& bytes) { return reader.read(bytes).kind; };
   EXPECT_EQ(kind(message(1, 7)), Kind::LoggedOn);
   EXPECT_EQ(kind(message(5, 7)), Kind::LoggedOn) << "by its name";
@@ -94,13 +98,14 @@ TEST(AnswerReader, knows_what_an_answer_is_and_its_number) {
 }
 
 TEST(AnswerReader, says_what_a_program_lacks) {
-  const auto why = [](const char* templates) {
+  const auto why = [](const char* templates, bool logs_on_in_fast = true) {
     const auto text = std::string(R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">)") + templates;
     auto made = std::make_shared<const Program>(replay::testing::compile(text + "</templates>"));
-    return AnswerReader(made, {}).why_not();
+    return AnswerReader(made, {}).why_not(logs_on_in_fast);
   };
-  EXPECT_NE(why(R"(<template name="X" id="1"><uInt32 name="MsgSeqNum" id="34"/></template>)").find("log-on"),
-            std::string::npos);
+  const char* const without_log_on = R"(<template name="X" id="1"><uInt32 name="MsgSeqNum" id="34"/></template>)";
+  EXPECT_NE(why(without_log_on).find("log-on"), std::string::npos);
+  EXPECT_EQ(why(without_log_on, false), "") << "its service logs on in text";
   EXPECT_NE(why(R"(<template name="Logon" id="1"><uInt32 name="MsgSeqNum" id="34"/></template>)").find("MsgSeqNum"),
             std::string::npos);
 }
@@ -290,8 +295,7 @@ class Desk {
     segment.emplace(std::move(built).value());
     service.emplace(ReplayService::Options{.name = "it", .limits = limits}, quota, counter_set, wire, now);
     for (const std::uint32_t channel : {4U, 9U}) {
-      auto dialect = refill::Moex::make({.sender = "us", .feed = "F" + std::to_string(channel)});
-      service->add(std::make_unique<refill::Moex>(std::move(dialect).value()), channel, link, program(), {});
+      service->add(moex("F" + std::to_string(channel)), channel, link, program(), {});
     }
   }
   void want(std::uint32_t channel, std::uint64_t first, std::uint64_t last, std::uint16_t epoch = 1) {
@@ -423,9 +427,8 @@ TEST(ReplayService, makes_no_connection_that_it_cannot_note) {
   ASSERT_EQ(testing::why(none.open(full.path(), services)), "");
   Wire wire;
   ReplayService service({.name = "it", .limits = {.connections_a_day = 3}}, none, counter_set, wire, kNoon);
-  auto dialect = refill::Moex::make({.sender = "us", .feed = "F"});
   ReplayLink link;
-  ReplayFeed& feed = service.add(std::make_unique<refill::Moex>(std::move(dialect).value()), 0, link, program(), {});
+  ReplayFeed& feed = service.add(moex("F"), 0, link, program(), {});
   none = QuotaFile();  // its descriptor is gone, so that the system refuses
   feed.take({.epoch = 1, .first = 1, .last = 1}, kNoon);
   for (std::uint64_t i = 1; i < 20; ++i) service.step(kNoon + i * 100 * kSecond);

@@ -433,6 +433,14 @@ TEST(ApplianceSettings, say_which_replay_services_may_be_asked_and_how_often) {
   EXPECT_EQ(good->replays[0].limits.messages_a_request, 500U);
   EXPECT_EQ(good->replays[0].limits.day_begins_s, 21 * 3'600);
   EXPECT_EQ(good->replays[0].limits.answer_bytes, good->limits.datagram_bytes);
+  const auto [cme, no_error] = parsed_with(least + "dialect = \"cme\"\n");
+  ASSERT_TRUE(cme) << no_error;
+  EXPECT_EQ(cme->replays[0].dialect, refill::DialectKind::Cme);
+  EXPECT_EQ(cme->replays[0].target, "CME");
+  const auto [b3, no_problem] = parsed_with(least + "dialect = \"b3\"\ntarget = \"them\"\nrequests = 100\n");
+  ASSERT_TRUE(b3) << no_problem;
+  EXPECT_EQ(b3->replays[0].dialect, refill::DialectKind::B3);
+  EXPECT_EQ(b3->replays[0].target, "them");
   const auto errors = [&](const std::string& text, const char* channel = "replay = \"OLR\"\n") {
     const auto [settings, problems] = parsed_with(text, channel);
     EXPECT_FALSE(settings);
@@ -442,6 +450,8 @@ TEST(ApplianceSettings, say_which_replay_services_may_be_asked_and_how_often) {
   EXPECT_THAT(errors("[[replay]]\nname = \"h\"\n"), HasSubstr("connections"));
   EXPECT_THAT(errors(least + "feed = \"fz\"\n"), HasSubstr("did you mean 'fx'?"));
   EXPECT_THAT(errors(least + "dialect = \"b4\"\n"), HasSubstr("dialect"));
+  EXPECT_THAT(errors(least + "dialect = \"b3\"\n"), HasSubstr("needs a 'target'"));
+  EXPECT_THAT(errors(least + "dialect = \"cme\"\nrequests = 2\n"), HasSubstr("allows 1 a connection"));
   EXPECT_THAT(errors(least + least), HasSubstr("two replay services have the name"));
   EXPECT_THAT(errors(least + least), HasSubstr("would not share its quota"));
   EXPECT_THAT(errors(least, ""), HasSubstr("no channel of the feed 'fx' has a 'replay'"));

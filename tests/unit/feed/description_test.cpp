@@ -166,6 +166,9 @@ TEST(FeedDescription, channels_of_increments_say_what_the_replay_service_calls_t
   const auto again = parse("again.toml", to_toml(*feed), diagnostics);
   ASSERT_TRUE(again) << diagnostics.format();
   EXPECT_EQ(again->channels[0].replay, "OLR");
+  for (const char* const framing : {"cme", "b3"}) {
+    EXPECT_TRUE(parse("feed.toml", channel(framing, "replay = \"7\"\n"), diagnostics)) << diagnostics.format();
+  }
   const auto problem = [&](const std::string& framing, const std::string& more) {
     return error_of(channel(framing, more));
   };
@@ -174,7 +177,7 @@ TEST(FeedDescription, channels_of_increments_say_what_the_replay_service_calls_t
       problem("moex", "role = \"carousel\"\nreplay = \"OLS\"\n").find("only lost messages of a channel of increments"),
       std::string::npos);
   EXPECT_NE(problem("none", "replay = \"X\"\n").find("without sequence numbers"), std::string::npos);
-  for (const char* const framing : {"t7", "b3", "custom:seq=u32le@0,blocks=yes", "custom:seq=u32le@0,reset=never"}) {
+  for (const char* const framing : {"t7", "custom:seq=u32le@0,blocks=yes", "custom:seq=u32le@0,reset=never"}) {
     EXPECT_NE(problem(framing, "replay = \"X\"\n").find("needs a framing"), std::string::npos) << framing;
   }
 }

@@ -14,7 +14,10 @@ constexpr std::uint64_t kDay = 86'400 * kSecond;
 constexpr std::uint64_t kNoon = 19'700 * kDay + kDay / 2;
 
 struct Session {
-  explicit Session(Limits limits) : client(dialect, limits, service) {}
+  explicit Session(Limits limits, DialectKind kind = DialectKind::Moex)
+      : dialect(make_dialect(kind, {.sender = "us", .target = "them", .feed = "OLR"}).value()),
+        voice(kind),
+        client(*dialect, limits, service) {}
 
   void want(std::uint64_t first, std::uint64_t last) { service.want(client, {first, last}, now); }
   /// Time passes until it connects, and the service lets it in.
@@ -25,10 +28,10 @@ struct Session {
     service.is_open = true;
     client.connected(now);
     EXPECT_EQ(service.field("35"), "A");
-    give(testing::ReplayService::framed("A"));
+    give(voice.framed("A"));
   }
   void give(const std::vector<std::byte>& bytes) { client.bytes(bytes, now); }
-  void give(std::uint64_t number) { give(testing::ReplayService::numbered(number)); }
+  void give(std::uint64_t number) { give(voice.numbered(number)); }
   void give_all(Range range) {
     for (std::uint64_t n = range.first; n <= range.last; ++n) give(n);
   }
@@ -37,7 +40,8 @@ struct Session {
     EXPECT_EQ(service.wrong, "");
   }
 
-  Moex dialect = Moex::make({.sender = "us", .feed = "OLR"}).value();
+  std::unique_ptr<Dialect> dialect;
+  testing::ServiceVoice voice;
   testing::ReplayService service;
   Client client;
   std::uint64_t now = kNoon;
@@ -215,6 +219,158 @@ TEST(ReplayClient, wants_nothing_of_numbers_that_begin_anew) {
   EXPECT_FALSE(session.service.is_open);
   session.give(11);
   EXPECT_EQ(session.client.counts().messages, 1U);
+}
+
+TEST(ReplayClient, speaks_each_dialect) {
+  for (const DialectKind kind : {DialectKind::Moex, DialectKind::Cme, DialectKind::B3}) {
+    Session session({.messages_a_request = 100, .requests_a_connection = 2, .connections_a_day = 5}, kind);
+    session.want(10, 19);
+    session.want(30, 39);
+    session.log_on();
+    EXPECT_EQ(session.service.asked(), (Range{10, 19})) << row_of(kind).name;
+    session.give_all({10, 19});
+    EXPECT_EQ(session.service.asked(), (Range{30, 39}));
+    session.give_all({30, 39});
+    EXPECT_TRUE(session.client.wanted().empty());
+    EXPECT_EQ(session.service.field("35"), "5");
+    EXPECT_EQ(session.client.counts().foreign + session.client.counts().unreadable, 0U);
+  }
+}
+
+TEST(ReplayClient, takes_no_message_whose_frame_names_another_number) {
+  Session session({.connections_a_day = 5}, DialectKind::Cme);
+  session.want(10, 19);
+  session.log_on();
+  session.give(session.voice.framed(testing::ServiceVoice::body_of(10), 11));
+  EXPECT_EQ(session.client.counts().unreadable, 1U);
+  session.give(session.voice.framed(testing::ServiceVoice::body_of(10), 10));
+  EXPECT_EQ(session.client.counts().messages, 1U);
+}
+
+TEST(ReplayClient, ends_a_connection_that_is_refused) {
+  // The request of a connection is its second message.
+  for (const char* const refusal : {"BX|1346=1-2|1348=1|", "BY|1346=1-2|1426=1|", "3|45=2|", "j|45=2|", "Y|"}) {
+    Session session({.connections_a_day = 9, .attempts = 2}, DialectKind::B3);
+    session.want(10, 19);
+    for (int i = 0; i < 2; ++i) {
+      session.log_on();
+      EXPECT_EQ(session.service.field("35"), "BW");
+      session.give(testing::ServiceVoice::text(refusal));
+      EXPECT_FALSE(session.service.is_open) << refusal;
+      EXPECT_EQ(session.service.field("35"), "5") << "it logs out";
+    }
+    EXPECT_EQ(session.client.counts().refused, 2U) << refusal;
+    EXPECT_EQ(session.service.gave_up[GivenUp::Attempts], 1);
+  }
+  Session session({.connections_a_day = 9}, DialectKind::Moex);
+  session.want(10, 19);
+  session.log_on();
+  session.give(testing::ReplayService::framed("Y"));
+  EXPECT_EQ(session.client.counts().refused, 1U);
+}
+
+TEST(ReplayClient, a_refused_log_on_ends_the_connection) {
+  Session session({.connections_a_day = 9}, DialectKind::B3);
+  session.want(10, 19);
+  for (int i = 0; i < 1'000 && !session.service.is_connecting; ++i) session.client.tick(session.now += kSecond / 10);
+  session.service.is_connecting = false;
+  session.service.is_open = true;
+  session.client.connected(session.now);
+  session.give(testing::ServiceVoice::text("BY|1346=1-2|1426=3|"));
+  EXPECT_TRUE(session.service.is_open) << "no request, no end of its answer";
+  session.give(testing::ServiceVoice::text("3|45=1|"));
+  EXPECT_FALSE(session.service.is_open);
+  EXPECT_EQ(session.client.counts().refused, 1U);
+  EXPECT_EQ(session.client.counts().requests, 0U);
+}
+
+TEST(ReplayClient, notices_of_requests_are_ordinary_and_a_flood_of_them_is_not) {
+  Session session({.messages_a_request = 1, .requests_a_connection = 300, .connections_a_day = 5, .strange = 3},
+                  DialectKind::B3);
+  session.want(100, 299);
+  session.log_on();
+  for (std::uint64_t n = 100; n < 200; ++n) {
+    const std::string id = "1346=7-" + std::to_string(n - 98) + "|";
+    session.give(testing::ServiceVoice::text("BX|" + id + "1348=0|"));
+    session.give(n);
+    session.give(testing::ServiceVoice::text("BY|" + id + "1426=3|"));  // the next request has been sent already
+    ASSERT_TRUE(session.service.is_open) << n;
+  }
+  EXPECT_EQ(session.client.counts().messages, 100U);
+  for (int i = 0; i < 20; ++i) session.give(testing::ServiceVoice::text("BX|1346=7-3|1348=0|"));
+  EXPECT_FALSE(session.service.is_open);
+  EXPECT_EQ(session.client.counts().flooded, 1U);
+}
+
+TEST(ReplayClient, asks_again_for_what_an_answer_that_is_complete_lacks) {
+  Session session({.connections_a_day = 5, .attempts = 5}, DialectKind::B3);
+  session.want(10, 19);
+  session.log_on();
+  session.give(testing::ServiceVoice::report({10, 11, 12, 14}));
+  session.give(testing::ServiceVoice::text("BY|1346=1-2|1426=3|"));
+  EXPECT_EQ(session.client.counts().messages, 4U);
+  EXPECT_FALSE(session.service.is_open);
+  session.log_on();
+  EXPECT_EQ(session.service.asked(), (Range{13, 13}));
+}
+
+TEST(ReplayClient, answers_probes_and_beats_while_it_waits) {
+  Session session({.connections_a_day = 5, .patience_ns = 100 * kSecond}, DialectKind::B3);
+  session.want(10, 19);
+  session.log_on();
+  session.give(testing::ServiceVoice::text("1|112=are you there|"));
+  EXPECT_EQ(session.service.field("35"), "0");
+  EXPECT_EQ(session.service.field("112"), "are you there");
+  EXPECT_EQ(session.service.field("34"), "3");
+  const std::size_t sent = session.service.sent.size();
+  session.client.tick(session.now += 29 * kSecond);
+  EXPECT_EQ(session.service.sent.size(), sent);
+  session.client.tick(session.now += kSecond);
+  ASSERT_EQ(session.service.sent.size(), sent + 1);
+  EXPECT_EQ(session.service.field("35"), "0");
+  EXPECT_EQ(session.service.field("112"), "");
+  session.client.tick(session.now += kSecond);
+  EXPECT_EQ(session.service.sent.size(), sent + 1);
+  session.client.tick(session.now - 500 * kSecond);  // a clock that is set back
+  EXPECT_TRUE(session.service.is_open);
+}
+
+TEST(ReplayClient, what_finds_no_room_is_wanted_still) {
+  Session session({.requests_a_connection = 2, .connections_a_day = 5}, DialectKind::B3);
+  session.want(10, 12);
+  session.log_on();
+  session.service.is_full = true;
+  session.give(11);
+  session.service.is_full = false;
+  session.give_all({10, 12});
+  EXPECT_EQ(session.service.delivered, (std::set<std::uint64_t>{10, 11, 12}));
+}
+
+TEST(ReplayClient, reads_no_text_that_is_damaged_or_endless) {
+  for (const std::string& text : {std::string("9=5\1"), std::string("8=FIX.4.2\1"),
+                                  std::string("8=FIX.4.4\1"
+                                              "9=\1"),
+                                  std::string("8=FIX.4.4\1"
+                                              "9=1x"),
+                                  std::string("8=FIX.4.4\1"
+                                              "9=1234567890\1"),
+                                  std::string("8=FIX.4.4\1"
+                                              "9=300000\1")}) {
+    Session session({.connections_a_day = 5, .answer_bytes = 64}, DialectKind::B3);
+    session.want(10, 19);
+    session.log_on();
+    session.give(testing::ServiceVoice::bytes_of(text));
+    EXPECT_EQ(session.client.counts().malformed, 1U) << text;
+    EXPECT_FALSE(session.service.is_open);
+  }
+  Session session({.connections_a_day = 5}, DialectKind::B3);
+  session.want(10, 19);
+  session.log_on();
+  auto damaged = session.voice.numbered(10);
+  damaged[30] ^= std::byte{1};
+  session.give(damaged);
+  EXPECT_EQ(session.client.counts().unreadable, 1U) << "a wrong sum";
+  EXPECT_TRUE(session.service.is_open);
 }
 
 TEST(ReplayClient, loses_no_number_to_any_service) {
