@@ -782,6 +782,7 @@ Result<std::string> Appliance::roll_back(const std::string& image, Diagnostics& 
   if (!is_known) return Failure{"unknown image '" + image + "'"};
   if (wanted.empty()) return Failure{"the image '" + image + "' has not changed since the start"};
   std::vector<std::shared_ptr<const Program>> left;
+  left.reserve(wanted.size());
   for (const Wanted& one : wanted) left.push_back(output_entries_[one.output].program);
   Result<std::string> besides = change_over(wanted, diagnostics);
   if (!besides) return besides;

@@ -98,9 +98,9 @@ Status FoundBooks::open(const std::string& path, const market::SavedHead& expect
   return Done{};
 }
 
-BookWriter::BookWriter(RecordOutput& output, std::string folder, std::uint64_t every_ns)
+BookWriter::BookWriter(RecordOutput& output, const std::string& folder, std::uint64_t every_ns)
     : output_(&output),
-      set_(book_files(std::move(folder), output.plan().events.ring)),
+      set_(book_files(folder, output.plan().events.ring)),
       every_ns_(every_ns),
       files_(numbers_in(set_)) {
   if (!files_.empty()) next_number_ = files_.back() + 1;

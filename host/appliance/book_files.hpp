@@ -54,7 +54,7 @@ class BookWriter {
     bool goes_on = false;  ///< It does again.
     std::string why;
   };
-  BookWriter(RecordOutput& output, std::string folder, std::uint64_t every_ns);
+  BookWriter(RecordOutput& output, const std::string& folder, std::uint64_t every_ns);
   BookWriter(const BookWriter&) = delete;
   BookWriter& operator=(const BookWriter&) = delete;
 

@@ -307,6 +307,7 @@ Choice choose_reset(const Program& program, const Sample& sample, const Trial& b
 
 std::string ids_text(const std::map<std::uint32_t, std::uint64_t>& ids) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+  order.reserve(ids.size());
   for (const auto& [id, count] : ids) order.emplace_back(count, id);
   std::sort(order.rbegin(), order.rend());
   std::string text;

@@ -120,7 +120,7 @@ Trial try_options(const Program& program, const Sample& sample, replay::Options 
 net::Framing fixed_framing(std::uint32_t skip, net::PreambleField sequence, ResetRule reset, bool blocks) {
   for (const net::FramingPreset& preset : net::framing_presets()) {
     if (preset.kind != net::FramingKind::Fixed) continue;
-    const net::Framing known = net::parse_framing(preset.name).value();
+    net::Framing known = net::parse_framing(preset.name).value();
     if (known.skip == skip && known.sequence == sequence && known.length.bytes == 0 && known.reset == reset &&
         known.blocks == blocks) {
       return known;

@@ -283,7 +283,8 @@ struct alignas(record::kSlotBytes) Event {
       (record::kHeaderTag + 3ULL) << 24 | std::uint64_t{record::kEventTag} << 32 |
       std::uint64_t{record::kEventTag} << 40 | std::uint64_t{record::kEventTag} << 48;
 };
-static_assert(sizeof(Event) == record::kSlotBytes && alignof(Event) == record::kSlotBytes);
+static_assert(sizeof(Event) == record::kSlotBytes);
+static_assert(alignof(Event) == record::kSlotBytes);
 static_assert(std::is_trivially_copyable_v<Event>);
 
 [[nodiscard]] constexpr bool is_event(const record::Slot& slot) noexcept {
