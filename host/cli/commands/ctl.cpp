@@ -112,6 +112,7 @@ std::string description() {
 
 std::vector<std::string> words() {
   std::vector<std::string> list;
+  list.reserve(control::kCommandWords.size());
   for (const control::CommandWord& command : control::kCommandWords) list.emplace_back(command.word);
   return list;
 }
