@@ -75,7 +75,7 @@ class Feed {
   double decode(record::RecordSink& sink) const {
     replay::Options options;
     options.feed = {&channel_};
-    const MadeEngine made = make_engine(program_, replay::engine_options(options), EngineKind::Auto);
+    const MadeEngine made = make_engine(program_, replay::engine_options(options), EngineKind::Native);
     replay::Replay replay(program_, *made.engine, sink, options);
     std::vector<std::unique_ptr<ingest::PacketSource>> sources;
     auto opened = ingest::open_capture(source_.folder + "/" + source_.capture);
@@ -206,8 +206,8 @@ std::vector<Source> sources() {
                               .capture = "capture.pcap.gz",
                               .map = sample + "/map.toml",
                               .group = "239.20.1.1:20001",
-                              .entries = 1,
-                              .events = 1}};
+                              .entries = 21'899,
+                              .events = 21'617}};
   if (const char* const corpus = std::getenv("STOPBIT_CORPUS"); corpus != nullptr && *corpus != '\0') {
     all.push_back({.folder = std::string(corpus) + "/cme-mdp-2012",
                    .capture = "capture.pcap",
