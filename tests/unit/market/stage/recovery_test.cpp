@@ -485,7 +485,7 @@ TEST(RecoveryOfBooks, says_that_kept_entries_found_no_room_and_takes_a_later_sna
 }
 
 TEST(RecoveryOfBooks, of_many_instruments_that_are_stale_at_once) {
-  const std::uint32_t many = by_form<std::uint32_t>(10'000, 100'000);
+  const std::uint32_t many = by_form<std::uint32_t>(10'000, 100'000, 1'000'000);
   Stage stage(ScopeOf::Channel, many, {.queued = 1'024});
   stage.follow(false);  // a reader that compares would take hours
   std::uint32_t sequence = 0;
