@@ -15,11 +15,12 @@ keep_little_memory
 use_loopback
 "$here/feed.sh" "$bin" "$name" lo lo
 # Books and a replay service, which have metrics of their own.
-PYTHONPATH=$here python3 -B - "$bin" "$name" <<'PYTHON'
-import replay_test
+PYTHONPATH=$here python3 -B - <<'PYTHON'
+import pathlib
+import replay_server
 
-replay_test.write("service.xml", replay_test.replay_server.TEMPLATES)
-replay_test.write("map.toml", replay_test.MAP)
+pathlib.Path("service.xml").write_text(replay_server.TEMPLATES)
+pathlib.Path("map.toml").write_text(replay_server.MAP)
 PYTHON
 cat >>feed.toml <<TOML
 [[image]]

@@ -26,6 +26,40 @@ TEMPLATES = """<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
       <string name="Symbol" id="55" presence="optional"/><uInt32 name="RptSeq" id="83"/><int32 name="MDEntryPx" id="270"/>
       <int32 name="MDEntrySize" id="271"/></sequence></template>
 </templates>"""
+# What these messages mean for books.
+MAP = """[feed]
+name = "replayed-orders"
+[sequence]
+message = "MsgSeqNum"
+entry = "RptSeq"
+[instrument]
+key = ["Symbol"]
+[[book]]
+by = "order"
+action = "MDUpdateAction"
+actions = { 0 = "new", 1 = "change", 2 = "delete" }
+id = "MDEntryID"
+price = "MDEntryPx"
+quantity = "MDEntrySize"
+[[message]]
+kind = "incremental"
+templates = ["X-OLR"]
+entries = "GroupMDEntries"
+[[message]]
+kind = "heartbeat"
+templates = ["0"]
+[[message]]
+kind = "other"
+templates = ["A", "5", "Y"]
+[[entry]]
+when = { MDEntryType = "J" }
+role = "empty"
+[[entry]]
+when = { MDEntryType = ["0", "1"] }
+role = "book"
+side_field = "MDEntryType"
+sides = { 0 = "bid", 1 = "ask" }
+"""
 
 
 def unsigned(value):

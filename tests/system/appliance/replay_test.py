@@ -27,39 +27,6 @@ TRADE_LINES = (("239.40.3.1", 21003), ("239.40.4.1", 21004))
 SERVICE = ("127.0.0.1", 9011)
 MOST_MESSAGES = 40
 
-MAP = """[feed]
-name = "replayed-orders"
-[sequence]
-message = "MsgSeqNum"
-entry = "RptSeq"
-[instrument]
-key = ["Symbol"]
-[[book]]
-by = "order"
-action = "MDUpdateAction"
-actions = { 0 = "new", 1 = "change", 2 = "delete" }
-id = "MDEntryID"
-price = "MDEntryPx"
-quantity = "MDEntrySize"
-[[message]]
-kind = "incremental"
-templates = ["X-OLR"]
-entries = "GroupMDEntries"
-[[message]]
-kind = "heartbeat"
-templates = ["0"]
-[[message]]
-kind = "other"
-templates = ["A", "5", "Y"]
-[[entry]]
-when = { MDEntryType = "J" }
-role = "empty"
-[[entry]]
-when = { MDEntryType = ["0", "1"] }
-role = "book"
-side_field = "MDEntryType"
-sides = { 0 = "bid", 1 = "ask" }
-"""
 FEED = """name = "moex"
 [[image]]
 name = "asts"
@@ -263,7 +230,7 @@ def check_records(ring, sent):
 
 def main():
     write("templates.xml", replay_server.TEMPLATES)
-    write("map.toml", MAP)
+    write("map.toml", replay_server.MAP)
     write("feed.toml", FEED.format(name=NAME, framing=DIALECT.FRAMING))
     write("password", "not told\n")
     server = replay_server.ReplayServer(SERVICE, DIALECT, MOST_MESSAGES, "not told")
