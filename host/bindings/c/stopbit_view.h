@@ -151,7 +151,8 @@ static inline bool stopbit_text_is(stopbit_text text, const char* other) {
   if (slot == NULL) return memcmp(&text.packed, other, text.size) == 0;
   for (; at < text.size; at += STOPBIT_STRING_SLOT_BYTES, slot += STOPBIT_SLOT_WORDS) {
     const size_t left = text.size - at;
-    if (memcmp(slot, other + at, left < STOPBIT_STRING_SLOT_BYTES ? left : STOPBIT_STRING_SLOT_BYTES) != 0) return false;
+    if (memcmp(slot, other + at, left < STOPBIT_STRING_SLOT_BYTES ? left : STOPBIT_STRING_SLOT_BYTES) != 0)
+      return false;
   }
   return true;
 }
