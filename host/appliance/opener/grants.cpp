@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -58,8 +57,8 @@ struct Words {
 };
 
 /// Operations allowed on a set, a bit each.
-constexpr bool FileSet::*kRights[] = {&FileSet::can_append, &FileSet::can_create, &FileSet::can_keep,
-                                      &FileSet::can_remove};
+constexpr unsigned kCanAppend = 1, kCanCreate = 2, kCanKeep = 4, kCanRemove = 8;
+constexpr unsigned kAllRights = kCanAppend | kCanCreate | kCanKeep | kCanRemove;
 
 }  // namespace
 
@@ -103,8 +102,8 @@ std::optional<SocketGrant> parse_socket(std::string_view text) {
 }
 
 std::string to_text(const FileSet& set, const std::vector<FileSet>& sets) {
-  unsigned rights = 0;
-  for (std::size_t i = 0; i < std::size(kRights); ++i) rights |= (set.*kRights[i] ? 1U : 0U) << i;
+  const unsigned rights = (set.can_append ? kCanAppend : 0) | (set.can_create ? kCanCreate : 0) |
+                          (set.can_keep ? kCanKeep : 0) | (set.can_remove ? kCanRemove : 0);
   return std::to_string(first_in(set.folder, sets) - sets.begin()) + " " + std::to_string(set.digits) + " " +
          std::to_string(set.mode) + " " + std::to_string(rights) + "\n" + set.prefix + "\n" + set.suffix + "\n" +
          set.kept;
@@ -123,11 +122,14 @@ std::optional<FileSet> parse_set(std::string_view text, const std::vector<FileSe
   set.prefix = words.take('\n');
   set.suffix = words.take('\n');
   set.kept = words.text;
-  if (!words.is_good || folder >= sets.size() || set.digits > kMostDigits || rights >> std::size(kRights) != 0) {
+  if (!words.is_good || folder >= sets.size() || set.digits > kMostDigits || (rights & ~kAllRights) != 0) {
     return std::nullopt;
   }
   set.folder = sets[folder].folder;
-  for (std::size_t i = 0; i < std::size(kRights); ++i) set.*kRights[i] = (rights >> i & 1U) != 0;
+  set.can_append = (rights & kCanAppend) != 0;
+  set.can_create = (rights & kCanCreate) != 0;
+  set.can_keep = (rights & kCanKeep) != 0;
+  set.can_remove = (rights & kCanRemove) != 0;
   return set;
 }
 
