@@ -43,7 +43,8 @@ struct Source {
   std::string map;
   std::string group;
   std::uint16_t depth = 0;  ///< Of books; 0: the map says it.
-  // What has to come out.
+  // What has to come out: of CME's capture with the books that the test corpus.books compares, of the sample as it was
+  // when the bench was written.
   std::uint64_t entries = 0;
   std::uint64_t events = 0;
 };

@@ -389,8 +389,7 @@ const TableKeys& settings_keys() {
                  .such_as("\"moex\""),
              text_key("state",
                       "Folder for gaps and what else outlives the process. It belongs to one appliance. A path that "
-                      "begins with "
-                      "~/ is in the home folder of the user.")
+                      "begins with ~/ is in the home folder of the user.")
                  .required()
                  .such_as("\"/var/lib/stopbit/moex\""),
              integer_key("keep_days", {1, 366}, "Days for which gaps are kept.").otherwise(usual.keep_days),

@@ -11,7 +11,7 @@
 
 namespace stopbit::refill {
 
-/// Who speaks, and about which feed.
+/// The two ends of a session, and the feed that it is about.
 struct FixOptions {
   std::string sender;         ///< SenderCompID.
   std::string target = {};    ///< TargetCompID; empty: the usual one.

@@ -243,7 +243,7 @@ TEST(Opener, reads_the_settings_again_and_opens_what_is_new_in_them) {
   EXPECT_FALSE(client.file_of(two));
   EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = 1}).error, EACCES);
   folder.write("list", two);
-  EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = 1}).error, EACCES) << "it has not been told";
+  EXPECT_EQ(client.ask({.kind = RequestKind::Read, .index = 1}).error, EACCES) << "it does not know of it";
   ASSERT_TRUE(client.renew()) << client.renew().message();
   ASSERT_EQ(client.file_of(two), 1U);
   EXPECT_EQ(client.file_of(one), 0U) << "what runs may need it";
@@ -277,7 +277,8 @@ TEST(Opener, opens_files_of_sets_that_are_new_in_the_settings_but_in_no_other_fo
   const disk::ReplacedCalls replaced(calls);
   const std::string path = folder.path("logs/x-a-000001.pcapng");
   EXPECT_FALSE(client.name_of(path));
-  EXPECT_EQ(client.ask({.kind = RequestKind::Create, .index = 1, .number = 1}).error, EACCES) << "it has not been told";
+  EXPECT_EQ(client.ask({.kind = RequestKind::Create, .index = 1, .number = 1}).error, EACCES)
+      << "it does not know of it";
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(client.renew());
   disk::File packet;
   ASSERT_EQ(packet.open(path, O_WRONLY | O_CREAT | O_EXCL, 0640), 0);
