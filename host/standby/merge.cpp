@@ -62,6 +62,11 @@ Run* Merge::run_of(Channel& channel, std::uint64_t id) noexcept {
   return id != 0 && run.id == id ? &run : nullptr;
 }
 
+Reach* Merge::forgotten_of(Channel& channel, std::uint64_t id) noexcept {
+  Reach& run = channel.forgotten[id % kForgotten];
+  return id != 0 && run.id == id ? &run : nullptr;
+}
+
 Merge::Channel* Merge::channel_of(std::uint16_t number) {
   if (number >= kMaxChannels) return nullptr;
   std::unique_ptr<Channel>& channel = channels_[number];
@@ -221,54 +226,106 @@ bool Merge::goes_on(const Run& run, const Item& item) const noexcept {
 
 std::uint64_t Merge::begin_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   const std::uint64_t id = ++channel.newest;
-  channel.runs[id % kRuns].begin(id, item.arrival_ns, now_ns);
+  Run& run = channel.runs[id % kRuns];
+  channel.forgotten[run.id % kForgotten] = run;
+  run.begin(id, item.arrival_ns, now_ns);
   return id;
+}
+
+/// The run that had numbers beside this one at its time; 0: none of those that are remembered.
+std::uint64_t Merge::beside(const Channel& channel, const Item& item) const noexcept {
+  constexpr std::uint32_t kBeside = 64;
+  const std::uint64_t before = channel.sides[static_cast<std::size_t>(item.side)].before;
+  const std::uint32_t number = shown_by(item);
+  for (std::uint32_t away = 0; away <= kBeside; ++away) {
+    for (const Run& run : channel.runs) {
+      if (run.id == 0 || run.id == before) continue;
+      for (const std::uint32_t near : {number - away, number + away}) {
+        const History::Entry* const entry = run.history.find(near);
+        if (entry != nullptr && apart(entry->arrival_ns, item.arrival_ns) <= options_.skew_ns) return run.id;
+      }
+    }
+  }
+  return 0;
+}
+
+/// Whether the side brings no more of the record's epoch than what waits.
+bool Merge::is_last_of_epoch(const OfSide& mine, const Item& item) const noexcept {
+  const auto side = static_cast<std::size_t>(item.side);
+  if (!alive_[side] || processes_[side] != item.waiting.process) return true;
+  return !mine.queue.empty() && HeaderView(pool_.back_slot(mine.queue)).sender_epoch() != item.epoch;
+}
+
+/// Of a record that may be older than the newest run. 0: it is too old.
+std::uint64_t Merge::run_by_numbers(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
+  const Run* present = run_of(channel, channel.newest);
+  const auto is_before = [&](const Reach& run) { return item.arrival_ns + options_.skew_ns < run.began_ns; };
+  while (is_before(*present) && run_of(channel, present->id - 1) != nullptr) {
+    present = run_of(channel, present->id - 1);
+  }
+  // A clock that was set back makes a record look old, too: then its side is alone.
+  if (is_before(*present) && is_alive(other(item.side))) {
+    for (std::uint64_t id = present->id - 1; forgotten_of(channel, id) != nullptr; --id) {
+      const Reach& run = *forgotten_of(channel, id);
+      if (!is_before(run)) return item.arrival_ns <= run.arrival_ns + options_.skew_ns ? id : 0;
+    }
+    return 0;
+  }
+  if (!goes_on(*present, item)) return begin_run(channel, item, now_ns);
+  ++counts_.unsure;
+  return present->id;
 }
 
 /// Done: the run of the side's epoch is known now, or, if it still is not, the record is dropped.
 Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   OfSide& mine = of(channel, item.side);
-  Run* const newest = run_of(channel, channel.newest);
+  const OfSide& theirs = of(channel, other(item.side));
+  const Run* const newest = run_of(channel, channel.newest);
   const auto enter = [&](std::uint64_t run) {
     mine.run = run;
     mine.is_covered = false;
+    if (run == 0) ++counts_.refused;
     return Fate::Done;
   };
   if (newest == nullptr) return enter(begin_run(channel, item, now_ns));
+  const auto side = static_cast<std::size_t>(item.side);
   bool is_contrary = false;
-  bool& is_known = known_[static_cast<std::size_t>(item.side)];
   std::uint64_t known = recognise(channel, mine.before, probe_of(item), is_contrary);
   if (known == 0) known = recognise_waiting(channel, item.side);
   if (known == 0) known = recognise_in_others(channel, item);
   if (known != 0) {
-    is_known = true;
+    known_[side] = ever_known_[side] = true;
     return enter(known);
   }
   // Its process was in the newest run and has left it.
   if (mine.before == newest->id) return enter(begin_run(channel, item, now_ns));
   const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&
                         item.arrival_ns > newest->arrival_ns + options_.skew_ns;
-  if (is_alive(other(item.side))) {
-    if (is_later && is_known) return enter(begin_run(channel, item, now_ns));
+  const bool is_other_alive = is_alive(other(item.side));
+  if (is_other_alive || !theirs.queue.empty()) {
+    if (is_other_alive && is_later && known_[side]) return enter(begin_run(channel, item, now_ns));
+    // No record of its epoch will be found in common any more. Later, its run is forgotten.
+    const bool is_over = item.arrival_ns + options_.skew_ns < newest->began_ns ||
+                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < newest->arrival_ns);
+    if (is_over && !is_contrary) {
+      if (const std::uint64_t run = beside(channel, item); run != 0) {
+        ++counts_.unsure;
+        return enter(run);
+      }
+      if (ever_known_[side]) return enter(run_by_numbers(channel, item, now_ns));
+    }
     // A side that had no record in common with the other one may be of another feed.
-    const std::uint64_t silence_ns = options_.patience_ns * (is_known ? 1 : kStrangerPatience);
+    const std::uint64_t silence_ns = options_.patience_ns * (known_[side] ? 1 : kStrangerPatience);
     const bool is_moving = now_ns - newest->moved_ns < silence_ns;
     const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
     if (!item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
-    if (is_moving || is_contrary) {
+    if (is_other_alive && (is_moving || is_contrary)) {
       ++counts_.foreign;
       return Fate::Done;
     }
   }
   if (is_later) return enter(begin_run(channel, item, now_ns));
-  // What waited may be older than the newest run.
-  const Run* present = newest;
-  while (item.arrival_ns + options_.skew_ns < present->began_ns && run_of(channel, present->id - 1) != nullptr) {
-    present = run_of(channel, present->id - 1);
-  }
-  if (!goes_on(*present, item)) return enter(begin_run(channel, item, now_ns));
-  ++counts_.unsure;
-  return enter(present->id);
+  return enter(run_by_numbers(channel, item, now_ns));
 }
 
 // What becomes of a record.
@@ -313,7 +370,6 @@ std::optional<Merge::Hole> Merge::others_hole(Channel& channel, const Run& run, 
 /// Waits for the other side, or gives up what neither has. Done: the record may go on; look again.
 Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, const Hole& hole,
                               std::uint64_t now_ns) noexcept {
-  OfSide& mine = of(channel, item.side);
   const OfSide& theirs = of(channel, other(item.side));
   if (const std::optional<Hole> their_hole = others_hole(channel, run, item.side)) {
     if (distance(their_hole->last, hole.first.number) < 0) return Fate::Wait;
@@ -321,7 +377,6 @@ Merge::Fate Merge::close_hole(Channel& channel, Run& run, const Item& item, cons
       // The other side has read all of these numbers, and there are no messages in them.
       run.high = {.number = hole.last, .message = kAllMessages};
       run.is_whole = run.has_high = true;
-      mine.is_covered = true;
       return Fate::Done;
     }
     Hole common = hole;
@@ -343,7 +398,7 @@ void Merge::report(Run& run, const Item& item, const Hole& hole, std::uint64_t n
   Place first = hole.first;
   if (item.kind == Item::Kind::Error && hole.last == item.last && hole.first.number == item.last) {
     // The event itself says it.
-    send(run, item, false);
+    send(run.id, item, false);
     ++counts_.lost;
     run.missing.add(first.number, first.message, first.number);
     run.has_error = true;
@@ -374,15 +429,15 @@ void Merge::say_lost(Run& run, const Item& item, const Place& first, std::uint32
   const record::Slot slot = gap_event(item.record[0], base + static_cast<std::uint64_t>(from_base), count);
   Item said = item;
   said.record = {&slot, 1};
-  send(run, said, false);
+  send(run.id, said, false);
   counts_.lost += count;
   run.missing.add(first.number, first.message, last);
 }
 
-void Merge::send(const Run& run, const Item& item, bool is_recovered) noexcept {
+void Merge::send(std::uint64_t run, const Item& item, bool is_recovered) noexcept {
   std::copy(item.record.begin(), item.record.end(), out_.begin());
   constexpr std::uint64_t kEpoch = std::uint64_t{0xFFFF} << 32;
-  out_[0].words[3] = (out_[0].words[3] & ~kEpoch) | ((run.id - 1) << 32 & kEpoch);
+  out_[0].words[3] = (out_[0].words[3] & ~kEpoch) | ((run - 1) << 32 & kEpoch);
   if (is_recovered) out_[0].words[2] |= std::uint64_t{record::kFlagRecovered} << 56;
   ++counts_.delivered[static_cast<std::size_t>(item.side)];
   output_.record({out_.data(), item.record.size()}, item.side);
@@ -406,11 +461,53 @@ void Merge::deliver(const Channel& channel, Run& run, const Item& item, std::uin
   if (item.place.message == 0 && !item.is_recovered) {
     run.history.add(item.place.number, hash_of(item.record), item.arrival_ns);
   }
-  send(run, item, false);
+  send(run.id, item, false);
+}
+
+/// What is beyond its end goes on. Which messages before that did not come, is forgotten, too.
+void Merge::step_in_forgotten(Reach& run, const Item& item) noexcept {
+  const bool is_loss = item.kind == Item::Kind::Gap || item.kind == Item::Kind::Error;
+  if (item.kind != Item::Kind::Message && !is_loss) return;
+  const std::int32_t ahead = run.has_high ? distance(item.last, run.high.number) : 1;
+  const bool is_beyond = ahead > 0 || (ahead == 0 && !is_loss && item.place.message >= run.high.message);
+  if (!is_beyond) {
+    if (!is_loss) ++counts_.copies;
+    return;
+  }
+  Item said = item;
+  record::Slot slot;
+  if (item.kind == Item::Kind::Gap && run.has_high && distance(item.place.number, run.high.number) <= 0) {
+    const std::uint64_t end = EventView(item.record[0]).first_missing() + EventView(item.record[0]).missing();
+    slot = gap_event(item.record[0], end - static_cast<std::uint32_t>(ahead), static_cast<std::uint32_t>(ahead));
+    said.record = {&slot, 1};
+  }
+  send(run.id, said, false);
+  if (is_loss) counts_.lost += item.kind == Item::Kind::Gap ? EventView(said.record[0]).missing() : 1;
+  run.high = {.number = item.last, .message = is_loss ? kAllMessages : item.place.message + 1};
+  run.has_high = true;
+  run.is_whole = is_loss;
+  run.arrival_ns = item.arrival_ns;
+}
+
+/// A record far ahead of all that came would make the numbers before it old, and with them the other side's: it is
+/// believed if the other side is there, too, or brings nothing. Nothing: go on.
+std::optional<Merge::Fate> Merge::judge_leap(Channel& channel, const Run& run, const Item& item,
+                                             std::uint64_t now_ns) noexcept {
+  const auto leap_over = [&](std::uint32_t number) { return distance(item.last, number) > kNear; };
+  if (!run.has_high || !leap_over(run.high.number)) return std::nullopt;
+  const OfSide& theirs = of(channel, other(item.side));
+  const bool is_moving = is_alive(other(item.side)) && theirs.has_number && theirs.run == run.id &&
+                         now_ns - theirs.heard_ns < kStrangerPatience * options_.patience_ns;
+  if (!is_moving || !leap_over(theirs.number)) return std::nullopt;
+  if (!item.is_forced && now_ns - item.waiting.since_ns < options_.patience_ns) return Fate::Wait;
+  ++counts_.foreign;
+  of(channel, item.side).is_covered = false;
+  return Fate::Done;
 }
 
 Merge::Fate Merge::step_in_run(Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept {
   OfSide& mine = of(channel, item.side);
+  if (const std::optional<Fate> fate = judge_leap(channel, run, item, now_ns)) return *fate;
   while (const std::optional<Hole> hole = hole_before(run, mine, item)) {
     if (close_hole(channel, run, item, *hole, now_ns) == Fate::Wait) return Fate::Wait;
   }
@@ -424,11 +521,11 @@ Merge::Fate Merge::step_in_run(Channel& channel, Run& run, const Item& item, std
       mine.is_covered = true;
       return Fate::Done;
     case Item::Kind::Reset:
-      if (!run.has_high && !run.has_reset) send(run, item, false);
+      if (!run.has_high && !run.has_reset) send(run.id, item, false);
       run.has_reset = true;
       return Fate::Done;
     case Item::Kind::Other:
-      if (!run.has_high || run.from == static_cast<unsigned>(item.side)) send(run, item, false);
+      if (!run.has_high || run.from == static_cast<unsigned>(item.side)) send(run.id, item, false);
       return Fate::Done;
     case Item::Kind::Message: break;
   }
@@ -439,7 +536,7 @@ Merge::Fate Merge::step_in_run(Channel& channel, Run& run, const Item& item, std
     deliver(channel, run, item, now_ns);
   } else if (run.missing.take(item.place, ends_number(channel, item))) {
     ++counts_.filled;
-    send(run, item, true);
+    send(run.id, item, true);
   } else {
     ++counts_.copies;
   }
@@ -466,7 +563,11 @@ Merge::Fate Merge::step(Channel& channel, const Item& item, std::uint64_t now_ns
   if (mine.run == 0) return Fate::Done;
   Run* const run = run_of(channel, mine.run);
   if (run == nullptr) {
-    ++counts_.refused;
+    if (Reach* const forgotten = forgotten_of(channel, mine.run)) {
+      step_in_forgotten(*forgotten, item);
+    } else {
+      ++counts_.refused;
+    }
     return Fate::Done;
   }
   return step_in_run(channel, *run, item, now_ns);
@@ -482,7 +583,7 @@ bool Merge::take_unnumbered(Channel& channel, const Item& item, std::uint64_t no
   }
   channel.owner = item.side;
   channel.heard_ns = now_ns;
-  send(*run_of(channel, channel.newest), item, false);
+  send(channel.newest, item, false);
   return true;
 }
 
@@ -526,6 +627,7 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
     channel->has_no_numbers = false;
     if (is_after_last && mine.counted_epoch == header.sender_epoch()) channel->has_blocks = true;
   }
+  if (!header.is_event()) mine.heard_ns = now_ns;
   const auto index = static_cast<std::size_t>(side);
   const Item item = item_of(side, record,
                             {.message = header.is_event() ? 0 : count_message(mine, header),
@@ -562,12 +664,20 @@ void Merge::push(Channel& channel, const Item& item, std::uint64_t now_ns) noexc
 
 void Merge::settle(Channel& channel, std::uint64_t now_ns) noexcept {
   // In turns of a few numbers: what one side brings must still be in the history when the other one looks for it there.
+  // And of one run: what one side brings of it must find it before it is forgotten.
   constexpr unsigned kTurn = 256;
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
     for (const Side side : {Side::First, Side::Second}) {
-      for (unsigned n = 0; n < kTurn && step_first(channel, side, false, now_ns); ++n) has_moved = true;
+      const std::uint64_t newest = channel.newest;
+      for (unsigned n = 0; n < kTurn && channel.newest == newest && step_first(channel, side, false, now_ns); ++n) {
+        has_moved = true;
+      }
     }
+    if (has_moved || is_alive(Side::First) || is_alive(Side::Second)) continue;
+    // Nothing comes any more that these could wait for. The one whose run is known goes first.
+    const Side first = of(channel, Side::First).run != 0 ? Side::First : Side::Second;
+    has_moved = step_first(channel, first, true, now_ns) || step_first(channel, other(first), true, now_ns);
   }
 }
 

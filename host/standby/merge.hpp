@@ -46,8 +46,8 @@ struct MergeCounts {
   std::uint64_t lost = 0;                    ///< Numbers reported lost.
   std::uint64_t dropped = 0;                 ///< Records that waited and found no room.
   std::uint64_t unsure = 0;                  ///< Runs that go on by their numbers alone: no record in common.
-  std::uint64_t foreign = 0;                 ///< Dropped records of a side that has none in common with the other one.
-  std::uint64_t refused = 0;                 ///< Impossible ones, and those of runs that ended long ago.
+  std::uint64_t foreign = 0;  ///< Dropped records of a side that has none in common with the other one, or leaps.
+  std::uint64_t refused = 0;  ///< Impossible ones, and those of runs that ended long ago.
 };
 
 /// Delivers each message that a side brings first, and drops the other one's copy:
@@ -59,6 +59,9 @@ struct MergeCounts {
 /// A message is known by its channel, run, number, and place in its packet. Epochs are numbers of a process, so the run
 /// of an epoch is found by content: the first message of a number is the same record in both rings (same_record.hpp)
 /// and arrived within `skew_ns`. Where the sides have nothing in common, numbers, arrival and day decide (`unsure`).
+///
+/// A leap of one side by more than 2^20 numbers is believed once the other side is there too, or is silent. Till then
+/// its records are dropped, as one side must not end the other one's run.
 ///
 /// A loss of one side (a gap, an error, the start of a process, records that were overwritten) waits for the other one,
 /// at most `patience_ns`; what neither has is one gap. A message that comes after that is delivered with the flag
@@ -88,6 +91,7 @@ class Merge {
 
  private:
   static constexpr std::size_t kRuns = 3;
+  static constexpr std::size_t kForgotten = 16;
 
   struct OfSide {
     std::uint32_t process = 0;
@@ -112,10 +116,12 @@ class Merge {
     std::uint32_t number = 0;
     std::uint32_t message = 0;
     std::uint16_t counted_epoch = 0;
+    std::uint64_t heard_ns = 0;  ///< Monotonic: when `number` came.
   };
   struct Channel {
     std::uint64_t newest = 0;  ///< Run.
     std::array<Run, kRuns> runs{};
+    std::array<Reach, kForgotten> forgotten{};  ///< Of the runs before these.
     std::array<OfSide, 2> sides{};
     bool has_blocks = false;  ///< Messages of a number came after one that said that it was the last.
     bool has_no_numbers = false;
@@ -149,6 +155,7 @@ class Merge {
   }
   [[nodiscard]] bool is_alive(Side side) const noexcept { return alive_[static_cast<std::size_t>(side)]; }
   [[nodiscard]] static Run* run_of(Channel& channel, std::uint64_t id) noexcept;
+  [[nodiscard]] static Reach* forgotten_of(Channel& channel, std::uint64_t id) noexcept;
   [[nodiscard]] Channel* channel_of(std::uint16_t number);
   [[nodiscard]] static std::uint32_t count_message(OfSide& of, const record::HeaderView& header) noexcept;
   [[nodiscard]] static Item item_of(Side side, std::span<const record::Slot> record,
@@ -161,6 +168,9 @@ class Merge {
                                         bool& is_contrary) const noexcept;
   [[nodiscard]] std::uint64_t recognise_waiting(const Channel& channel, Side side) noexcept;
   [[nodiscard]] std::uint64_t recognise_in_others(const Channel& channel, const Item& item) noexcept;
+  [[nodiscard]] std::uint64_t beside(const Channel& channel, const Item& item) const noexcept;
+  [[nodiscard]] bool is_last_of_epoch(const OfSide& mine, const Item& item) const noexcept;
+  [[nodiscard]] std::uint64_t run_by_numbers(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   void note_probe(const Channel& channel, OfSide& mine, const Item& item) const noexcept;
   [[nodiscard]] Fate find_run(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::uint32_t shown_by(const Item& item) noexcept;
@@ -170,6 +180,9 @@ class Merge {
   // What becomes of a record.
   [[nodiscard]] Fate step(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Fate step_in_run(Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
+  void step_in_forgotten(Reach& run, const Item& item) noexcept;
+  [[nodiscard]] std::optional<Fate> judge_leap(Channel& channel, const Run& run, const Item& item,
+                                               std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::optional<Hole> hole_before(const Run& run, const OfSide& of, const Item& item) noexcept;
   [[nodiscard]] std::optional<Hole> others_hole(Channel& channel, const Run& run, Side side) noexcept;
   [[nodiscard]] Fate close_hole(Channel& channel, Run& run, const Item& item, const Hole& hole,
@@ -178,7 +191,7 @@ class Merge {
   void say_lost(Run& run, const Item& item, const Place& first, std::uint32_t last) noexcept;
   [[nodiscard]] static bool ends_number(const Channel& channel, const Item& item) noexcept;
   void deliver(const Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
-  void send(const Run& run, const Item& item, bool is_recovered) noexcept;
+  void send(std::uint64_t run, const Item& item, bool is_recovered) noexcept;
 
   void push(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   void settle(Channel& channel, std::uint64_t now_ns) noexcept;
@@ -193,7 +206,8 @@ class Merge {
   std::array<bool, 2> alive_{};
   std::array<std::uint32_t, 2> processes_{};
   std::array<std::uint32_t, 2> holes_{};
-  std::array<bool, 2> known_{};  ///< The side's process had a record in common with the other one.
+  std::array<bool, 2> known_{};       ///< The side's process had a record in common with the other one.
+  std::array<bool, 2> ever_known_{};  ///< One of the side's processes had.
   std::vector<std::unique_ptr<Channel>> channels_;
   MergeCounts counts_;
   std::vector<record::Slot> out_;

@@ -63,6 +63,9 @@ class RecordPool {
   [[nodiscard]] const Waiting& front(const Queue& queue) const noexcept { return nodes_[queue.head].waiting; }
   /// The first record's first slot.
   [[nodiscard]] const record::Slot& front_slot(const Queue& queue) const noexcept { return nodes_[queue.head].slot; }
+  /// The same of the last record.
+  [[nodiscard]] const Waiting& back(const Queue& queue) const noexcept { return nodes_[queue.last].waiting; }
+  [[nodiscard]] const record::Slot& back_slot(const Queue& queue) const noexcept { return nodes_[queue.last].slot; }
   /// Calls look(record, waiting) with the first records, at most `most`, until it returns false.
   template <class Look>
   void look_at_first(const Queue& queue, std::size_t most, Look look) noexcept {

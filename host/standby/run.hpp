@@ -73,23 +73,16 @@ class History {
   std::array<Entry, kSparse> sparse_{};
 };
 
-/// A run of a channel's numbers, as both appliances bring it.
-struct Run {
+/// How far a run of a channel's numbers is, and from when to when it arrived: all that is kept of a run that is
+/// forgotten.
+struct Reach {
   std::uint64_t id = 0;  ///< From 1; 0: none.
   bool has_high = false;
-  bool has_reset = false;  ///< The event that it has begun was delivered.
-  bool is_whole = false;   ///< The highest number came with its last message, or was given up.
-  bool has_error = false;  ///< The rest of error_number was reported lost, and may still come in its place.
-  std::uint32_t error_number = 0;
+  bool is_whole = false;         ///< The highest number came with its last message, or was given up.
   Place high;                    ///< The next message of the highest number.
   std::uint64_t began_ns = 0;    ///< Arrival of the record that began it.
   std::uint64_t arrival_ns = 0;  ///< Of the highest number.
-  std::uint64_t moved_ns = 0;    ///< Monotonic: when it last rose.
-  unsigned from = 0;             ///< Side that brought the highest number.
-  Missing missing;
-  History history;
 
-  void begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint64_t now_ns) noexcept;
   /// Whether everything up to this number came or was given up.
   [[nodiscard]] bool has_passed(std::uint32_t number) const noexcept {
     if (!has_high) return false;
@@ -98,6 +91,19 @@ struct Run {
   }
   /// The first message after what came.
   [[nodiscard]] Place next() const noexcept { return is_whole ? Place{.number = high.number + 1} : high; }
+};
+
+/// A run of a channel's numbers, as both appliances bring it.
+struct Run : Reach {
+  bool has_reset = false;  ///< The event that it has begun was delivered.
+  bool has_error = false;  ///< The rest of error_number was reported lost, and may still come in its place.
+  std::uint32_t error_number = 0;
+  std::uint64_t moved_ns = 0;  ///< Monotonic: when it last rose.
+  unsigned from = 0;           ///< Side that brought the highest number.
+  Missing missing;
+  History history;
+
+  void begin(std::uint64_t new_id, std::uint64_t first_arrival_ns, std::uint64_t now_ns) noexcept;
 };
 
 }  // namespace stopbit::standby
