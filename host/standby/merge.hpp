@@ -60,7 +60,7 @@ struct MergeCounts {
 /// of an epoch is found by content: the first message of a number is the same record in both rings (same_record.hpp)
 /// and arrived within `skew_ns`. Where the sides have nothing in common, numbers, arrival and day decide (`unsure`).
 ///
-/// A leap of one side by more than 2^20 numbers is believed once the other side is there too, or is silent. Till then
+/// A leap of one side by more than 2^20 numbers is believed once the other side has leapt too, or is silent. Till then
 /// its records are dropped, as one side must not end the other one's run.
 ///
 /// A loss of one side (a gap, an error, the start of a process, records that were overwritten) waits for the other one,
