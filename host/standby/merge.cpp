@@ -305,8 +305,10 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
   if (is_other_alive || !theirs.queue.empty()) {
     if (is_other_alive && is_later && known_[side]) return enter(begin_run(channel, item, now_ns));
     // No record of its epoch will be found in common any more. Later, its run is forgotten.
+    const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
+    const std::uint64_t read_ns = is_young ? newest->arrival_ns : std::max(newest->arrival_ns, theirs.arrival_ns);
     const bool is_over = item.arrival_ns + options_.skew_ns < newest->began_ns ||
-                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < newest->arrival_ns);
+                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < read_ns);
     if (is_over && !is_contrary) {
       if (const std::uint64_t run = beside(channel, item); run != 0) {
         ++counts_.unsure;
@@ -314,11 +316,13 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
       }
       if (ever_known_[side]) return enter(run_by_numbers(channel, item, now_ns));
     }
+    // Of a side that has ended what waits comes first.
+    const bool is_next = !theirs.queue.empty() && now_ns - pool_.back(theirs.queue).since_ns <= options_.patience_ns;
+    if (!is_other_alive && !item.is_forced && is_next) return Fate::Wait;
     // A side that had no record in common with the other one may be of another feed.
     const std::uint64_t silence_ns = options_.patience_ns * (known_[side] ? 1 : kStrangerPatience);
-    const bool is_moving = now_ns - newest->moved_ns < silence_ns;
-    const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
-    if (!item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
+    const bool is_moving = is_other_alive && now_ns - newest->moved_ns < silence_ns;
+    if (is_other_alive && !item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
     if (is_other_alive && (is_moving || is_contrary)) {
       ++counts_.foreign;
       return Fate::Done;
@@ -628,6 +632,7 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
     if (is_after_last && mine.counted_epoch == header.sender_epoch()) channel->has_blocks = true;
   }
   if (!header.is_event()) mine.heard_ns = now_ns;
+  mine.arrival_ns = header.arrival_ns();
   const auto index = static_cast<std::size_t>(side);
   const Item item = item_of(side, record,
                             {.message = header.is_event() ? 0 : count_message(mine, header),

@@ -56,7 +56,9 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
 Fit Arbiter::fit_behind(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   if (ahead < -reach()) return Fit::Behind;
-  if ((is_announced(packet) || rewinds(packet)) && !is_of_late_line(packet)) return Fit::Behind;
+  if ((is_announced(packet) || rewinds(packet) || comes_after_silence(packet)) && !is_of_late_line(packet)) {
+    return Fit::Behind;
+  }
   const std::uint64_t number = number_of(packet);
   // The range that was leapt over goes on all the same.
   if (leapt_.has(number)) {
@@ -221,6 +223,13 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(*anew).preamble.sequence);
   return is_believed && has_line && anew->last_t_ns > alive_t_ns_ &&
          ahead <= static_cast<std::int64_t>(kRestartNumbers);
+}
+
+/// The run has been silent for long, and a line that had come further is back below, with what the run did not have:
+/// nothing is as late, so a sender has begun anew.
+bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
+  return book_.has_heard(packet.line) && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0 &&
+         since(packet.t_ns, progress_t_ns_) >= options_.switch_silence_ns && match_of(packet) != Match::Same;
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.
