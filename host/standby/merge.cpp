@@ -297,6 +297,12 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     known_[side] = ever_known_[side] = true;
     return enter(known);
   }
+  // If both wait for their run, neither shows it to the other one: what arrived first goes first.
+  const bool both_wait = !theirs.queue.empty() && theirs.run == 0;
+  if (both_wait && !item.is_forced) {
+    const std::uint64_t their_arrival_ns = HeaderView(pool_.front_slot(theirs.queue)).arrival_ns();
+    if (their_arrival_ns < item.arrival_ns) return Fate::Wait;
+  }
   // Its process was in the newest run and has left it.
   if (mine.before == newest->id) return enter(begin_run(channel, item, now_ns));
   const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&
@@ -321,7 +327,7 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     if (!is_other_alive && !item.is_forced && is_next) return Fate::Wait;
     // A side that had no record in common with the other one may be of another feed.
     const std::uint64_t silence_ns = options_.patience_ns * (known_[side] ? 1 : kStrangerPatience);
-    const bool is_moving = is_other_alive && now_ns - newest->moved_ns < silence_ns;
+    const bool is_moving = is_other_alive && !both_wait && now_ns - newest->moved_ns < silence_ns;
     if (is_other_alive && !item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
     if (is_other_alive && (is_moving || is_contrary)) {
       ++counts_.foreign;
