@@ -941,6 +941,18 @@ TEST(Reset, among_the_numbers_of_a_short_run_is_told_before_it_comes_to_its_end)
   EXPECT_TRUE(begins_anew_below(1, 30, 1, 2).starts_with("reset("));
 }
 
+TEST(Reset, in_one_burst_goes_over_the_end_of_a_short_run) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer(bench, line, {1, 2, 3, 4});
+  bench.tick(3 * kSilence);
+  bench.story.take();
+  bench.is_read_in_order = false;
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  offer(bench, A, {1, 2, 3, 4, 5, 6, 7}, {.payload = other});
+  offer(bench, B, {1, 2, 3, 4, 5, 6, 7}, {.payload = other});
+  EXPECT_EQ(bench.tick(kWindow), "reset(1) 1 2 3 4 5 6 7");
+}
+
 TEST(Reset, is_not_what_the_other_line_brings_as_late_as_the_silence) {
   Bench bench(ordered_options());
   for (std::uint64_t number = 1; number <= 30; ++number) {
