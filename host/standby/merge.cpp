@@ -297,14 +297,15 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     known_[side] = ever_known_[side] = true;
     return enter(known);
   }
-  // If both wait for their run, neither shows it to the other one: what arrived first goes first.
+  // If both wait for their run, neither shows it to the other one: what arrived first goes first, but for a process
+  // that was in the newest run and has left it.
+  const bool has_left = mine.before == newest->id;
   const bool both_wait = !theirs.queue.empty() && theirs.run == 0;
   if (both_wait && !item.is_forced) {
     const std::uint64_t their_arrival_ns = HeaderView(pool_.front_slot(theirs.queue)).arrival_ns();
-    if (their_arrival_ns < item.arrival_ns) return Fate::Wait;
+    if (their_arrival_ns + (has_left ? options_.skew_ns : 0) < item.arrival_ns) return Fate::Wait;
   }
-  // Its process was in the newest run and has left it.
-  if (mine.before == newest->id) return enter(begin_run(channel, item, now_ns));
+  if (has_left) return enter(begin_run(channel, item, now_ns));
   const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&
                         item.arrival_ns > newest->arrival_ns + options_.skew_ns;
   const bool is_other_alive = is_alive(other(item.side));
