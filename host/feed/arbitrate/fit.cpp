@@ -231,7 +231,7 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
 /// nothing is as late, so a sender has begun anew.
 bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
   return book_.has_heard(packet.line) && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0 &&
-         since(packet.t_ns, progress_t_ns_) >= options_.switch_silence_ns && match_of(packet) != Match::Same;
+         since(packet.t_ns, alive_t_ns_) >= options_.switch_silence_ns && match_of(packet) != Match::Same;
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.
