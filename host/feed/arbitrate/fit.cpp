@@ -227,11 +227,13 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
          ahead <= static_cast<std::int64_t>(kRestartNumbers);
 }
 
-/// The run has been silent for long, and a line that had come further is back below, with what the run did not have:
-/// nothing is as late, so a sender has begun anew.
+/// The run has been silent for long, and a line that had come further is back below, with what the run did not have; or
+/// one that had brought nothing, with other bytes: nothing is as late, so a sender has begun anew.
 bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
-  return book_.has_heard(packet.line) && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0 &&
-         since(packet.t_ns, alive_t_ns_) >= options_.switch_silence_ns && match_of(packet) != Match::Same;
+  if (since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns) return false;
+  const Match match = match_of(packet);
+  if (!book_.has_heard(packet.line)) return match == Match::Other;
+  return match != Match::Same && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0;
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.
