@@ -228,11 +228,17 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
 }
 
 /// The run has been silent for long, and a line that had come further is back below, with what the run did not have; or
-/// one that had brought nothing, with other bytes: nothing is as late, so a sender has begun anew.
+/// one that had brought nothing, with other bytes or a number that was given up long ago: nothing is as late, so a
+/// sender has begun anew.
 bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
   if (since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns) return false;
   const Match match = match_of(packet);
-  if (!book_.has_heard(packet.line)) return match == Match::Other;
+  if (!book_.has_heard(packet.line)) {
+    const Entry& known = table_[number_of(packet)];
+    const bool is_old =
+        known.state == Entry::State::Lost && since(packet.t_ns, known.t_ns) >= options_.switch_silence_ns;
+    return match == Match::Other || (match == Match::Unknown && is_old);
+  }
   return match != Match::Same && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0;
 }
 
