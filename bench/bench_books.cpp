@@ -493,6 +493,25 @@ void in_step(benchmark::State& state) {
       });
 }
 
+/// The same loop without a synchroniser: what is to be taken off.
+void in_step_of_none(benchmark::State& state) {
+  const auto count = static_cast<std::uint32_t>(state.range(0));
+  const Stream stream = make_levels(count);
+  measure(
+      state, stream, [&] { return std::make_unique<Line>(ScopeOf::Instrument, count, stream); },
+      [](Line& line) {
+        return [&line](std::span<const Event> events) {
+          for (const Event& event : events) {
+            std::uint64_t number = line.numbers[line.message++];
+            std::uint32_t row = event.instrument();
+            benchmark::DoNotOptimize(number);
+            benchmark::DoNotOptimize(row);
+            ++line.passed;
+          }
+        };
+      });
+}
+
 /// A book of orders is copied for a save: what that holds up datagrams.
 void saved(benchmark::State& state) {
   const auto count = static_cast<std::uint32_t>(state.range(0));
@@ -671,6 +690,7 @@ BENCHMARK(plain_orders)
     ->Arg(1'000'000)
     ->UseManualTime()
     ->Iterations(kRuns);
+BENCHMARK(in_step_of_none)->Name("sync/none")->Arg(4)->Arg(1'024)->Arg(65'536)->UseManualTime()->Iterations(kRuns);
 BENCHMARK(in_step<ScopeOf::Instrument>)
     ->Name("sync/instrument")
     ->Arg(4)

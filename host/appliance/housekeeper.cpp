@@ -499,8 +499,13 @@ void Housekeeper::look_at_books(const StatusReport& status, const MarketStatus& 
   }
   if (!is_stale && faults.is_stale) report_({Level::Info, "books right again", {{"ring", market.name}}});
   faults.is_stale = is_stale;
+  if (is_of_session && !faults.is_open) faults.opened = now;
+  faults.is_open = is_of_session;
   const std::uint64_t announced = market.announced_cycle_ns;
-  const bool is_slow = is_of_session && announced != 0 && market.cycle_ns > announced + announced / 2;
+  const std::uint64_t open_ns = now - faults.opened;
+  // A cycle that is longer than the market has been open has the pause before in it, until two whole ones have come.
+  const bool has_pause = market.cycle_ns > open_ns && open_ns <= 3 * announced;
+  const bool is_slow = is_of_session && announced != 0 && market.cycle_ns > announced + announced / 2 && !has_pause;
   if (is_slow && !faults.is_slow) {
     report_({Level::Warning,
              "snapshots late",

@@ -119,6 +119,8 @@ class Housekeeper {
   struct BookFaults {
     bool is_stale = false;  ///< A book, for too long.
     bool is_slow = false;   ///< The cycle of snapshots.
+    bool is_open = false;
+    std::uint64_t opened = 0;  ///< When the market was found open.
   };
   std::map<std::string, BookFaults> book_faults_;  ///< By ring of market events.
   bool recorder_fails_ = false;

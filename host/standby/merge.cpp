@@ -297,16 +297,25 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     known_[side] = ever_known_[side] = true;
     return enter(known);
   }
-  // Its process was in the newest run and has left it.
-  if (mine.before == newest->id) return enter(begin_run(channel, item, now_ns));
+  // If both wait for their run, neither shows it to the other one: what arrived first goes first, but for a process
+  // that was in the newest run and has left it.
+  const bool has_left = mine.before == newest->id;
+  const bool both_wait = !theirs.queue.empty() && theirs.run == 0;
+  if (both_wait && !item.is_forced) {
+    const std::uint64_t their_arrival_ns = HeaderView(pool_.front_slot(theirs.queue)).arrival_ns();
+    if (their_arrival_ns + (has_left ? options_.skew_ns : 0) < item.arrival_ns) return Fate::Wait;
+  }
+  if (has_left) return enter(begin_run(channel, item, now_ns));
   const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&
                         item.arrival_ns > newest->arrival_ns + options_.skew_ns;
   const bool is_other_alive = is_alive(other(item.side));
   if (is_other_alive || !theirs.queue.empty()) {
     if (is_other_alive && is_later && known_[side]) return enter(begin_run(channel, item, now_ns));
     // No record of its epoch will be found in common any more. Later, its run is forgotten.
+    const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
+    const std::uint64_t read_ns = is_young ? newest->arrival_ns : std::max(newest->arrival_ns, theirs.arrival_ns);
     const bool is_over = item.arrival_ns + options_.skew_ns < newest->began_ns ||
-                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < newest->arrival_ns);
+                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < read_ns);
     if (is_over && !is_contrary) {
       if (const std::uint64_t run = beside(channel, item); run != 0) {
         ++counts_.unsure;
@@ -314,11 +323,13 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
       }
       if (ever_known_[side]) return enter(run_by_numbers(channel, item, now_ns));
     }
+    // Of a side that has ended what waits comes first.
+    const bool is_next = !theirs.queue.empty() && now_ns - pool_.back(theirs.queue).since_ns <= options_.patience_ns;
+    if (!is_other_alive && !item.is_forced && is_next) return Fate::Wait;
     // A side that had no record in common with the other one may be of another feed.
     const std::uint64_t silence_ns = options_.patience_ns * (known_[side] ? 1 : kStrangerPatience);
-    const bool is_moving = now_ns - newest->moved_ns < silence_ns;
-    const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
-    if (!item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
+    const bool is_moving = is_other_alive && !both_wait && now_ns - newest->moved_ns < silence_ns;
+    if (is_other_alive && !item.is_forced && (is_young || (is_moving && !is_contrary))) return Fate::Wait;
     if (is_other_alive && (is_moving || is_contrary)) {
       ++counts_.foreign;
       return Fate::Done;
@@ -628,6 +639,7 @@ void Merge::take(Side side, std::span<const record::Slot> record, std::uint64_t 
     if (is_after_last && mine.counted_epoch == header.sender_epoch()) channel->has_blocks = true;
   }
   if (!header.is_event()) mine.heard_ns = now_ns;
+  mine.arrival_ns = header.arrival_ns();
   const auto index = static_cast<std::size_t>(side);
   const Item item = item_of(side, record,
                             {.message = header.is_event() ? 0 : count_message(mine, header),

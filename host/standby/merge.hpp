@@ -116,7 +116,8 @@ class Merge {
     std::uint32_t number = 0;
     std::uint32_t message = 0;
     std::uint16_t counted_epoch = 0;
-    std::uint64_t heard_ns = 0;  ///< Monotonic: when `number` came.
+    std::uint64_t heard_ns = 0;    ///< Monotonic: when `number` came.
+    std::uint64_t arrival_ns = 0;  ///< Of the latest record.
   };
   struct Channel {
     std::uint64_t newest = 0;  ///< Run.

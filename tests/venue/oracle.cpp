@@ -78,7 +78,10 @@ void Oracle::deliver(std::size_t packet) {
   bool begins_anew = false;
   for (std::size_t i = first; goes_on && i <= packet; ++i) begins_anew = begins_anew || !history_.goes_on(i);
   add(counts_, Count::Lost, packet - first);
-  if (packet != first) before_loss_ = delivered_;
+  if (packet != first) {
+    before_loss_ = delivered_;
+    lost_ = packet - 1;
+  }
   // Numbers that begin anew in an outage, and have come further since, look like a gap.
   const auto looks_like_gap = [&] {
     const std::uint64_t from = history_.sequence_of(delivered_) + 1;
@@ -214,6 +217,23 @@ bool Oracle::is_beyond_room(std::uint32_t instrument) const {
   return books.back().number - before > plan_.queued;
 }
 
+bool Oracle::is_unproven(std::uint32_t instrument) const {
+  const auto kind = plan_.settings.market->exchange;
+  const auto is_of = [this](std::uint32_t other, std::string_view product) {
+    return venue_.instruments()[other].key.starts_with(product);
+  };
+  const std::string& key = venue_.instruments()[instrument].key;
+  const bool has_products = kind == simulate::VenueKind::T7 || kind == simulate::VenueKind::T7Mdi;
+  if (!has_products && kind != simulate::VenueKind::MoexFx) return false;
+  const std::string product = has_products ? key.substr(0, key.find('/') + 1) : std::string();
+  for (std::uint32_t i = 0; i < venue_.instruments().size(); ++i) {
+    const History::Book& book = history_.books(i).back();
+    const bool shows_it = has_products ? lost_ == History::kNone || book.since > lost_ : book.number != 0;
+    if (is_of(i, product) && shows_it) return false;
+  }
+  return true;
+}
+
 void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument) {
   const History::Book& book = history_.books(instrument).back();
   const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
@@ -224,11 +244,12 @@ void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument
   if (row == 0) return blame(instrument, "it is not known at the end");
   const market::InstrumentStatus status = maker.books().status(row);
   if (status.standing == market::Standing::Stale && is_beyond_room(instrument)) return;
+  const Sides sides(maker.books(), row);
+  if (status.standing == market::Standing::Suspect && sides.is(book) && is_unproven(instrument)) return;
   if (status.standing != market::Standing::Latest) {
     return blame(instrument, fmt::format("it is {} at the end, since {}, cause {}", name_of(status.standing),
                                          status.since, name_of(status.cause)));
   }
-  const Sides sides(maker.books(), row);
   if (!sides.is(book)) blame(instrument, "it is another one at the end: " + sides.text());
 }
 

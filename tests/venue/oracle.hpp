@@ -41,6 +41,10 @@ class Oracle {
   /// Whether more entries of the instrument came in the last cycle of snapshots than there is room for: then each
   /// snapshot, whose number is older than its arrival, lacks entries that were dropped.
   [[nodiscard]] bool is_beyond_room(std::uint32_t instrument) const;
+  /// Whether no line shows that the last loss had nothing of the instrument, so that its book, which is right, stays
+  /// suspect: snapshots of MOEX say no message while no instrument has had an entry, and those of T7 never do, so that
+  /// a product is proved by its next message alone.
+  [[nodiscard]] bool is_unproven(std::uint32_t instrument) const;
   [[nodiscard]] std::size_t first_book(std::uint32_t instrument) const;
   void blame(std::uint32_t instrument, const std::string& what);
 
@@ -54,6 +58,7 @@ class Oracle {
   std::uint64_t now_ns_ = 0;
   std::size_t delivered_ = History::kNone;    ///< The newest packet.
   std::size_t before_loss_ = History::kNone;  ///< The newest packet when some were lost last.
+  std::size_t lost_ = History::kNone;         ///< The newest packet that was lost.
   std::vector<std::size_t> right_at_;         ///< By instrument: the newest packet when its rows were right last.
   struct Told {
     std::uint64_t first = 0;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kLongestTurnNs = 300'000;
 /// What the venue sends, on two lines that lose it.
 class Network {
  public:
-  Network(const Plan& plan, std::size_t streams) : plan_(plan) {
+  Network(const Plan& plan, std::size_t streams) : plan_(plan), latest_ns_(streams) {
     for (std::size_t i = 0; i < streams; ++i) {
       impair::Options options = plan.network[i == venue::kIncrements ? 0 : 1];
       options.seed += i;
@@ -49,6 +49,9 @@ class Network {
   void send(std::size_t stream, const std::vector<std::byte>& datagram, std::uint64_t at_ns) {
     if (at_ns < plan_.joins_ns) return;
     if (at_ns < plan_.quiet_ns) {
+      // No network holds back a packet over a pause.
+      if (at_ns - latest_ns_[stream] >= kSecond) lines_[stream].flush(latest_ns_[stream]);
+      latest_ns_[stream] = at_ns;
       lines_[stream].push(datagram, at_ns);
       return collect(stream);
     }
@@ -81,6 +84,7 @@ class Network {
   std::vector<impair::Impairer> lines_;  ///< By stream.
   std::array<std::vector<Arriving>, 2> arriving_;
   std::uint64_t last_ns_ = 0;
+  std::vector<std::uint64_t> latest_ns_;  ///< The same by stream.
   bool is_quiet_ = false;
 };
 

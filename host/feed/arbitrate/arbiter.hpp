@@ -167,6 +167,7 @@ class Arbiter {
   [[nodiscard]] bool is_far_beyond(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_of_anew(const Packet& packet) noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
+  [[nodiscard]] bool comes_after_silence(const Packet& packet) noexcept;
   [[nodiscard]] bool goes_on(const Stranger& anew, const Packet& packet) const noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
   [[nodiscard]] bool is_of_late_line(const Packet& packet) const noexcept;
@@ -264,6 +265,7 @@ class Arbiter {
   void jump(std::uint64_t number, Sink& sink) noexcept;
 
   // in_run.cpp: a packet has its place in the run.
+  [[nodiscard]] bool shows_life(const Packet& packet, std::uint64_t number) noexcept;
   void place(const Packet& packet, std::uint64_t number, Sink& sink) noexcept;
   void place_copy(const Packet& packet, std::uint64_t number, Sink& sink) noexcept;
   [[nodiscard]] bool keeps_copy(const Packet& packet, std::uint64_t number) noexcept;

@@ -56,7 +56,9 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
 Fit Arbiter::fit_behind(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   if (ahead < -reach()) return Fit::Behind;
-  if ((is_announced(packet) || rewinds(packet)) && !is_of_late_line(packet)) return Fit::Behind;
+  if ((is_announced(packet) || rewinds(packet) || comes_after_silence(packet)) && !is_of_late_line(packet)) {
+    return Fit::Behind;
+  }
   const std::uint64_t number = number_of(packet);
   // The range that was leapt over goes on all the same.
   if (leapt_.has(number)) {
@@ -210,17 +212,34 @@ bool Arbiter::goes_on(const Stranger& anew, const Packet& packet) const noexcept
   return ahead <= static_cast<std::int64_t>(kRestartNumbers) || !may_be_late(packet);
 }
 
-/// Whether what has begun anew on the line, as the feed has announced, has come to the numbers where the run fell
-/// silent: it goes on, not the run.
+/// Whether what has begun anew on the line has come to the numbers where the run fell silent: it goes on, not the run.
+/// The feed has announced it, or the run had been silent for so long that it waits only until all ports have been read.
 bool Arbiter::is_of_anew(const Packet& packet) noexcept {
-  if (!announced_.is_set || strangers_.empty() || since(packet.t_ns, alive_t_ns_) <= options_.window_ns) return false;
+  if (strangers_.empty() || since(packet.t_ns, alive_t_ns_) <= options_.window_ns) return false;
   const Stranger* const anew = stranger_of(packet);
-  if (anew == nullptr || anew->fit != Fit::Behind || anew->is_late || anew->is_early) return false;
-  const bool is_believed = is_announced(strangers_.first(*anew)) && anew->successions + 1 >= Candidates::kEnough;
+  if (anew == nullptr || anew->fit != Fit::Behind || anew->is_late) return false;
+  const bool is_after_silence = since(anew->begin_t_ns, alive_t_ns_) >= options_.switch_silence_ns;
+  const bool is_announced_one = announced_.is_set && !anew->is_early && is_announced(strangers_.first(*anew));
+  const bool is_believed = (is_after_silence || is_announced_one) && anew->successions + 1 >= Candidates::kEnough;
   const bool has_line = (anew->lines & bit_of(index(packet.line))) != 0;
   const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(*anew).preamble.sequence);
   return is_believed && has_line && anew->last_t_ns > alive_t_ns_ &&
          ahead <= static_cast<std::int64_t>(kRestartNumbers);
+}
+
+/// The run has been silent for long, and a line that had come further is back below, with what the run did not have; or
+/// one that had brought nothing, with other bytes or a number that was given up long ago: nothing is as late, so a
+/// sender has begun anew.
+bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
+  if (since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns) return false;
+  const Match match = match_of(packet);
+  if (!book_.has_heard(packet.line)) {
+    const Entry& known = table_[number_of(packet)];
+    const bool is_old =
+        known.state == Entry::State::Lost && since(packet.t_ns, known.t_ns) >= options_.switch_silence_ns;
+    return match == Match::Other || (match == Match::Unknown && is_old);
+  }
+  return match != Match::Same && distance(packet.preamble.sequence, book_.highest(packet.line)) < 0;
 }
 
 /// A line is back at the beginning, or where it was, with other bytes. The packet is below the run, within reach.

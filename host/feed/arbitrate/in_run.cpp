@@ -27,8 +27,15 @@ void Arbiter::lower_to(std::uint64_t number) noexcept {
   next_ = number;
 }
 
+/// After a silence a number below the latest one is no sign that the run goes on: a sender that begins anew has it,
+/// too. The latest one again is, and so are the bytes that another line has brought.
+bool Arbiter::shows_life(const Packet& packet, std::uint64_t number) noexcept {
+  const bool is_below = before(number, table_.top());
+  return !is_below || since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns || match_of(packet) == Match::Same;
+}
+
 void Arbiter::place(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
-  alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);
+  if (shows_life(packet, number)) alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);
   if (before(table_.top(), number)) {
     advance(number);
     progress_t_ns_ = std::max(progress_t_ns_, packet.t_ns);

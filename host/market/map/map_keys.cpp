@@ -78,7 +78,8 @@ Key feed_table() {
                        fields("optional", {.least = 0, .most = kMaxFields},
                               "Fields that some versions of the templates do not have."),
                        field("time", "Field with the exchange's time. Needs `time_format`."),
-                       config::choice_key("time_format", {"none", "ns", "us", "datetime_ms", "time_ms", "time_us"},
+                       config::choice_key("time_format",
+                                          {"none", "ns", "us", "datetime_ms", "datetime_us", "time_ms", "time_us"},
                                           "What its number means.")
                            .otherwise(0),
                        config::text_key("utc_offset", "The exchange's time zone.").otherwise("+00:00")},

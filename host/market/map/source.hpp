@@ -66,6 +66,7 @@ enum class TimeFormat : std::uint8_t {
   Nanoseconds,   ///< Since 1970.
   Microseconds,  ///< Since 1970.
   DateTimeMs,    ///< yyyymmddhhmmssmmm
+  DateTimeUs,    ///< yymmddhhmmssuuuuuu
   TimeMs,        ///< hhmmssmmm, the date is the arrival's
   TimeUs,        ///< hhmmssuuuuuu, likewise
 };

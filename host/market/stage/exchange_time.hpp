@@ -31,6 +31,16 @@ constexpr std::optional<std::int64_t> exchange_ns(std::uint64_t value, TimeForma
     if (hours > 23 || minutes > 59 || seconds > 60) return std::nullopt;
     return ((hours * 60 + minutes) * 60 + seconds) * kSecond + below_ns;
   };
+  // `date` is yyyymmdd.
+  const auto moment = [&](std::uint64_t date, std::optional<std::int64_t> time) -> std::optional<std::int64_t> {
+    const auto month = static_cast<std::int64_t>(date / 100 % 100);
+    const auto day = static_cast<std::int64_t>(date % 100);
+    if (!time || date < 19'700'101 || date > 22'000'000 || month < 1 || month > 12 || day < 1 || day > 31) {
+      return std::nullopt;
+    }
+    return days_from_civil(static_cast<std::int64_t>(date / 10'000), month, day) * kDay + *time -
+           utc_offset_s * kSecond;
+  };
   std::optional<std::int64_t> of_day;
   switch (format) {
     case TimeFormat::None: return std::nullopt;
@@ -38,17 +48,13 @@ constexpr std::optional<std::int64_t> exchange_ns(std::uint64_t value, TimeForma
       return value <= kMost ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
     case TimeFormat::Microseconds:
       return value <= kMost / 1'000 ? std::optional(static_cast<std::int64_t>(value) * 1'000) : std::nullopt;
-    case TimeFormat::DateTimeMs: {
-      const std::uint64_t date = value / 1'000'000'000;
-      const auto time = clock(value / 1'000 % 1'000'000, static_cast<std::int64_t>(value % 1'000) * 1'000'000);
-      const auto month = static_cast<std::int64_t>(date / 100 % 100);
-      const auto day = static_cast<std::int64_t>(date % 100);
-      if (!time || date < 19'700'101 || date > 22'000'000 || month < 1 || month > 12 || day < 1 || day > 31) {
-        return std::nullopt;
-      }
-      return days_from_civil(static_cast<std::int64_t>(date / 10'000), month, day) * kDay + *time -
-             utc_offset_s * kSecond;
-    }
+    case TimeFormat::DateTimeMs:
+      return moment(value / 1'000'000'000,
+                    clock(value / 1'000 % 1'000'000, static_cast<std::int64_t>(value % 1'000) * 1'000'000));
+    case TimeFormat::DateTimeUs:
+      if (value / 1'000'000'000'000 > 991'231) return std::nullopt;
+      return moment(20'000'000 + value / 1'000'000'000'000,
+                    clock(value / 1'000'000 % 1'000'000, static_cast<std::int64_t>(value % 1'000'000) * 1'000));
     case TimeFormat::TimeMs: of_day = clock(value / 1'000, static_cast<std::int64_t>(value % 1'000) * 1'000'000); break;
     case TimeFormat::TimeUs:
       of_day = clock(value / 1'000'000, static_cast<std::int64_t>(value % 1'000'000) * 1'000);

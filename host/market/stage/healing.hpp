@@ -49,13 +49,19 @@ class Healing {
   }
   /// A fault has ended the book of a row, or it is seen for the first time.
   void note_row(std::uint32_t row, std::uint64_t arrival_ns) noexcept { look(row, arrival_ns); }
+  /// The clock of arrivals was set back: what waited goes on waiting.
+  void set_back(std::uint64_t by_ns) noexcept { ahead_ns_ += by_ns; }
   [[nodiscard]] LossEffects& losses() noexcept { return losses_; }
   /// The snapshot that is loaded next belongs to this cycle, the first one being 1.
   void note_cycle(std::uint64_t cycle) noexcept { cycle_ = cycle; }
   /// Since the book that is stale longest became so, of those that were right before; 0: there is none.
-  [[nodiscard]] std::uint64_t stale_ns(std::uint64_t now_ns) const noexcept { return stale_.longest_ns(now_ns); }
+  [[nodiscard]] std::uint64_t stale_ns(std::uint64_t now_ns) const noexcept {
+    return stale_.longest_ns(now_ns + ahead_ns_);
+  }
   /// The same of those that have never been right, since their first sight.
-  [[nodiscard]] std::uint64_t joining_ns(std::uint64_t now_ns) const noexcept { return joining_.longest_ns(now_ns); }
+  [[nodiscard]] std::uint64_t joining_ns(std::uint64_t now_ns) const noexcept {
+    return joining_.longest_ns(now_ns + ahead_ns_);
+  }
 
  private:
   struct Known {
@@ -68,8 +74,9 @@ class Healing {
     bool is_removed = false;    ///< The exchange has ended the instrument: its book is not waited for.
   };
 
-  void look(std::uint32_t row, std::uint64_t now_ns) noexcept {
+  void look(std::uint32_t row, std::uint64_t arrival_ns) noexcept {
     if (row > books_.instruments()) return;
+    const std::uint64_t now_ns = arrival_ns + ahead_ns_;
     Known& known = rows_[row];
     const Standing standing = books_.standing(row);
     const bool is_latest = standing == Standing::Latest;
@@ -122,7 +129,8 @@ class Healing {
   std::unique_ptr<Known[]> rows_;
   LossEffects losses_;
   WaitingRows stale_;
-  WaitingRows joining_;  ///< Stale, and never right so far.
+  WaitingRows joining_;         ///< Stale, and never right so far.
+  std::uint64_t ahead_ns_ = 0;  ///< Of arrivals, by which a clock that was set back seems to go on.
   std::uint64_t cycle_ = 0;
   std::uint32_t loaded_ = 0;  ///< Row whose snapshot has just become its book.
 };

@@ -141,6 +141,10 @@ void Recovery::tick(std::uint64_t now_ns) noexcept {
   for (std::size_t i = 0; i < bound_; ++i) channels_[i]->tick(now_ns);
 }
 
+void Recovery::set_back(std::uint64_t by_ns) noexcept {
+  for (std::size_t i = 0; i < bound_; ++i) channels_[i]->set_back(by_ns);
+}
+
 void Recovery::distrust_faulty() noexcept {
   while (const std::uint32_t row = market_.writer.take_faulty()) {
     const InstrumentStatus status = market_.books.status(row);
@@ -178,7 +182,7 @@ const SnapshotCycle* Recovery::slowest_cycle(std::uint64_t now_ns) const noexcep
   };
   for (std::size_t i = 0; i < bound_; ++i) {
     const SnapshotCycle& cycle = channels_[i]->cycle();
-    if (cycle.begun() == 0) continue;
+    if (cycle.begun() == 0 && cycle.announced_ns() == 0) continue;
     if (slowest == nullptr || excess(cycle) > excess(*slowest)) slowest = &cycle;
   }
   return slowest;

@@ -22,6 +22,12 @@ class SnapshotCycle {
     if (seen_[row] == begun_) begin(now_ns);
     seen_[row] = begun_;
   }
+  /// Time passes. The first one waits for the first cycle.
+  void tick(std::uint64_t now_ns) noexcept {
+    if (since_ns_ == 0) since_ns_ = now_ns;
+  }
+  /// The clock of arrivals was set back.
+  void set_back(std::uint64_t by_ns) noexcept { since_ns_ -= std::min(since_ns_, by_ns); }
   void begin(std::uint64_t now_ns) noexcept {
     if (begun_ != 0) last_ns_ = now_ns > since_ns_ ? now_ns - since_ns_ : 0;
     since_ns_ = now_ns;
@@ -30,9 +36,9 @@ class SnapshotCycle {
   /// How many have begun.
   [[nodiscard]] std::uint64_t begun() const noexcept { return begun_; }
   [[nodiscard]] std::uint64_t announced_ns() const noexcept { return announced_ns_; }
-  /// Of the last whole one, or of the present one if that is longer; 0: none has begun.
+  /// Of the last whole one, or of the present one if that is longer. Before the first one: how long it has not come.
   [[nodiscard]] std::uint64_t length_ns(std::uint64_t now_ns) const noexcept {
-    if (begun_ == 0) return 0;
+    if (since_ns_ == 0) return 0;
     return std::max(last_ns_, now_ns > since_ns_ ? now_ns - since_ns_ : 0);
   }
 

@@ -101,7 +101,12 @@ class SyncChannel final : private SyncSink {
   void distrust(std::uint32_t row, Cause cause) noexcept;
   /// Says what is known of a row that has got its books just now.
   void introduce(std::uint32_t row) noexcept;
-  void tick(std::uint64_t now_ns) noexcept { sync_.tick(now_ns); }
+  void tick(std::uint64_t now_ns) noexcept {
+    sync_.tick(now_ns);
+    cycle_.tick(now_ns);
+  }
+  /// The clock of arrivals was set back.
+  void set_back(std::uint64_t by_ns) noexcept { cycle_.set_back(by_ns); }
   /// The message that is read has the exchange's time.
   void note_time() noexcept {
     const auto sent = market_.message.exchange_time();

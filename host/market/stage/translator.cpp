@@ -64,7 +64,7 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
               .epoch = header.sender_epoch(),
               .flags = static_cast<std::uint8_t>(header.flags() & ~(kFlagLastOfEvent | kFlagBestChanged | kFlagWide))};
   writer_.begin_record();
-  now_ns_ = message_.arrival_ns;
+  note_time(message_.arrival_ns);
   if (message_.arrival_ns - ticked_ns_ >= kTickNs) {
     ticked_ns_ = message_.arrival_ns;
     recovery_.tick(ticked_ns_);

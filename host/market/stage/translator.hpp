@@ -55,7 +55,7 @@ class Translator {
   void take(std::span<const record::Slot> slots) noexcept;
   /// Time passes, on the clock of arrivals.
   void tick(std::uint64_t now_ns) noexcept {
-    now_ns_ = now_ns;
+    note_time(now_ns);
     recovery_.tick(now_ns);
   }
   /// Takes what a loss of messages has done to books, if there is news of one. `is_last`: the feed has ended.
@@ -109,6 +109,8 @@ class Translator {
 
   /// How long books wait to be right, up to the last record or tick().
   [[nodiscard]] MarketDelays delays() const noexcept;
+  /// On the clock of arrivals: the last record, or tick().
+  [[nodiscard]] std::uint64_t now_ns() const noexcept { return now_ns_; }
 
   [[nodiscard]] MarketCounts counts() const noexcept {
     MarketCounts counts = counts_;
@@ -193,6 +195,16 @@ class Translator {
               bool only_if_new) noexcept;
 
   static constexpr std::uint64_t kTickNs = 100'000'000;
+  static constexpr std::uint64_t kSetBackNs = 10'000'000'000;
+
+  /// Arrivals of several ports go back by as much as one is read after another; clocks are set back by more.
+  void note_time(std::uint64_t now_ns) noexcept {
+    if (now_ns + kSetBackNs < now_ns_) [[unlikely]] {
+      writer_.healing().set_back(now_ns_ - now_ns);
+      recovery_.set_back(now_ns_ - now_ns);
+    }
+    now_ns_ = now_ns;
+  }
 
   const Map& map_;
   InstrumentTable& instruments_;

@@ -736,7 +736,9 @@ void Synchroniser::tick(std::uint64_t now_ns) noexcept {
     ++counts_.asks;
     sink_.ask(first, last);
   });
-  if (options_.cycle_ns == 0 || cycle_ns_ == 0 || now_ns - cycle_ns_ <= options_.cycle_ns / 2 * 3) return;
+  // A clock may be set back.
+  if (options_.cycle_ns == 0 || cycle_ns_ == 0 || now_ns < cycle_ns_) return;
+  if (now_ns - cycle_ns_ <= options_.cycle_ns / 2 * 3) return;
   ++counts_.overdue_cycles;
   sink_.overdue(now_ns - cycle_ns_);
   cycle_ns_ = 0;

@@ -68,6 +68,7 @@ TEST(BookAlarms, tell_once_of_a_book_that_is_stale_for_too_long) {
 
 TEST(BookAlarms, tell_of_snapshots_that_take_longer_than_one_and_a_half_cycles) {
   Watched watched;
+  (void)watched.look(100 * kSecond);
   watched.counters().cycle_ns.set(100 * kSecond);
   EXPECT_THAT(watched.look(), ElementsAre()) << "nothing is announced";
   watched.counters().announced_cycle_ns.set(20 * kSecond);
@@ -107,7 +108,36 @@ TEST(BookAlarms, are_silent_while_the_market_is_closed) {
   watched.counters().announced_cycle_ns.set(kSecond);
   watched.counters().cycle_ns.set(5 * kSecond);
   EXPECT_THAT(watched.look(), ElementsAre());
-  EXPECT_EQ(watched.look(10 * 3'600 * kSecond).size(), 2U) << "it has opened";
+  EXPECT_EQ(watched.look(10 * 3'600 * kSecond).size(), 1U) << "it has opened";
+}
+
+TEST(BookAlarms, do_not_take_the_pause_for_a_cycle_of_snapshots) {
+  Watched watched("", [](Settings& settings) {
+    Diagnostics diagnostics;
+    settings.feeds[0].calendar = read_calendar("calendar.toml",
+                                               "zone = \"UTC\"\n[[session]]\ndays = [\"thu\"]\n"
+                                               "from = \"10:00\"\nto = \"18:00\"\n",
+                                               diagnostics)
+                                     .calendar;
+    ASSERT_TRUE(settings.feeds[0].calendar) << diagnostics.format();
+  });
+  constexpr std::uint64_t kPause = 10 * 3'600 * kSecond;
+  watched.counters().announced_cycle_ns.set(20 * kSecond);
+  watched.counters().cycle_ns.set(kPause);
+  EXPECT_THAT(watched.look(kPause), ElementsAre()) << "it has opened";
+  EXPECT_THAT(watched.look(19 * kSecond), ElementsAre()) << "the first one has begun, the last whole one has the pause";
+  watched.counters().cycle_ns.set(20 * kSecond);
+  EXPECT_THAT(watched.look(20 * kSecond), ElementsAre());
+  watched.counters().cycle_ns.set(31 * kSecond);
+  EXPECT_THAT(watched.look(31 * kSecond), ElementsAre(HasSubstr("snapshots late")));
+}
+
+TEST(BookAlarms, tell_of_snapshots_that_do_not_come_after_the_opening) {
+  Watched watched;
+  watched.counters().announced_cycle_ns.set(20 * kSecond);
+  watched.counters().cycle_ns.set(3'600 * kSecond);
+  EXPECT_THAT(watched.look(59 * kSecond), ElementsAre());
+  EXPECT_THAT(watched.look(2 * kSecond), ElementsAre(HasSubstr("snapshots late")));
 }
 
 }  // namespace stopbit::appliance::book_alarms_test

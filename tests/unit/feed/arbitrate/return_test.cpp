@@ -914,6 +914,62 @@ TEST(Room, is_why_a_number_is_lost_that_the_run_comes_to_after_it_was_set_aside_
   EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
 }
 
+/// The story of a sender that begins anew, slowly, within the numbers of a run that both lines have brought from
+/// `first` to `last` and that has been silent for long. A number `lost` comes on neither line.
+std::string begins_anew_below(std::uint64_t first, std::uint64_t last, std::uint64_t begin, std::uint64_t lost = 0) {
+  Bench bench(ordered_options());
+  for (std::uint64_t number = first; number <= last; ++number) {
+    for (const Line line : {A, B}) offer(bench, line, {number});
+    bench.tick(kWindow);
+  }
+  bench.tick(3 * kSilence);
+  bench.story.take();
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  std::string story;
+  for (std::uint64_t number = begin; number <= last + 2; ++number) {
+    if (number == lost) continue;
+    for (const Line line : {A, B}) story += offer(bench, line, {number}, {.payload = other});
+    story += bench.tick(kSilence / 20);
+  }
+  return story;
+}
+
+TEST(Reset, among_the_numbers_of_a_short_run_is_told_before_it_comes_to_its_end) {
+  EXPECT_TRUE(begins_anew_below(4, 30, 1).starts_with("reset(")) << "of before the run's first number, too";
+  EXPECT_TRUE(begins_anew_below(26, 37, 8).starts_with("reset(")) << "seen from its eighth number on";
+  EXPECT_TRUE(begins_anew_below(40, 140, 117).starts_with("reset(")) << "and from its 117th";
+  EXPECT_TRUE(begins_anew_below(1, 30, 1, 2).starts_with("reset("));
+}
+
+TEST(Reset, in_one_burst_goes_over_the_end_of_a_short_run) {
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer(bench, line, {1, 2, 3, 4});
+  bench.tick(3 * kSilence);
+  bench.story.take();
+  bench.is_read_in_order = false;
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  offer(bench, A, {1, 2, 3, 4, 5, 6, 7}, {.payload = other});
+  offer(bench, B, {1, 2, 3, 4, 5, 6, 7}, {.payload = other});
+  EXPECT_EQ(bench.tick(kWindow), "reset(1) 1 2 3 4 5 6 7");
+}
+
+TEST(Reset, is_not_what_the_other_line_brings_as_late_as_the_silence) {
+  Bench bench(ordered_options());
+  for (std::uint64_t number = 1; number <= 30; ++number) {
+    offer(bench, A, {number});
+    if (number <= 10) offer(bench, B, {number});
+    bench.tick(kWindow);
+  }
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  std::string story;
+  for (std::uint64_t number = 11; number <= 32; ++number) {  // of which 31 and 32 are new
+    story += offer(bench, B, {number});
+    story += bench.tick(kWindow);
+  }
+  EXPECT_EQ(story, "3132");
+}
+
 TEST(Reset, is_seen_by_other_bytes_of_chunks_that_its_line_left_long_ago) {
   constexpr std::array kOther = {std::byte{77}};
   Options options = fast_options();

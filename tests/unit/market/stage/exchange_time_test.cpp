@@ -12,6 +12,8 @@ TEST(ExchangeTime, is_read_in_each_format) {
   const auto arrival = static_cast<std::uint64_t>(kThen + 5 * kMs);
   EXPECT_EQ(exchange_ns(20'120'403'132'830'027, TimeFormat::DateTimeMs, 0, arrival), kThen);
   EXPECT_EQ(exchange_ns(20'120'403'162'830'027, TimeFormat::DateTimeMs, 3 * 3'600, arrival), kThen);
+  EXPECT_EQ(exchange_ns(120'403'132'830'027'000, TimeFormat::DateTimeUs, 0, arrival), kThen);
+  EXPECT_EQ(exchange_ns(120'403'162'830'027'001, TimeFormat::DateTimeUs, 3 * 3'600, arrival), kThen + 1'000);
   EXPECT_EQ(exchange_ns(132'830'027, TimeFormat::TimeMs, 0, arrival), kThen);
   EXPECT_EQ(exchange_ns(132'830'027'000, TimeFormat::TimeUs, 0, arrival), kThen);
   EXPECT_EQ(exchange_ns(static_cast<std::uint64_t>(kThen), TimeFormat::Nanoseconds, 0, arrival), kThen);
@@ -29,6 +31,9 @@ TEST(ExchangeTime, of_a_day_is_the_nearest_one) {
 TEST(ExchangeTime, is_none_for_numbers_that_are_no_time) {
   EXPECT_FALSE(exchange_ns(250'000'000, TimeFormat::TimeMs, 0, 1'000'000));
   EXPECT_FALSE(exchange_ns(20'129'903'132'830'027, TimeFormat::DateTimeMs, 0, 0));
+  EXPECT_FALSE(exchange_ns(20'120'403'132'830'027, TimeFormat::DateTimeUs, 0, 0)) << "a year of four digits, and ms";
+  EXPECT_FALSE(exchange_ns(129'903'132'830'027'000, TimeFormat::DateTimeUs, 0, 0));
+  EXPECT_FALSE(exchange_ns(~std::uint64_t{0}, TimeFormat::DateTimeUs, 0, 0));
   EXPECT_FALSE(exchange_ns(~std::uint64_t{0}, TimeFormat::Nanoseconds, 0, 0));
   EXPECT_FALSE(exchange_ns(~std::uint64_t{0}, TimeFormat::Microseconds, 0, 0));
   EXPECT_FALSE(exchange_ns(0, TimeFormat::TimeMs, 0, ~std::uint64_t{0}));

@@ -437,6 +437,35 @@ TEST(SnapshotCycle, begins_with_an_instrument_that_comes_again) {
   EXPECT_EQ(cycle.begun(), 3U);
 }
 
+TEST(SnapshotCycle, that_never_comes_is_as_long_as_it_is_waited_for) {
+  SnapshotCycle cycle(1'000, 2);
+  EXPECT_EQ(cycle.length_ns(5'000), 0U) << "nothing has come on the channel";
+  cycle.tick(5'000);
+  cycle.tick(6'000);
+  EXPECT_EQ(cycle.length_ns(8'000), 3'000U);
+  cycle.set_back(4'000);
+  EXPECT_EQ(cycle.length_ns(5'000), 4'000U);
+  cycle.begin(5'500);
+  EXPECT_EQ(cycle.length_ns(5'600), 100U);
+}
+
+TEST(RecoveryOfBooks, are_stale_for_as_long_however_far_the_clock_is_set_back) {
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  Stage stage(ScopeOf::Instrument, 8);
+  Translator& translator = stage.translator();
+  stage.message(kIncrements, 1, increment(1, 1, 10, 50));
+  const std::uint64_t begin_ns = translator.now_ns();
+  translator.tick(begin_ns + kHour);
+  ASSERT_EQ(translator.delays().joining_ns, kHour);
+  translator.tick(begin_ns + kHour - 1'000'000'000);
+  EXPECT_EQ(translator.delays().joining_ns, kHour - 1'000'000'000) << "a port that is read late";
+  translator.tick(begin_ns + kHour);
+  translator.tick(begin_ns + 60'000'000'000);  // set back
+  EXPECT_EQ(translator.delays().joining_ns, kHour);
+  translator.tick(begin_ns + 90'000'000'000);
+  EXPECT_EQ(translator.delays().joining_ns, kHour + 30'000'000'000);
+}
+
 TEST(Healing, waits_for_no_book_of_a_removed_instrument) {
   const auto books = std::make_unique<BookSet>(BookRoom{.instruments = 2});
   ASSERT_EQ(books->define(1, {}), Fault::None);
