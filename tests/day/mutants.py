@@ -37,8 +37,7 @@ MUTANTS = [
     (18, "one line keeps the run alive", "alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);",
      "if (packet.line == Line::A) alive_t_ns_ = std::max(alive_t_ns_, packet.t_ns);"),
     (19, "a reset is not seen",
-     "if ((is_announced(packet) || rewinds(packet)) && !is_of_late_line(packet)) return Fit::Behind;",
-     "if (ahead < -reach()) return Fit::Behind;"),
+     "(is_announced(packet) || rewinds(packet) || comes_after_silence(packet)) && !is_of_late_line(packet)", "false"),
     (20, "an overtaken range is told as lost by its window", "evidence_ = {GapReason::Overtaken, packet.arrival_ns, packet.t_ns};",
      "evidence_ = {GapReason::Window, packet.arrival_ns, packet.t_ns};"),
 ]
