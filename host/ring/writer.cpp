@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kPrefetchSlots = 32;
 constexpr std::uint64_t kSoonSlots = 9;
+constexpr std::uint64_t kSoonShort = 2;  // where records have one slot
 constexpr auto kWaitForReaders = std::chrono::milliseconds(1);
 
 /// Whether what a dead writer left can be made again.
@@ -45,6 +46,7 @@ Result<Writer> Writer::prepare(std::string_view name, const Program& program, co
 
   Writer writer;
   writer.path_ = path.value();
+  writer.is_short_ = options.is_short;
   const os::SegmentKind kind = {.magic = kMagic,
                                 .noun = "ring",
                                 .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
@@ -103,7 +105,7 @@ record::RecordSink::Place Writer::open() noexcept {
   const std::uint64_t number = core_.number();
   // A reader that polls holds the first slot, and its processor may have fetched the neighbours since the last commit.
   // They are back when the record is decoded; without this, the commit waits for one after the other.
-  for (std::uint64_t i = kSoonSlots; i-- > 0;) prefetch_to_write(&core_.slot(number + i));
+  for (std::uint64_t i = is_short_ ? kSoonShort : kSoonSlots; i-- > 0;) prefetch_to_write(&core_.slot(number + i));
   return {&core_.slot(number), static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)};
 }
 

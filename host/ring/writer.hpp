@@ -30,6 +30,7 @@ struct WriterOptions {
   /// Replaces the segment of a dead writer only if it was a copy (Origin), which can be made again.
   bool spares_originals = false;
   std::uint64_t tables_epoch = 0;  ///< Header::tables_epoch.
+  bool is_short = false;           ///< Records have one slot; only for speed.
 };
 
 /// Writes records into shared memory for any number of readers and never waits for them: a reader that falls behind
@@ -108,6 +109,7 @@ class Writer final : public record::RecordSink {
   os::Mapping mapping_;
   WriterCore<SharedMemory> core_;
   std::unique_ptr<Seats> seats_;
+  bool is_short_ = false;
   std::uint64_t prefetched_ = 0;  ///< Slots below this number were prefetched for writing.
 };
 

@@ -67,14 +67,6 @@ struct BookPools {
   [[nodiscard]] std::size_t bytes() const noexcept { return rows.bytes() + orders.bytes() + placed.bytes(); }
 };
 
-/// How much of a side is known.
-struct Extent {
-  std::uint32_t known_to = 0;  ///< Rows from the best before which there is no unknown one.
-  bool is_whole = false;       ///< All rows are known, and there are no others.
-
-  [[nodiscard]] friend constexpr bool operator==(const Extent&, const Extent&) = default;
-};
-
 /// A book of any kind. Its memory is in the pools, to which release() gives it back. Trivially copyable.
 class AnyBook {
  public:
@@ -206,10 +198,7 @@ class AnyBook {
   [[nodiscard]] Extent extent(Side side, const BookPools& pools) const noexcept {
     switch (kind_) {
       case BookKind::None: return {};
-      case BookKind::Level: {
-        const unsigned known = level_.known_to(side);
-        return {known, !level_.is_open(side) && known == level_.listed(side)};
-      }
+      case BookKind::Level: return level_.extent(side);
       case BookKind::Price: return {price_.known_to(side, pools.rows), !price_.is_open(side)};
       case BookKind::Order: {
         if (order_.is_open()) return {};

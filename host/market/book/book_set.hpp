@@ -124,6 +124,7 @@ class BookSet {
     return applied;
   }
 
+  [[nodiscard]] bool has_stale() const noexcept { return stale_ != kNoHandle; }
   /// Takes an instrument that a fault has made stale since it was last taken; row 0 if there is none.
   struct BecameStale {
     std::uint32_t row = 0;
@@ -177,6 +178,21 @@ class BookSet {
   [[nodiscard]] Row best(std::uint32_t row, Side side, BookOf of = BookOf::Direct) const noexcept {
     const AnyBook* const book = find(row, of);
     return book == nullptr ? Row() : book->best(side, pools_);
+  }
+  /// best() and extent() of both sides of the direct book, in one step: what is shown after each entry.
+  struct Top {
+    Row bid;
+    Row ask;
+    Extent of_bids;
+    Extent of_asks;
+  };
+  [[nodiscard]] Top top(std::uint32_t row) const noexcept {
+    const Instrument& item = instruments_[row];
+    if (const LevelBook* const level = item.direct.as_level(); level != nullptr && !item.is_building) [[likely]] {
+      return {level->row(Side::Bid, 0, pools_.rows), level->row(Side::Ask, 0, pools_.rows), level->extent(Side::Bid),
+              level->extent(Side::Ask)};
+    }
+    return {best(row, Side::Bid), best(row, Side::Ask), extent(row, Side::Bid), extent(row, Side::Ask)};
   }
   /// The first rows of a side, best first; returns how many.
   std::size_t rows(std::uint32_t row, Side side, std::span<Row> out, BookOf of = BookOf::Direct) const noexcept {

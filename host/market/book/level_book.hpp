@@ -132,6 +132,12 @@ class LevelBook {
   [[nodiscard]] unsigned known_to(Side side) const noexcept {
     return static_cast<unsigned>(std::countr_one(known(side)));
   }
+  [[nodiscard]] Extent extent(Side side) const noexcept {
+    const State& state = of(side);
+    if (state.is_plain) return {state.count, !state.is_open};
+    const unsigned known = known_to(side);
+    return {known, !state.is_open && known == state.count};
+  }
   /// Row `index`, from 0; unknown beyond the last one.
   [[nodiscard]] Row row(Side side, unsigned index, const Pool& pool) const noexcept {
     if (index >= kMaxDepth || (known(side) >> index & 1) == 0) return {};

@@ -20,6 +20,14 @@ struct Row {
 };
 static_assert(sizeof(Row) == 32);
 
+/// How much of a side is known.
+struct Extent {
+  std::uint32_t known_to = 0;  ///< Rows from the best before which there is no unknown one.
+  bool is_whole = false;       ///< All rows are known, and there are no others.
+
+  [[nodiscard]] friend constexpr bool operator==(const Extent&, const Extent&) = default;
+};
+
 /// What best bid and best ask are compared by.
 [[nodiscard]] constexpr bool same_best(const Row& a, const Row& b) noexcept {
   return a.is_known == b.is_known && a.price == b.price && a.quantity == b.quantity;

@@ -311,6 +311,7 @@ class Compiler {
     if (entries) last_needed_ = std::max<std::size_t>(last_needed_, *entries + 1);
     steps(item, item.first_node, item.end_node, record::kHeaderWords, item.root_block, wanted, entries, depth);
     plan.end_step = static_cast<std::uint32_t>(map_.steps.size());
+    count_runs(plan.first_step);
   }
 
   record::WordPlace place(std::uint16_t block, std::uint8_t word, std::size_t root_base,
@@ -357,6 +358,21 @@ class Compiler {
     }
   }
 
+  void count_runs(std::size_t first) noexcept {
+    for (std::size_t i = map_.steps.size(); i-- > first;) {
+      Step& step = map_.steps[i];
+      if (!step.fills()) continue;
+      const Step* const next = i + 1 < map_.steps.size() ? &map_.steps[i + 1] : nullptr;
+      const bool goes_on = next != nullptr && next->fills() && next->block == step.block;
+      step.run = static_cast<std::uint16_t>(goes_on ? next->run + 1 : 1);
+    }
+  }
+
+  [[nodiscard]] static Step::Op op_of(FieldType type) noexcept {
+    if (type == FieldType::Decimal) return Step::Op::Decimal;
+    return record::is_text(type) ? Step::Op::Text : Step::Op::Word;
+  }
+
   void field(std::size_t index, std::size_t root_base, std::uint16_t root_block, const Wanted& wanted) {
     const SchemaNode& node = program_.nodes[index];
     const auto [first, end] = wanted.equal_range(index);
@@ -366,7 +382,7 @@ class Compiler {
         add_constant(node, at->second);
         continue;
       }
-      Step step{.op = Step::Op::Load,
+      Step step{.op = op_of(node.type),
                 .type = node.type,
                 .slot = at->second,
                 .place = place(node.block, node.word, root_base, root_block),
@@ -714,6 +730,13 @@ class Compiler {
       map_.tests.push_back(one);
     }
     compiled.tests.count = static_cast<std::uint32_t>(map_.tests.size()) - compiled.tests.first;
+    if (compiled.tests.count == 1 && !compiled.never) {
+      const CompiledTest& test = map_.tests.back();
+      if (test.how == CompiledTest::How::Is && test.is.count == 1 && !test.absent) {
+        compiled.only_slot = test.slot;
+        compiled.only = map_.values[test.is.first];
+      }
+    }
     return compiled;
   }
 

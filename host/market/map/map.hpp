@@ -29,7 +29,9 @@ constexpr std::uint8_t kHashedText = 0x7E;
 struct Step {
   enum class Op : std::uint8_t {
     Touch,     ///< Opens its block.
-    Load,      ///< Fills a slot, or leaves it empty.
+    Word,      ///< Fills a slot with a value of one word, or leaves it empty.
+    Text,      ///< With a text, short or long.
+    Decimal,   ///< With exponent and mantissa.
     Constant,  ///< Fills a slot with a constant of the template.
     Group,     ///< Continues at `end` if the optional group is absent.
     Sequence,  ///< Runs the steps up to `end` for each element.
@@ -47,8 +49,12 @@ struct Step {
   std::uint16_t element_block = kNoBlock;  ///< Sequence.
   std::uint16_t stride = 0;
   std::uint16_t constant = 0;  ///< Index of Map::constants.
+  std::uint16_t run = 0;       ///< Word, Text, Decimal: so many steps from this one on fill slots from the same block.
   std::uint32_t end = 0;
   std::uint64_t clears = 0;  ///< Sequence: slots that each element fills anew.
+
+  /// Whether it fills a slot from the record.
+  [[nodiscard]] constexpr bool fills() const noexcept { return op == Op::Word || op == Op::Text || op == Op::Decimal; }
 };
 
 /// A row of a table that translates a value.
@@ -74,6 +80,8 @@ struct CompiledTest {
 struct CompiledCondition {
   Span tests;
   bool never = false;
+  std::uint8_t only_slot = kNoSlot;  ///< The only test is whether this slot has one value:
+  std::uint64_t only = 0;
 };
 
 struct CompiledEntry {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "host/market/event/fixed.hpp"
 #include "host/market/map/map.hpp"
 #include "host/market/stage/extractor.hpp"
 
@@ -18,17 +19,41 @@ class Amounts {
  public:
   Amounts(const Map& map, const Values& values) noexcept : map_(map), values_(values) {}
 
-  [[nodiscard]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept;
-  [[nodiscard]] std::int64_t quantity(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept {
+    return number(slot, -9, -static_cast<std::int32_t>(map_.source.price_decimals), kNoPrice, is_wide);
+  }
+  [[nodiscard]] std::int64_t quantity(std::uint8_t slot, bool& is_wide) const noexcept {
+    return number(slot, -static_cast<std::int32_t>(map_.source.quantity_decimals), 0, kNoQuantity, is_wide);
+  }
   /// A number below 2^64 without leading zeros, or a hash.
-  [[nodiscard]] std::uint64_t identifier(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::uint64_t identifier(std::uint8_t slot, bool& is_wide) const noexcept {
+    if (!values_.has(slot)) return 0;
+    return values_.is_text(slot) ? identifier_of_text(slot, is_wide) : values_.bits(slot);
+  }
   /// 0 for a text that is no such number.
-  [[nodiscard]] std::uint64_t integer(std::uint8_t slot) const noexcept;
+  [[nodiscard, gnu::always_inline]] std::uint64_t integer(std::uint8_t slot) const noexcept {
+    return values_.is_text(slot) ? integer_of_text(slot) : values_.bits(slot);
+  }
   [[nodiscard]] bool has(std::uint8_t slot) const noexcept { return values_.has(slot); }
 
  private:
-  [[nodiscard]] std::int64_t number(std::uint8_t slot, std::int32_t unit, std::int32_t of_integers, std::int64_t none,
-                                    bool& is_wide) const noexcept;
+  [[nodiscard, gnu::always_inline]] std::int64_t number(std::uint8_t slot, std::int32_t unit, std::int32_t of_integers,
+                                                        std::int64_t none, bool& is_wide) const noexcept {
+    if (!values_.has(slot)) return none;
+    const FieldType type = values_.type(slot);
+    const std::uint64_t bits = values_.bits(slot);
+    const bool is_decimal = type == FieldType::Decimal;
+    const bool is_number = is_decimal || record::is_signed(type) || (bits <= INT64_MAX && !record::is_text(type));
+    const std::int64_t exponent = is_decimal ? values_.exponent(slot) : of_integers;
+    if (is_number) [[likely]] {
+      if (const auto value = fixed(static_cast<std::int64_t>(bits), exponent, unit)) [[likely]]
+        return *value;
+    }
+    is_wide = true;
+    return none;
+  }
+  [[nodiscard]] std::uint64_t identifier_of_text(std::uint8_t slot, bool& is_wide) const noexcept;
+  [[nodiscard]] std::uint64_t integer_of_text(std::uint8_t slot) const noexcept;
 
   const Map& map_;
   const Values& values_;

@@ -28,7 +28,7 @@ void Translator::definition() noexcept {
   const std::uint8_t product = message_.slots->product != kNoSlot ? message_.slots->product : map_.product;
   instruments_.change(key.row, [&](InstrumentRow& row) {
     std::array<char, 8> room;
-    if (values_.has(message_.slots->name) && record::is_text(values_.type(message_.slots->name))) {
+    if (values_.has(message_.slots->name) && values_.is_text(message_.slots->name)) {
       instruments_.set_name(row, values_.text(message_.slots->name, room));
     }
     if (tick > 0) {

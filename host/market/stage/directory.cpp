@@ -8,7 +8,7 @@
 
 namespace stopbit::market {
 
-Key Directory::find() noexcept {
+Key Directory::look_up() noexcept {
   KeyBits bits{};
   bool has_long = false;
   std::size_t present = 0;
@@ -33,6 +33,7 @@ Key Directory::find() noexcept {
   if (row == 0) row = add(bits);
   last_key_ = bits;
   last_row_ = row;
+  is_short_ = message_.slots->key_count == 1;
   return {Key::Found::Whole, row};
 }
 
@@ -71,7 +72,7 @@ std::string_view Directory::key_text(std::array<char, 256>& room, bool& is_cut) 
     const std::uint8_t slot = message_.slots->key[i];
     if (i != 0 && size < room.size()) room[size++] = '/';
     hash = fnv1a(hash, values_.bits(slot));
-    if (record::is_text(values_.type(slot))) {
+    if (values_.is_text(slot)) {
       std::array<char, 8> inner;
       const std::string_view text = values_.text(slot, inner);
       const std::size_t bytes = std::min(text.size(), room.size() - size);
@@ -105,7 +106,7 @@ void Directory::join_group(std::uint32_t row, std::uint8_t slot) noexcept {
     std::array<char, 8> room;
     std::string_view text = product_of(known);
     if (values_.has(slot)) {
-      if (record::is_text(values_.type(slot))) {
+      if (values_.is_text(slot)) {
         text = values_.text(slot, room);
       } else {
         const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), values_.bits(slot));

@@ -45,7 +45,13 @@ class Directory {
         is_restored_(std::make_unique<bool[]>(std::size_t{instruments.view().capacity()} + 1)) {}
 
   /// The row of the key in the slots.
-  [[nodiscard]] Key find() noexcept;
+  [[nodiscard]] Key find() noexcept {
+    // Most keys are one number, and most messages name one instrument only.
+    const MessageSlots& slots = *message_.slots;
+    const bool is_last = slots.key_count == 1 && last_row_ != 0 && is_short_ && values_.has(slots.key[0]) &&
+                         values_.bits(slots.key[0]) == last_key_[0] && !values_.is_long_text(slots.key[0]);
+    return is_last ? Key{Key::Found::Whole, last_row_} : look_up();
+  }
   /// Puts a row into the group that the slot names, and tells it the group's state.
   void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
   /// A row of the table that no record has named yet: it belongs to the first record with its key.
@@ -53,6 +59,7 @@ class Directory {
   [[nodiscard]] Groups& groups() noexcept { return groups_; }
 
  private:
+  [[nodiscard]] Key look_up() noexcept;
   [[nodiscard]] std::uint32_t add(const KeyBits& key) noexcept;
   [[nodiscard]] std::string_view key_text(std::array<char, 256>& room, bool& is_cut) const noexcept;
 
@@ -67,6 +74,7 @@ class Directory {
   std::unique_ptr<bool[]> is_restored_;  ///< By row.
   KeyBits last_key_{};                   ///< Most messages name one instrument only.
   std::uint32_t last_row_ = 0;
+  bool is_short_ = false;  ///< It has one number.
 };
 
 }  // namespace stopbit::market

@@ -197,13 +197,9 @@ void Translator::end_unknown(std::uint32_t row) noexcept {
   writer_.emit(clear);
 }
 
-/// Ends the book of the session before, if the session has changed. True: what is missing may belong to the new
-/// session, so no event can say that its book is empty.
-bool Translator::begin_session(std::uint32_t row, std::uint64_t number) noexcept {
-  if (message_.slots->session == kNoSlot || !values_.has(message_.slots->session)) return false;
+bool Translator::change_session(std::uint32_t row, std::uint64_t number) noexcept {
   const std::uint64_t session = values_.bits(message_.slots->session);
   const std::uint64_t before = instruments_.row(row).session;
-  if (session == before) return false;
   instruments_.change(row, [&](InstrumentRow& to) { to.session = session; });
   if (before == 0) return false;
   if (!increments_->sync().follows(row, number)) return true;

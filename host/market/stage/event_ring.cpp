@@ -6,6 +6,7 @@ namespace stopbit::market {
 
 Result<std::unique_ptr<EventRing>> EventRing::prepare(const Options& options, Map map, const Program& program) {
   ring::WriterOptions of_ring = options.ring;
+  of_ring.is_short = true;
   of_ring.replaces = options.replaces != nullptr ? &options.replaces->ring_ : nullptr;
   Result<ring::Writer> ring = ring::Writer::prepare(options.name, program, of_ring);
   if (!ring) return Failure{ring.message()};

@@ -21,7 +21,7 @@ void EventWriter::flush(bool is_last) noexcept {
   write(pending_);
 }
 
-void EventWriter::write(const Event& event) noexcept {
+void EventWriter::write(Event& event) noexcept {
   if (event.has(kFlagWide)) ++counts_.wide;
   ++counts_.events;
   (void)publisher_.take(event, [&](std::uint32_t row) {

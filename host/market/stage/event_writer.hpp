@@ -73,7 +73,7 @@ class EventWriter {
   static constexpr std::size_t kChannels = 65'536;
   static constexpr std::uint32_t kEnd = 0xFFFF'FFFF;
 
-  void write(const Event& event) noexcept;
+  void write(Event& event) noexcept;
 
   Publisher& publisher_;
   const Message& message_;

@@ -68,4 +68,37 @@ constexpr std::optional<std::int64_t> exchange_ns(std::uint64_t value, TimeForma
   return time;
 }
 
+/// exchange_ns of one feed's messages, of which most are of the same minute as the one before.
+class ExchangeClock {
+ public:
+  ExchangeClock(TimeFormat format, std::int64_t utc_offset_s) noexcept
+      : format_(format),
+        utc_offset_s_(utc_offset_s),
+        of_minute_(format == TimeFormat::DateTimeMs   ? 100'000
+                   : format == TimeFormat::DateTimeUs ? 100'000'000
+                                                      : 0),
+        unit_ns_(format == TimeFormat::DateTimeMs ? 1'000'000 : 1'000) {}
+
+  [[nodiscard]] std::optional<std::int64_t> ns(std::uint64_t value, std::uint64_t arrival_ns) noexcept {
+    const std::uint64_t below = value - minute_;  // seconds and what is below them
+    if (below < known_) [[likely]]
+      return minute_ns_ + static_cast<std::int64_t>(below) * unit_ns_;
+    const std::optional<std::int64_t> time = exchange_ns(value, format_, utc_offset_s_, arrival_ns);
+    if (!time || of_minute_ == 0) return time;
+    minute_ = value / of_minute_ * of_minute_;
+    minute_ns_ = *time - static_cast<std::int64_t>(value - minute_) * unit_ns_;
+    known_ = of_minute_ / 100 * 60;
+    return time;
+  }
+
+ private:
+  TimeFormat format_;
+  std::int64_t utc_offset_s_;
+  std::uint64_t of_minute_;   ///< Numbers from one minute to the next; 0: the format has no date, or no minutes.
+  std::int64_t unit_ns_;      ///< Of the last digit.
+  std::uint64_t minute_ = 0;  ///< The one that was seen last, as the feed has it.
+  std::int64_t minute_ns_ = 0;
+  std::uint64_t known_ = 0;  ///< So many numbers of it are times: up to second 59.
+};
+
 }  // namespace stopbit::market

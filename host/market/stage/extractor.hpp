@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -25,6 +26,7 @@ class Values {
   [[nodiscard]] std::uint64_t bits(std::uint8_t slot) const noexcept { return values_[slot].bits; }
   [[nodiscard]] std::int64_t exponent(std::uint8_t slot) const noexcept { return values_[slot].exponent; }
   [[nodiscard]] FieldType type(std::uint8_t slot) const noexcept { return values_[slot].type; }
+  [[nodiscard]] bool is_text(std::uint8_t slot) const noexcept { return record::is_text(type(slot)); }
   /// A text's bytes; a text of more than kTextBytes is cut. `room` holds those that the record has in a word.
   [[nodiscard]] std::string_view text(std::uint8_t slot, std::array<char, 8>& room) const noexcept {
     const std::uint64_t bits = values_[slot].bits;
@@ -35,7 +37,7 @@ class Values {
     return {room.data(), form < 8 ? form : std::size_t{8}};
   }
   [[nodiscard]] bool is_long_text(std::uint8_t slot) const noexcept {
-    return record::is_text(type(slot)) && bits(slot) >> 56 == kHashedText;
+    return is_text(slot) && bits(slot) >> 56 == kHashedText;
   }
 
   void begin() noexcept { present_ = 0; }
@@ -118,30 +120,30 @@ class Extractor {
 
   template <class Handler>
   [[nodiscard]] ReadError steps(std::uint32_t first, std::uint32_t end, Handler& handler) {
+    const Step* const all = map_.steps.data();
     for (std::uint32_t i = first; i < end;) {
-      const Step& step = map_.steps[i];
-      ++i;
+      const Step& step = all[i];
       if (step.op == Step::Op::Constant) {
-        const Map::ConstantValue& constant = map_.constants[step.constant];
-        if (record::is_text(step.type) && constant.bits >> 56 == kHashedText) {
-          values_.set_text(step.slot, step.type, constant.text);
-        } else {
-          values_.set(step.slot, step.type, constant.bits, constant.exponent);
-        }
+        set_constant(step);
+        ++i;
         continue;
       }
       if (step.block != open_) {
         if (const ReadError error = open(step.block, 0); error != ReadError::None) return error;
       }
+      if (step.fills()) {
+        const std::uint32_t run = std::min<std::uint32_t>(step.run, end - i);
+        if (const ReadError error = fill({&step, run}); error != ReadError::None) return error;
+        i += run;
+        continue;
+      }
+      ++i;
       if (step.op == Step::Op::Touch) continue;
       std::uint64_t raw = 0;
       bool present = false;
       if (const ReadError error = cursor_.load(step.place, raw, present); error != ReadError::None) return error;
       ReadError error = ReadError::None;
       switch (step.op) {
-        case Step::Op::Load:
-          if (present) error = load(step, raw);
-          break;
         case Step::Op::Group:
           if (!present) i = step.end;
           break;
@@ -162,21 +164,46 @@ class Extractor {
     return ReadError::None;
   }
 
-  [[nodiscard]] ReadError load(const Step& step, std::uint64_t raw) noexcept {
-    if (step.type == FieldType::Decimal) {
-      std::uint64_t mantissa = 0;
+  /// Slots from the open block. Inlined, as each entry is read by it.
+  [[nodiscard, gnu::always_inline]] ReadError fill(std::span<const Step> run) noexcept {
+    for (const Step& step : run) {
+      std::uint64_t raw = 0;
       bool present = false;
-      if (const ReadError error = cursor_.load(step.mantissa, mantissa, present); error != ReadError::None)
+      if (const ReadError error = cursor_.load(step.place, raw, present); error != ReadError::None) [[unlikely]]
         return error;
-      if (!present) return ReadError::MissingValue;
-      values_.set(step.slot, step.type, mantissa, static_cast<std::int32_t>(raw));
-      return ReadError::None;
+      if (!present) continue;
+      const auto form = static_cast<std::uint8_t>(raw >> 56);
+      const bool is_long = step.op == Step::Op::Text && form >= 8 && form < 0x80;
+      if (step.op != Step::Op::Decimal && !is_long) [[likely]] {
+        values_.set(step.slot, step.type, raw, 0);
+        continue;
+      }
+      const ReadError error = is_long ? load_long_text(step, raw) : load_decimal(step, raw);
+      if (error != ReadError::None) [[unlikely]]
+        return error;
     }
-    const auto form = static_cast<std::uint8_t>(raw >> 56);
-    if (!record::is_text(step.type) || form < 8 || form >= 0x80) {
-      values_.set(step.slot, step.type, raw, 0);
-      return ReadError::None;
+    return ReadError::None;
+  }
+
+  void set_constant(const Step& step) noexcept {
+    const Map::ConstantValue& constant = map_.constants[step.constant];
+    if (record::is_text(step.type) && constant.bits >> 56 == kHashedText) {
+      values_.set_text(step.slot, step.type, constant.text);
+    } else {
+      values_.set(step.slot, step.type, constant.bits, constant.exponent);
     }
+  }
+
+  /// `exponent`: the first of its two words, the witness.
+  [[nodiscard, gnu::always_inline]] ReadError load_decimal(const Step& step, std::uint64_t exponent) noexcept {
+    std::uint64_t mantissa = 0;
+    bool present = false;
+    if (const ReadError error = cursor_.load(step.mantissa, mantissa, present); error != ReadError::None) return error;
+    if (!present) return ReadError::MissingValue;
+    values_.set(step.slot, step.type, mantissa, static_cast<std::int32_t>(exponent));
+    return ReadError::None;
+  }
+  [[nodiscard, gnu::noinline]] ReadError load_long_text(const Step& step, std::uint64_t raw) noexcept {
     std::string_view text;
     if (const ReadError error = cursor_.text(raw, text); error != ReadError::None) return error;
     values_.set_text(step.slot, step.type, text);
@@ -184,14 +211,19 @@ class Extractor {
   }
 
   template <class Handler>
-  [[nodiscard]] ReadError sequence(const Step& step, std::uint32_t body, std::uint64_t count, Handler& handler) {
+  [[nodiscard, gnu::noinline]] ReadError sequence(const Step& step, std::uint32_t body, std::uint64_t count,
+                                                  Handler& handler) {
     if (count > elements_left_) return ReadError::TooManyElements;
     elements_left_ -= count;
     if (step.loop == Step::Loop::Entries) handler.begin();
+    const std::span<const Step> steps_of(map_.steps.data() + body, step.end - body);
+    const bool is_flat =
+        !steps_of.empty() && steps_of[0].run == steps_of.size() && steps_of[0].block == step.element_block;
     for (std::uint64_t element = 0; element < count; ++element) {
       values_.clear(step.clears);
       if (const ReadError error = open(step.element_block, 0); error != ReadError::None) return error;
-      if (const ReadError error = steps(body, step.end, handler); error != ReadError::None) return error;
+      const ReadError error = is_flat ? fill(steps_of) : steps(body, step.end, handler);
+      if (error != ReadError::None) return error;
       if (step.loop == Step::Loop::Entries) handler.entry();
       if (step.loop == Step::Loop::Depth) handler.depth();
     }

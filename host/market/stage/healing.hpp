@@ -25,7 +25,7 @@ class Healing {
         joining_(books.instruments()) {}
 
   /// An event that the books have applied.
-  void note(const Event& event) noexcept {
+  [[gnu::noinline]] void note(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
     switch (event.kind()) {
       case Kind::SnapshotEnd: loaded_ = row; return;

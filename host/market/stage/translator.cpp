@@ -4,7 +4,6 @@
 
 #include "decoder/record/frame.hpp"
 #include "host/market/stage/condition.hpp"
-#include "host/market/stage/exchange_time.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -41,6 +40,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       values_(extractor_.values()),
       scope_(scope_of(map)),
       amounts_(map, values_),
+      exchange_clock_(map.source.time_format, map.source.utc_offset_s),
       writer_(publisher, books, message_, counts_),
       states_(instruments, books, writer_, message_),
       directory_(map, values_, amounts_, message_, instruments, states_, salt),
@@ -171,8 +171,7 @@ void Translator::begin() noexcept {
   if (message_.has_begun) return;
   message_.has_begun = true;
   if (map_.time != kNoSlot && values_.has(map_.time)) {
-    const auto time = exchange_ns(amounts_.integer(map_.time), map_.source.time_format, map_.source.utc_offset_s,
-                                  message_.arrival_ns);
+    const auto time = exchange_clock_.ns(amounts_.integer(map_.time), message_.arrival_ns);
     if (time) {
       message_.delay_ns = static_cast<std::int64_t>(message_.arrival_ns - static_cast<std::uint64_t>(*time));
       if (increments_ != nullptr) increments_->note_time();
@@ -200,9 +199,7 @@ void Translator::number_message() noexcept {
   increments_->enter(has_number ? amounts_.integer(map_.message_number) : increments_->sync().newest() + 1);
 }
 
-/// The message's number in its product; where an entry names it, with the first entry.
-void Translator::number_product() noexcept {
-  if (scope_ != ScopeOf::Product || is_numbered_) return;
+void Translator::number_in_product() noexcept {
   const MessageSlots& slots = *message_.slots;
   KeyBits name{};
   for (std::size_t i = 0; i < slots.scope_count; ++i) {

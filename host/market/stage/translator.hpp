@@ -17,6 +17,7 @@
 #include "host/market/stage/directory.hpp"
 #include "host/market/stage/entry_events.hpp"
 #include "host/market/stage/event_writer.hpp"
+#include "host/market/stage/exchange_time.hpp"
 #include "host/market/stage/extractor.hpp"
 #include "host/market/stage/message.hpp"
 #include "host/market/stage/products.hpp"
@@ -153,7 +154,11 @@ class Translator {
   void lose_packet(bool has_number) noexcept;
   void begin() noexcept;
   void number_message() noexcept;
-  void number_product() noexcept;
+  /// The message's number in its product; where an entry names it, with the first entry.
+  void number_product() noexcept {
+    if (scope_ == ScopeOf::Product && !is_numbered_) number_in_product();
+  }
+  void number_in_product() noexcept;
   void entry() noexcept;
   void other() noexcept;
   [[nodiscard]] bool holds(const CompiledCondition& condition) const noexcept;
@@ -168,7 +173,13 @@ class Translator {
   void send_increment(std::uint32_t row) noexcept;
   void send_unnumbered(std::uint32_t row) noexcept;
   void end_unknown(std::uint32_t row) noexcept;
-  [[nodiscard]] bool begin_session(std::uint32_t row, std::uint64_t number) noexcept;
+  /// Ends the book of the session before, if the session has changed. True: what is missing may belong to the new
+  /// session, so no event can say that its book is empty.
+  [[nodiscard]] bool begin_session(std::uint32_t row, std::uint64_t number) noexcept {
+    const std::uint8_t slot = message_.slots->session;
+    return values_.has(slot) && values_.bits(slot) != instruments_.row(row).session && change_session(row, number);
+  }
+  [[nodiscard]] bool change_session(std::uint32_t row, std::uint64_t number) noexcept;
   void restart_if_new(std::uint32_t row, std::uint64_t number) noexcept;
   void empty_all() noexcept;
   void begin_snapshot() noexcept;
@@ -213,6 +224,7 @@ class Translator {
   const Values& values_;
   const ScopeOf scope_;
   Amounts amounts_;
+  ExchangeClock exchange_clock_;
   MarketCounts counts_;
   Message message_;  ///< That is read.
   EventWriter writer_;

@@ -26,26 +26,22 @@ class Publisher {
                      ? std::make_unique<std::uint32_t[]>(std::size_t{books.instruments()} + 1)
                      : nullptr) {}
 
-  Applied take(const Event& event) noexcept {
+  Applied take(Event event) noexcept {
     return take(event, [](std::uint32_t) {});
   }
-  /// Calls on_stale(row) for each instrument that a fault makes stale.
+  /// The same; sets the event's flags. Calls on_stale(row) for each instrument that a fault makes stale.
   template <class OnStale>
-  Applied take(Event event, const OnStale& on_stale) noexcept {
+  Applied take(Event& event, const OnStale& on_stale) noexcept {
     const Applied applied = books_.apply(event);
     if (applied.best_changed) event.add_flags(kFlagBestChanged);
-    BookSet::BecameStale stale = books_.take_stale();
     const bool ends = event.last_of_event();
-    if (stale.row != 0) [[unlikely]]
+    const bool has_stale = books_.has_stale();
+    if (has_stale) [[unlikely]]
       event.remove_flags(kFlagLastOfEvent);
     write(event);
     if (table_ != nullptr && (!applied.is_quiet || touched_ != nullptr)) show(event);
-    while (stale.row != 0) {
-      on_stale(stale.row);
-      const BookSet::BecameStale next = books_.take_stale();
-      write_stale(event, stale, ends && next.row == 0);
-      stale = next;
-    }
+    if (has_stale) [[unlikely]]
+      write_stales(event, ends, on_stale);
     if (ends && touched_ != nullptr) show_levels();
     return applied;
   }
@@ -59,6 +55,15 @@ class Publisher {
     ring_->commit(event.slot(place.stamp, place.phase), 1);
   }
 
+  template <class OnStale>
+  [[gnu::noinline]] void write_stales(const Event& event, bool ends, const OnStale& on_stale) noexcept {
+    for (BookSet::BecameStale stale = books_.take_stale(); stale.row != 0;) {
+      on_stale(stale.row);
+      const BookSet::BecameStale next = books_.take_stale();
+      write_stale(event, stale, ends && next.row == 0);
+      stale = next;
+    }
+  }
   void write_stale(const Event& event, const BookSet::BecameStale& stale, bool is_last) noexcept {
     Content content;
     content.arrival_ns = event.arrival_ns();
@@ -79,15 +84,16 @@ class Publisher {
 
   void show(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
-    if (row == kAllInstruments) {
-      // Entries without a key and news must not cost time for each instrument.
-      if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
-      for (std::uint32_t each = 1; each <= books_.instruments(); ++each) {
-        if (books_.is_of_channel(each, event.channel())) show_row(each, event);
-      }
-      return;
-    }
+    if (row == kAllInstruments) [[unlikely]]
+      return show_all(event);
     if (row <= books_.instruments()) show_row(row, event);
+  }
+  [[gnu::noinline]] void show_all(const Event& event) noexcept {
+    // Entries without a key and news must not cost time for each instrument.
+    if (!changes_book(event.kind()) && !changes_day(event.kind())) return;
+    for (std::uint32_t row = 1; row <= books_.instruments(); ++row) {
+      if (books_.is_of_channel(row, event.channel())) show_row(row, event);
+    }
   }
   void show_row(std::uint32_t row, const Event& event) noexcept {
     if (changes_day(event.kind())) table_->put_day(row, event);

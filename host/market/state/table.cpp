@@ -147,13 +147,14 @@ Table::~Table() {
 
 void Table::put_book(std::uint32_t row, const BookSet& books, const Event& event) noexcept {
   Shown& shown = shown_[row];
-  const Row bid = books.best(row, Side::Bid);
-  const Row ask = books.best(row, Side::Ask);
+  const BookSet::Top top = books.top(row);
+  const Row& bid = top.bid;
+  const Row& ask = top.ask;
   const std::uint64_t state = StateWord{.trading = static_cast<std::uint8_t>(books.trading_state(row)),
                                         .standing = static_cast<std::uint8_t>(books.standing(row)),
                                         .cause = static_cast<std::uint8_t>(books.cause(row)),
-                                        .bid_known = known_of(books.extent(row, Side::Bid)),
-                                        .ask_known = known_of(books.extent(row, Side::Ask))}
+                                        .bid_known = known_of(top.of_bids),
+                                        .ask_known = known_of(top.of_asks)}
                                   .packed();
   if (shown.bid == bid.price && shown.bid_quantity == bid.quantity && shown.ask == ask.price &&
       shown.ask_quantity == ask.quantity && shown.state == state && shown.day_of_book == shown.day) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "host/market/stage/exchange_time.hpp"
 
 namespace stopbit::market::exchange_time_test {
@@ -38,6 +40,26 @@ TEST(ExchangeTime, is_none_for_numbers_that_are_no_time) {
   EXPECT_FALSE(exchange_ns(~std::uint64_t{0}, TimeFormat::Microseconds, 0, 0));
   EXPECT_FALSE(exchange_ns(0, TimeFormat::TimeMs, 0, ~std::uint64_t{0}));
   EXPECT_FALSE(exchange_ns(0, TimeFormat::None, 0, 0));
+}
+
+TEST(ExchangeTime, of_a_clock_that_remembers_the_minute_is_the_same) {
+  constexpr std::uint64_t kArrival = static_cast<std::uint64_t>(kThen);
+  for (const TimeFormat format : {TimeFormat::DateTimeMs, TimeFormat::DateTimeUs, TimeFormat::TimeMs,
+                                  TimeFormat::TimeUs, TimeFormat::Microseconds, TimeFormat::None}) {
+    ExchangeClock clock(format, 3 * 3'600);
+    std::mt19937_64 random(static_cast<std::uint64_t>(format));
+    const std::uint64_t then = format == TimeFormat::DateTimeUs   ? 120'403'132'859'999'990
+                               : format == TimeFormat::DateTimeMs ? 20'120'403'132'859'990
+                                                                  : 132'859'990;
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{59'999}}) {
+      EXPECT_EQ(clock.ns(first, kArrival), exchange_ns(first, format, 3 * 3'600, kArrival)) << first;
+    }
+    for (unsigned i = 0; i < 20'000; ++i) {
+      // Near each other, to the next minute and second 60, back, and now and then anything.
+      const std::uint64_t value = i % 100 == 99 ? random() : then + random() % (i % 2 == 0 ? 1'000 : 300'000'000) - 500;
+      EXPECT_EQ(clock.ns(value, kArrival), exchange_ns(value, format, 3 * 3'600, kArrival)) << value;
+    }
+  }
 }
 
 }  // namespace stopbit::market::exchange_time_test
