@@ -96,12 +96,7 @@ std::uint16_t channels_with_room(const Program& program, const EngineOptions& op
 
 DeviceEngine::DeviceEngine(Kernel kernel, Network& network, const Program& program, const record::Schema& schema,
                            const EngineOptions& options, std::chrono::milliseconds patience)
-    : kernel_(std::move(kernel)),
-      network_(network),
-      program_(program),
-      options_(options),
-      patience_(patience),
-      reader_(schema) {}
+    : kernel_(kernel), network_(network), program_(program), options_(options), patience_(patience), reader_(schema) {}
 
 Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(Device& device, Network& network, const Program& program,
                                                          const EngineOptions& options,

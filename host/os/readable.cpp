@@ -15,16 +15,16 @@ constexpr std::uint64_t kMinute = 60 * kNsPerSecond;
 constexpr std::uint64_t kHour = 60 * kMinute;
 constexpr std::uint64_t kDay = 24 * kHour;
 
-__attribute__((format(printf, 1, 2))) std::string print(const char* format, ...) {
-  std::array<char, 64> text{};
+}  // namespace
+
+std::string print(const char* format, ...) {  // NOLINT(cert-dcl50-cpp): the compiler checks the arguments
+  std::array<char, 128> text{};
   std::va_list arguments;
   va_start(arguments, format);
   (void)std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
   return text.data();
 }
-
-}  // namespace
 
 std::string time_text(std::uint64_t time_ns) {
   if (time_ns == 0) return "never";

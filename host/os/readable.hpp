@@ -6,6 +6,9 @@
 /// Times and numbers as text for people.
 namespace stopbit::os {
 
+/// As printf: numbers and short texts, at most 127 bytes of them.
+[[nodiscard]] __attribute__((format(printf, 1, 2))) std::string print(const char* format, ...);
+
 /// "2019-04-04T08:36:36.274670Z"; "never" for 0.
 [[nodiscard]] std::string time_text(std::uint64_t time_ns);
 /// "3.2 s", "250 us", "120 min".

@@ -325,6 +325,7 @@ std::vector<Summary> run_parallel(std::span<const ParallelLane> lanes, std::uint
   std::vector<Summary> summaries;
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     std::vector<Replay*> replays;
+    replays.reserve(all.size());
     for (const auto& part : all) replays.push_back(&part->replay(lane));
     summaries.push_back(Replay::account(replays, loop, sources));
     loop.faults.clear();  // the first lane's account has them

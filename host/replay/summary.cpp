@@ -1,8 +1,6 @@
 #include "host/replay/summary.hpp"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <numeric>
 #include <utility>
 
@@ -14,14 +12,7 @@ namespace {
 
 constexpr std::size_t kGroupsShown = 20;
 
-__attribute__((format(printf, 1, 2))) std::string print(const char* format, ...) {
-  char buffer[128];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
+using os::print;
 
 /// Lines of a number and what it counts: numbers end below each other.
 class Table {
@@ -47,7 +38,7 @@ std::string rate_text(std::uint64_t count, double seconds) {
   return rate < 1e18 ? os::thousands(static_cast<std::uint64_t>(rate)) + " per second" : "";
 }
 
-std::string with_rate(std::string text, std::uint64_t count, const Summary& summary, SummaryStyle style) {
+std::string with_rate(const std::string& text, std::uint64_t count, const Summary& summary, SummaryStyle style) {
   return style.timing && summary.seconds > 0 ? text + ", " + rate_text(count, summary.seconds) : text;
 }
 
@@ -249,10 +240,13 @@ std::string CaptureOrder::disorder() const {
 
 std::string byte_text(std::uint64_t bytes) {
   if (bytes < 1000) return plural(bytes, "byte");
-  double value = static_cast<double>(bytes);
+  double value = static_cast<double>(bytes) / 1000;
   constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
   std::size_t unit = 0;
-  for (value /= 1000; value >= 999.95 && unit + 1 < kUnits.size(); value /= 1000) ++unit;
+  while (value >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
   return print("%.1f %s", value, kUnits[unit]);
 }
 

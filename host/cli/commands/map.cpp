@@ -48,7 +48,8 @@ void print_templates(Output& out, const market::Map& map, const Program& program
   out.buffer() +=
       fmt::format("{}: {} of {} templates have a rule; {} fields, {} rules for entries\n", plain(map.source.name),
                   map.plans.size() - without, map.plans.size(), map.slot_names.size(), map.source.entries.size());
-  for (std::uint16_t i = 0; i < map.source.messages.size(); ++i) {
+  const auto rules = static_cast<std::uint16_t>(map.source.messages.size());
+  for (std::uint16_t i = 0; i < rules; ++i) {
     if (used.contains(i)) continue;
     out.buffer() += fmt::format("{}: no template for this rule\n", market::place_text(map.source.messages[i].range));
   }

@@ -108,6 +108,7 @@ void cut_channel(const GapChannel& of, const std::vector<recorder::RecordedFile>
 
 std::vector<GapCut*> all_of(const std::vector<std::unique_ptr<GapCut>>& cuts) {
   std::vector<GapCut*> all;
+  all.reserve(cuts.size());
   for (const auto& cut : cuts) all.push_back(cut.get());
   return all;
 }

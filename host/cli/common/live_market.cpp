@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/text.hpp"
@@ -28,7 +29,7 @@ constexpr std::size_t kOrdersWidth = 7;
 std::string bar(std::int64_t quantity, std::int64_t largest, std::size_t width) {
   if (quantity <= 0 || largest <= 0 || width == 0) return {};
   const double share = static_cast<double>(quantity) / static_cast<double>(largest);
-  const auto cells = static_cast<std::size_t>(share * static_cast<double>(width) + 0.5);
+  const auto cells = static_cast<std::size_t>(std::lround(share * static_cast<double>(width)));
   return std::string(std::clamp<std::size_t>(cells, 1, width), '#');
 }
 

@@ -227,6 +227,7 @@ Option reset_option(std::string& target) {
           .target = &target,
           .hint = choice_hint([] {
             std::vector<std::string> names;
+            names.reserve(std::size(kResetRules));
             for (const auto& [name, rule] : kResetRules) names.emplace_back(name);
             return names;
           }())};

@@ -517,7 +517,8 @@ class Compiler {
   void check_fields() {
     bool has_book_messages = false;
     bool has_increments = false;
-    for (std::uint16_t i = 0; i < source_.messages.size(); ++i) {
+    const auto rules = static_cast<std::uint16_t>(source_.messages.size());
+    for (std::uint16_t i = 0; i < rules; ++i) {
       const MessageRule& rule = source_.messages[i];
       if (!has_templates(i)) continue;
       if (rule.entries && !found_entries_.contains(i)) refuse_field(rule.entries, i, NodeKind::Sequence);

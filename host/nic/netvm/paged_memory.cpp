@@ -101,7 +101,9 @@ PagedMemory::~PagedMemory() {
   if (!has_ended_.load()) end();
   faults_ = FaultSource();
   if (alias_ != nullptr) ::munmap(alias_, pages_ * kPageBytes);
-  for (const Range& range : ranges_) ::munmap(reinterpret_cast<void*>(range.begin), range.end - range.begin);
+  for (const Range& range : ranges_) {
+    ::munmap(reinterpret_cast<void*>(range.begin), range.end - range.begin);  // NOLINT(performance-no-int-to-ptr)
+  }
 }
 
 std::span<std::byte> PagedMemory::view() const noexcept {

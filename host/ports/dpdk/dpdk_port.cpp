@@ -528,6 +528,7 @@ Status start_dpdk(const DpdkOptions& options) {
   arguments.emplace_back("-a");
   arguments.emplace_back("0000:00:00.0");
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size());
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   static std::atomic<bool> started = false;
   if (started.exchange(true)) return Failure{"dpdk: already started"};

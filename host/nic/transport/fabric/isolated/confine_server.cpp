@@ -33,7 +33,7 @@ Status confine_server() {
   // which trust that user, and no signals to them, also not by way of F_SETOWN and F_SETSIG.
   constexpr std::uint64_t kInt = 0xFFFF'FFFF;
   constexpr std::uint64_t kSocketType = 0xF;
-  const std::array kLimited = {
+  const std::array limited = {
       confine::LimitedCall{SCMP_SYS(socket), 0, kInt, AF_INET},
       confine::LimitedCall{SCMP_SYS(socket), 0, kInt, AF_INET6},
       confine::LimitedCall{SCMP_SYS(socketpair), 1, kSocketType, SOCK_STREAM},  // a pair of datagrams can go elsewhere
@@ -48,7 +48,7 @@ Status confine_server() {
   if (Status done = confine::rule_out_privileges(); !done) return done;
   (void)confine::restrict_files({}, {});  // without it the calls for files are still not on the list
   if (Status done = confine::drop_capabilities(); !done) return done;
-  return confine::filter_calls(kCalls, kLimited);
+  return confine::filter_calls(kCalls, limited);
 }
 
 }  // namespace stopbit::nic
