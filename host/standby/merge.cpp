@@ -318,8 +318,9 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     // No record of its epoch will be found in common any more. Later, its run is forgotten.
     const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
     const std::uint64_t read_ns = is_young ? newest->arrival_ns : std::max(newest->arrival_ns, theirs.arrival_ns);
-    const bool is_over = item.arrival_ns + options_.skew_ns < newest->began_ns ||
-                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < read_ns);
+    const bool is_last = is_last_of_epoch(mine, item);
+    const bool is_over = ((!is_young || is_last) && item.arrival_ns + options_.skew_ns < newest->began_ns) ||
+                         (is_last && item.arrival_ns + options_.skew_ns < read_ns);
     if (is_over && !is_contrary && ever_known_[side]) {
       if (const std::uint64_t run = beside(channel, item); run != 0) {
         ++counts_.unsure;

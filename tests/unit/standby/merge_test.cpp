@@ -421,7 +421,7 @@ TEST(Standby, a_process_of_a_forgotten_run_begins_no_run_of_its_own) {
   head.number = 11;
   bench.merge.take(kB, message(head, 11 * 16), bench.now);
   bench.messages(kA, 3, 4);
-  EXPECT_EQ(bench.wait(150), "| 11 | 3 4 ") << "10 has come, and 11 has not";
+  EXPECT_EQ(bench.wait(150), "3 4 | 11 ") << "10 has come, and 11 has not";
 }
 
 TEST(Standby, a_leap_of_one_side_does_not_silence_the_other_one) {
@@ -521,6 +521,25 @@ TEST(Standby, an_old_number_ahead_is_of_the_run_before) {
   EXPECT_EQ(bench.wait(150), "3 | -1001..1999 2000 ");
   bench.message(kA, 4);
   EXPECT_EQ(bench.told.take(), "| 4 ") << "its numbers up to 2000 are not lost";
+}
+
+TEST(Standby, waits_for_a_record_in_common_though_the_other_side_joined_the_run_much_later) {
+  Bench bench;
+  bench.messages(kA, 1, 100);
+  bench.messages(kB, 1, 100);
+  bench.now += 3'000 * kMs;
+  bench.salt = 1'000'000;
+  ++bench.epoch[0];  // it is stopped, and publishes the next two later
+  const Record begins = event(bench.head(kA, 3), EventKind::Reset);
+  const Record third = message(bench.head(kA, 3), bench.salt + 3 * 16);
+  bench.now += 3'000 * kMs;
+  bench.reset(kB, 5);  // 3 and 4 are lost on its lines
+  bench.messages(kB, 5, 6);
+  (void)bench.told.take();
+  bench.merge.take(kA, begins, bench.now);
+  bench.merge.take(kA, third, bench.now);
+  bench.messages(kA, 5, 7);
+  EXPECT_EQ(bench.told.take(), "7 ");
 }
 
 TEST(Standby, losses_of_a_side_in_a_forgotten_run_are_told) {
