@@ -525,8 +525,8 @@ TEST(Standby, an_old_number_ahead_is_of_the_run_before) {
 
 TEST(Standby, waits_for_a_record_in_common_though_the_other_side_joined_the_run_much_later) {
   Bench bench;
-  bench.messages(kA, 1, 100);
   bench.messages(kB, 1, 100);
+  bench.messages(kA, 1, 100);
   bench.now += 3'000 * kMs;
   bench.salt = 1'000'000;
   ++bench.epoch[0];  // it is stopped, and publishes the next two later
