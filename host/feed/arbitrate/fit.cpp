@@ -17,7 +17,7 @@ Fit Arbiter::fit_of(const Packet& packet) noexcept {
   for (const OldRun& old : old_runs_.all()) {
     if (!may_be_of(old, packet)) continue;
     const std::int64_t from_old = distance(packet.preamble.sequence, old.next);
-    if (from_old < 0 && -from_old <= reach()) return Fit::Passed;
+    if (from_old < 0 && from_old >= -reach()) return Fit::Passed;
   }
   return Fit::OtherSender;
 }
@@ -43,7 +43,7 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
     // A line that has not turned to the new run yet goes on with the old one, even if the two are close.
     const std::int64_t from_old = distance(sequence, old.next);
     const bool is_closer = magnitude(from_old) < magnitude(ahead);
-    if (is_closer && from_old <= leap() && -from_old <= reach()) {
+    if (is_closer && from_old <= leap() && from_old >= -reach()) {
       return from_old < 0 ? Fit::Passed : side;
     }
   }
