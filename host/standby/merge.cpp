@@ -259,7 +259,11 @@ bool Merge::is_last_of_epoch(const OfSide& mine, const Item& item) const noexcep
 /// Of a record that may be older than the newest run. 0: it is too old.
 std::uint64_t Merge::run_by_numbers(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept {
   const Run* present = run_of(channel, channel.newest);
-  const auto is_before = [&](const Reach& run) { return item.arrival_ns + options_.skew_ns < run.began_ns; };
+  // Of the time before the run, or ahead of what it had when the record arrived.
+  const auto is_before = [&](const Reach& run) {
+    const bool is_ahead = run.has_high && distance(shown_by(item), run.high.number) > 0;
+    return item.arrival_ns + options_.skew_ns < (is_ahead ? run.arrival_ns : run.began_ns);
+  };
   while (is_before(*present) && run_of(channel, present->id - 1) != nullptr) {
     present = run_of(channel, present->id - 1);
   }
@@ -314,14 +318,15 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     // No record of its epoch will be found in common any more. Later, its run is forgotten.
     const bool is_young = now_ns - item.waiting.since_ns < options_.patience_ns;
     const std::uint64_t read_ns = is_young ? newest->arrival_ns : std::max(newest->arrival_ns, theirs.arrival_ns);
-    const bool is_over = item.arrival_ns + options_.skew_ns < newest->began_ns ||
-                         (is_last_of_epoch(mine, item) && item.arrival_ns + options_.skew_ns < read_ns);
-    if (is_over && !is_contrary) {
+    const bool is_last = is_last_of_epoch(mine, item);
+    const bool is_over = ((!is_young || is_last) && item.arrival_ns + options_.skew_ns < newest->began_ns) ||
+                         (is_last && item.arrival_ns + options_.skew_ns < read_ns);
+    if (is_over && !is_contrary && ever_known_[side]) {
       if (const std::uint64_t run = beside(channel, item); run != 0) {
         ++counts_.unsure;
         return enter(run);
       }
-      if (ever_known_[side]) return enter(run_by_numbers(channel, item, now_ns));
+      return enter(run_by_numbers(channel, item, now_ns));
     }
     // Of a side that has ended what waits comes first.
     const bool is_next = !theirs.queue.empty() && now_ns - pool_.back(theirs.queue).since_ns <= options_.patience_ns;
@@ -476,27 +481,39 @@ void Merge::deliver(const Channel& channel, Run& run, const Item& item, std::uin
 }
 
 /// What is beyond its end goes on. Which messages before that did not come, is forgotten, too.
-void Merge::step_in_forgotten(Reach& run, const Item& item) noexcept {
+void Merge::step_in_forgotten(Channel& channel, Reach& run, const Item& item) noexcept {
+  OfSide& mine = of(channel, item.side);
   const bool is_loss = item.kind == Item::Kind::Gap || item.kind == Item::Kind::Error;
   if (item.kind != Item::Kind::Message && !is_loss) return;
-  const std::int32_t ahead = run.has_high ? distance(item.last, run.high.number) : 1;
-  const bool is_beyond = ahead > 0 || (ahead == 0 && !is_loss && item.place.message >= run.high.message);
-  if (!is_beyond) {
+  const Place next = run.has_high ? run.next() : item.place;
+  const bool is_covered = mine.is_covered;
+  mine.is_covered = is_covered || !item.is_recovered;
+  const std::int32_t ahead = distance(item.last, next.number);
+  if (ahead < 0 || (ahead == 0 && !is_loss && item.place.message < next.message)) {
     if (!is_loss) ++counts_.copies;
     return;
   }
-  Item said = item;
-  record::Slot slot;
-  if (item.kind == Item::Kind::Gap && run.has_high && distance(item.place.number, run.high.number) <= 0) {
-    const std::uint64_t end = EventView(item.record[0]).first_missing() + EventView(item.record[0]).missing();
-    slot = gap_event(item.record[0], end - static_cast<std::uint32_t>(ahead), static_cast<std::uint32_t>(ahead));
+  // It waits for nobody: the other side's records of this run have come, or come late.
+  const auto say_gap = [&](std::uint64_t first, std::uint32_t count) {
+    const record::Slot slot = gap_event(item.record[0], first, count);
+    Item said = item;
     said.record = {&slot, 1};
+    send(run.id, said, false);
+    counts_.lost += count;
+  };
+  const std::int32_t unread = distance(item.place.number, next.number);
+  if (!is_covered && unread > 0) say_gap(next.number, static_cast<std::uint32_t>(unread));
+  if (item.kind == Item::Kind::Gap) {
+    const EventView gap(item.record[0]);
+    const std::uint64_t passed = unread < 0 ? static_cast<std::uint64_t>(-std::int64_t{unread}) : 0;
+    say_gap(gap.first_missing() + passed, static_cast<std::uint32_t>(gap.missing() - passed));
+  } else {
+    send(run.id, item, false);
+    if (is_loss) ++counts_.lost;
   }
-  send(run.id, said, false);
-  if (is_loss) counts_.lost += item.kind == Item::Kind::Gap ? EventView(said.record[0]).missing() : 1;
   run.high = {.number = item.last, .message = is_loss ? kAllMessages : item.place.message + 1};
   run.has_high = true;
-  run.is_whole = is_loss;
+  run.is_whole = is_loss || ends_number(channel, item);
   run.arrival_ns = item.arrival_ns;
 }
 
@@ -507,7 +524,7 @@ std::optional<Merge::Fate> Merge::judge_leap(Channel& channel, const Run& run, c
   const auto leap_over = [&](std::uint32_t number) { return distance(item.last, number) > kNear; };
   if (!run.has_high || !leap_over(run.high.number)) return std::nullopt;
   const OfSide& theirs = of(channel, other(item.side));
-  const bool is_moving = is_alive(other(item.side)) && theirs.has_number && theirs.run == run.id &&
+  const bool is_moving = is_alive(other(item.side)) && theirs.heard_ns != 0 && theirs.run == run.id &&
                          now_ns - theirs.heard_ns < kStrangerPatience * options_.patience_ns;
   if (!is_moving || !leap_over(theirs.number)) return std::nullopt;
   if (!item.is_forced && now_ns - item.waiting.since_ns < options_.patience_ns) return Fate::Wait;
@@ -575,7 +592,7 @@ Merge::Fate Merge::step(Channel& channel, const Item& item, std::uint64_t now_ns
   Run* const run = run_of(channel, mine.run);
   if (run == nullptr) {
     if (Reach* const forgotten = forgotten_of(channel, mine.run)) {
-      step_in_forgotten(*forgotten, item);
+      step_in_forgotten(channel, *forgotten, item);
     } else {
       ++counts_.refused;
     }

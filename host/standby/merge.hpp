@@ -116,7 +116,7 @@ class Merge {
     std::uint32_t number = 0;
     std::uint32_t message = 0;
     std::uint16_t counted_epoch = 0;
-    std::uint64_t heard_ns = 0;    ///< Monotonic: when `number` came.
+    std::uint64_t heard_ns = 0;    ///< Monotonic: when `number` came; 0: none has.
     std::uint64_t arrival_ns = 0;  ///< Of the latest record.
   };
   struct Channel {
@@ -181,7 +181,7 @@ class Merge {
   // What becomes of a record.
   [[nodiscard]] Fate step(Channel& channel, const Item& item, std::uint64_t now_ns) noexcept;
   [[nodiscard]] Fate step_in_run(Channel& channel, Run& run, const Item& item, std::uint64_t now_ns) noexcept;
-  void step_in_forgotten(Reach& run, const Item& item) noexcept;
+  void step_in_forgotten(Channel& channel, Reach& run, const Item& item) noexcept;
   [[nodiscard]] std::optional<Fate> judge_leap(Channel& channel, const Run& run, const Item& item,
                                                std::uint64_t now_ns) noexcept;
   [[nodiscard]] static std::optional<Hole> hole_before(const Run& run, const OfSide& of, const Item& item) noexcept;

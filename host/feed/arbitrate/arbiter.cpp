@@ -137,8 +137,8 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
     set_aside(packet, fit, sink);
   } else {
     const bool is_new_source = packet.source != 0 && !own_.has(packet.source);
-    if (is_new_source) learn_source(packet, is_foreign(packet));
     const std::uint64_t number = number_of(packet);
+    if (is_new_source && shows_life(packet, number)) learn_source(packet, is_foreign(packet));
     if (!strangers_.empty() && !options_.ordered) place_below(number, sink);
     place(packet, number, sink);
     if (is_new_source) note_candidate(packet, number);

@@ -17,7 +17,7 @@ Fit Arbiter::fit_of(const Packet& packet) noexcept {
   for (const OldRun& old : old_runs_.all()) {
     if (!may_be_of(old, packet)) continue;
     const std::int64_t from_old = distance(packet.preamble.sequence, old.next);
-    if (from_old < 0 && -from_old <= reach()) return Fit::Passed;
+    if (from_old < 0 && from_old >= -reach()) return Fit::Passed;
   }
   return Fit::OtherSender;
 }
@@ -43,7 +43,7 @@ Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
     // A line that has not turned to the new run yet goes on with the old one, even if the two are close.
     const std::int64_t from_old = distance(sequence, old.next);
     const bool is_closer = magnitude(from_old) < magnitude(ahead);
-    if (is_closer && from_old <= leap() && -from_old <= reach()) {
+    if (is_closer && from_old <= leap() && from_old >= -reach()) {
       return from_old < 0 ? Fit::Passed : side;
     }
   }
@@ -218,7 +218,8 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
   if (strangers_.empty() || since(packet.t_ns, alive_t_ns_) <= options_.window_ns) return false;
   const Stranger* const anew = stranger_of(packet);
   if (anew == nullptr || anew->fit != Fit::Behind || anew->is_late) return false;
-  const bool is_after_silence = since(anew->begin_t_ns, alive_t_ns_) >= options_.switch_silence_ns;
+  const bool is_after_silence =
+      !is_foreign(*anew) && since(anew->begin_t_ns, alive_t_ns_) >= options_.switch_silence_ns;
   const bool is_announced_one = announced_.is_set && !anew->is_early && is_announced(strangers_.first(*anew));
   const bool is_believed = (is_after_silence || is_announced_one) && anew->successions + 1 >= Candidates::kEnough;
   const bool has_line = (anew->lines & bit_of(index(packet.line))) != 0;
@@ -229,9 +230,10 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
 
 /// The run has been silent for long, and a line that had come further is back below, with what the run did not have; or
 /// one that had brought nothing, with other bytes or a number that was given up long ago: nothing is as late, so a
-/// sender has begun anew.
+/// sender has begun anew. One that has another address, too, begins further below.
 bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
   if (since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns) return false;
+  if (packet.source != 0 && !own_.empty() && !own_.has(packet.source)) return false;
   const Match match = match_of(packet);
   if (!book_.has_heard(packet.line)) {
     const Entry& known = table_[number_of(packet)];

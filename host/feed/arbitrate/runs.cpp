@@ -86,7 +86,7 @@ bool Arbiter::is_known(const Packet& packet) const noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   if (!known_.is_set || packet.preamble.sender != known_.sender || sequence <= kRestartNumbers) return false;
   const std::int64_t ahead = distance(sequence, known_.number);
-  return ahead <= 0 && -ahead < leap();
+  return ahead <= 0 && ahead > -leap();
 }
 
 /// The first run of this process is that of another one, if its numbers go on after those.

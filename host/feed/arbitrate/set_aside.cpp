@@ -328,7 +328,7 @@ bool Arbiter::was_given_up(const Packet& packet) const noexcept {
 /// What is known of its number, if the run has passed it within reach; else null.
 const Entry* Arbiter::known_of(const Packet& packet) const noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
-  if (!running_ || packet.preamble.sender != sender_ || ahead >= 0 || -ahead > reach()) return nullptr;
+  if (!running_ || packet.preamble.sender != sender_ || ahead >= 0 || ahead < -reach()) return nullptr;
   return &table_[number_of(packet)];
 }
 

@@ -317,7 +317,7 @@ void Arbiter::refit(Stranger& stranger) noexcept {
   const std::uint64_t number = next_ + static_cast<std::uint64_t>(ahead);
   stranger.fit = stranger.sender != sender_ ? Fit::OtherSender : ahead < 0 ? Fit::Behind : Fit::Ahead;
   const bool was_leapt = leapt_.has(number);
-  const bool was_lost = -ahead <= reach() && table_[number].state == Entry::State::Lost;
+  const bool was_lost = ahead >= -reach() && table_[number].state == Entry::State::Lost;
   stranger.is_early = stranger.fit == Fit::Behind && is_before_run(number);
   stranger.is_given_up = was_given_up(strangers_.first(stranger)) || may_be_late(strangers_.first(stranger));
   if (stranger.fit != Fit::Behind) {

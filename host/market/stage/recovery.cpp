@@ -141,7 +141,7 @@ void Recovery::tick(std::uint64_t now_ns) noexcept {
   for (std::size_t i = 0; i < bound_; ++i) channels_[i]->tick(now_ns);
 }
 
-void Recovery::set_back(std::uint64_t by_ns) noexcept {
+void Recovery::set_back(std::int64_t by_ns) noexcept {
   for (std::size_t i = 0; i < bound_; ++i) channels_[i]->set_back(by_ns);
 }
 

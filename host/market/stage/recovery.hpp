@@ -48,7 +48,7 @@ class Recovery {
   void forget(Cause cause) noexcept;
   void tick(std::uint64_t now_ns) noexcept;
   /// The clock of arrivals was set back.
-  void set_back(std::uint64_t by_ns) noexcept;
+  void set_back(std::int64_t by_ns) noexcept;
   /// Tells the synchronisers which books a fault has ended.
   void distrust_faulty() noexcept;
   /// Adds what the synchronisers have counted.

@@ -26,8 +26,12 @@ class SnapshotCycle {
   void tick(std::uint64_t now_ns) noexcept {
     if (since_ns_ == 0) since_ns_ = now_ns;
   }
-  /// The clock of arrivals was set back.
-  void set_back(std::uint64_t by_ns) noexcept { since_ns_ -= std::min(since_ns_, by_ns); }
+  /// The clock of arrivals was set back; less than 0: it was not.
+  void set_back(std::int64_t by_ns) noexcept {
+    if (since_ns_ == 0) return;
+    const auto by = static_cast<std::uint64_t>(by_ns);
+    since_ns_ = by_ns > 0 && by >= since_ns_ ? 1 : since_ns_ - by;
+  }
   void begin(std::uint64_t now_ns) noexcept {
     if (begun_ != 0) last_ns_ = now_ns > since_ns_ ? now_ns - since_ns_ : 0;
     since_ns_ = now_ns;

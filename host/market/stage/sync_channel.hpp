@@ -106,7 +106,7 @@ class SyncChannel final : private SyncSink {
     cycle_.tick(now_ns);
   }
   /// The clock of arrivals was set back.
-  void set_back(std::uint64_t by_ns) noexcept { cycle_.set_back(by_ns); }
+  void set_back(std::int64_t by_ns) noexcept { cycle_.set_back(by_ns); }
   /// The message that is read has the exchange's time.
   void note_time() noexcept {
     const auto sent = market_.message.exchange_time();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -208,13 +209,21 @@ class Translator {
   static constexpr std::uint64_t kTickNs = 100'000'000;
   static constexpr std::uint64_t kSetBackNs = 10'000'000'000;
 
-  /// Arrivals of several ports go back by as much as one is read after another; clocks are set back by more.
+  /// Arrivals of several ports go back by as much as one is read after another; clocks are set back by more. So are
+  /// datagrams that waited for a process that was stopped for long, in turns with the present time: what goes forth by
+  /// as much was not set back.
   void note_time(std::uint64_t now_ns) noexcept {
     if (now_ns + kSetBackNs < now_ns_) [[unlikely]] {
-      writer_.healing().set_back(now_ns_ - now_ns);
-      recovery_.set_back(now_ns_ - now_ns);
+      set_back(static_cast<std::int64_t>(now_ns_ - now_ns));
+    } else if (set_back_ns_ != 0 && now_ns_ + kSetBackNs < now_ns) [[unlikely]] {
+      set_back(-std::min(set_back_ns_, static_cast<std::int64_t>(now_ns - now_ns_)));
     }
     now_ns_ = now_ns;
+  }
+  void set_back(std::int64_t by_ns) noexcept {
+    set_back_ns_ += by_ns;
+    writer_.healing().set_back(by_ns);
+    recovery_.set_back(by_ns);
   }
 
   const Map& map_;
@@ -242,7 +251,8 @@ class Translator {
   std::uint32_t restored_left_ = 0;
   Tracer* tracer_ = nullptr;
   std::uint64_t ticked_ns_ = 0;
-  std::uint64_t now_ns_ = 0;  ///< On the clock of arrivals: the last record, or tick().
+  std::uint64_t now_ns_ = 0;      ///< On the clock of arrivals: the last record, or tick().
+  std::int64_t set_back_ns_ = 0;  ///< By how much that was set back in all.
 
   // Of the message that is read.
   SyncChannel* increments_ = nullptr;   ///< Of its channel; null: it is none of increments, or not known yet.

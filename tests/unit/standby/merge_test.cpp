@@ -421,7 +421,7 @@ TEST(Standby, a_process_of_a_forgotten_run_begins_no_run_of_its_own) {
   head.number = 11;
   bench.merge.take(kB, message(head, 11 * 16), bench.now);
   bench.messages(kA, 3, 4);
-  EXPECT_EQ(bench.wait(150), "| 11 | 3 4 ") << "10 has come, and 11 has not";
+  EXPECT_EQ(bench.wait(150), "3 4 | 11 ") << "10 has come, and 11 has not";
 }
 
 TEST(Standby, a_leap_of_one_side_does_not_silence_the_other_one) {
@@ -465,6 +465,104 @@ TEST(Standby, a_leap_of_both_sides_or_of_one_that_is_alone_is_believed) {
   (void)alone.wait(6'000);
   alone.message(kA, kFar);
   EXPECT_EQ(alone.told.take(), far + " ") << "the other side has been silent for long";
+}
+
+TEST(Standby, a_hole_of_the_other_side_makes_no_leap_true) {
+  constexpr std::uint32_t kFar = 1U << 30;
+  Bench bench;
+  bench.messages(kA, 1, 3);
+  bench.messages(kB, 1, 3);
+  bench.messages(kA, kFar, kFar + 2);
+  bench.merge.hole(kB);
+  EXPECT_EQ(bench.wait(10), "1 2 3 ");
+  bench.messages(kB, 4, 6);
+  EXPECT_EQ(bench.wait(150), "4 5 6 ");
+}
+
+TEST(Standby, a_process_that_has_ended_is_of_another_feed_if_none_had_a_record_in_common) {
+  Bench bench;
+  bench.messages(kA, 1, 100);
+  bench.salt = 1'000'000;
+  bench.message(kB, 105);
+  bench.merge.ended(kB, bench.now);
+  bench.merge.began(kB);
+  bench.salt = 0;
+  bench.now += 1'500 * kMs;
+  (void)bench.told.take();
+  std::string all;
+  for (std::uint32_t n = 101; n < 140; ++n) {
+    bench.message(kA, n);
+    bench.merge.tick(bench.now += 10 * kMs);
+    all += std::to_string(n) + " ";
+  }
+  EXPECT_EQ(bench.told.take(), all) << "numbers near its own had come at its time";
+}
+
+TEST(Standby, an_old_number_ahead_is_of_the_run_before) {
+  Bench bench;
+  bench.messages(kA, 1, 10);
+  bench.messages(kB, 1, 1'000);
+  const auto begin_again = [&] {
+    bench.merge.ended(kB, bench.now);
+    bench.merge.began(kB);
+    bench.epoch[1] = 0;
+  };
+  begin_again();
+  bench.now += 700 * kMs;
+  bench.message(kB, 2'000);  // all that this process brings
+  begin_again();
+  bench.now += 500 * kMs;
+  bench.salt = 1'000'000;
+  bench.reset(kA, 1);  // less than `skew_ns` later
+  bench.messages(kA, 1, 2);
+  (void)bench.told.take();
+  bench.now += 600 * kMs;
+  bench.message(kA, 3);
+  EXPECT_EQ(bench.wait(150), "3 | -1001..1999 2000 ");
+  bench.message(kA, 4);
+  EXPECT_EQ(bench.told.take(), "| 4 ") << "its numbers up to 2000 are not lost";
+}
+
+TEST(Standby, waits_for_a_record_in_common_though_the_other_side_joined_the_run_much_later) {
+  Bench bench;
+  bench.messages(kB, 1, 100);
+  bench.messages(kA, 1, 100);
+  bench.now += 3'000 * kMs;
+  bench.salt = 1'000'000;
+  ++bench.epoch[0];  // it is stopped, and publishes the next two later
+  const Record begins = event(bench.head(kA, 3), EventKind::Reset);
+  const Record third = message(bench.head(kA, 3), bench.salt + 3 * 16);
+  bench.now += 3'000 * kMs;
+  bench.reset(kB, 5);  // 3 and 4 are lost on its lines
+  bench.messages(kB, 5, 6);
+  (void)bench.told.take();
+  bench.merge.take(kA, begins, bench.now);
+  bench.merge.take(kA, third, bench.now);
+  bench.messages(kA, 5, 7);
+  EXPECT_EQ(bench.told.take(), "7 ");
+}
+
+TEST(Standby, losses_of_a_side_in_a_forgotten_run_are_told) {
+  Bench bench;
+  bench.messages(kA, 1, 10);
+  bench.messages(kB, 1, 9);
+  for (unsigned i = 1; i <= 5; ++i) {
+    bench.now += 5'000 * kMs;
+    bench.salt = i * 1'000'000;
+    bench.reset(kA, 1);
+    bench.messages(kA, 1, 2);
+  }
+  (void)bench.told.take();
+  bench.salt = 0;
+  bench.messages(kB, 10, 11);
+  bench.merge.hole(kB);
+  bench.messages(kB, 15, 16);
+  bench.message(kB, 17, 0, false);
+  bench.error(kB, 17);
+  bench.error(kB, 18);
+  bench.messages(kB, 19, 19);
+  EXPECT_EQ(bench.told.take(), "| 11 -12..14 15 16 17 !17 !18 19 ");
+  EXPECT_EQ(bench.merge.counts().lost, 5U);
 }
 
 // Random schedules.

@@ -384,6 +384,20 @@ TEST(Stranger, that_speaks_first_after_a_restart_does_not_keep_what_it_skips) {
   }
 }
 
+TEST(Stranger, half_the_numbers_away_is_late_nowhere) {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  Options options = fast_options();
+  options.sequence_bits = 64;
+  Bench known(options);
+  known.arbiter.resume_after(0, 100);
+  EXPECT_NE(known.offer(A, {100 + kHalf}), "") << "what another process delivered is not there";
+  Bench bench(options);
+  bench.offer(A, {1, 2, 3});
+  EXPECT_EQ(bench.offer(A, {4 + kHalf}), "");
+  EXPECT_EQ(bench.offer(A, {4, 5}), "4 5");
+  EXPECT_EQ(bench.arbiter.total().packets.late, 0U);
+}
+
 TEST(Stranger, far_from_the_run_and_where_another_stopped_is_that_one_however_long_after) {
   Options options = ordered_options();
   options.sequence_bits = 16;

@@ -970,6 +970,25 @@ TEST(Reset, is_not_what_the_other_line_brings_as_late_as_the_silence) {
   EXPECT_EQ(story, "3132");
 }
 
+TEST(Reset, is_not_what_another_address_sends_among_the_numbers_of_a_silent_run) {
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  const auto story_of = [&](std::initializer_list<std::uint64_t> forged, std::uint64_t after_ns) {
+    Bench bench(ordered_options());
+    for (std::uint64_t number = 1; number <= 105; ++number) {
+      for (const Line line : {A, B}) offer(bench, line, {number});
+      bench.tick(kWindow);
+    }
+    bench.tick(2 * kSilence);
+    bench.story.take();
+    std::string story = offer(bench, A, forged, {.source = 9, .payload = other});
+    story += bench.tick(after_ns);
+    for (const Line line : {A, B}) story += offer(bench, line, {106});
+    return story + bench.tick(2 * kSilence);
+  };
+  EXPECT_EQ(story_of({103, 104, 105}, 2 * kWindow), "conflict(103) conflict(104) conflict(105)106");
+  EXPECT_EQ(story_of({50}, 2 * kSilence), "conflict(50)106") << "it has waited for the silence";
+}
+
 TEST(Reset, is_seen_by_other_bytes_of_chunks_that_its_line_left_long_ago) {
   constexpr std::array kOther = {std::byte{77}};
   Options options = fast_options();

@@ -462,8 +462,22 @@ TEST(RecoveryOfBooks, are_stale_for_as_long_however_far_the_clock_is_set_back) {
   translator.tick(begin_ns + kHour);
   translator.tick(begin_ns + 60'000'000'000);  // set back
   EXPECT_EQ(translator.delays().joining_ns, kHour);
-  translator.tick(begin_ns + 90'000'000'000);
+  for (std::uint64_t second = 61; second <= 90; ++second) translator.tick(begin_ns + second * 1'000'000'000);
   EXPECT_EQ(translator.delays().joining_ns, kHour + 30'000'000'000);
+}
+
+TEST(RecoveryOfBooks, are_not_stale_for_longer_because_datagrams_waited_for_a_process_that_was_stopped) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  Stage stage(ScopeOf::Instrument, 8);
+  Translator& translator = stage.translator();
+  stage.message(kIncrements, 1, increment(1, 1, 10, 50));
+  const std::uint64_t begin_ns = translator.now_ns();
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    translator.tick(begin_ns + 60 * kSecond);
+    translator.tick(begin_ns + 45 * kSecond);  // arrivals of before, read in turns with the clock
+  }
+  translator.tick(begin_ns + 60 * kSecond);
+  EXPECT_EQ(translator.delays().joining_ns, 60 * kSecond);
 }
 
 TEST(Healing, waits_for_no_book_of_a_removed_instrument) {
