@@ -44,6 +44,41 @@ Data data_of(std::span<const std::byte> frame) noexcept {
   return found;
 }
 
+/// The presence map of a message that does not name its template, changed so that it does, and the identifier. FAST:
+/// the first bit of the map says whether the identifier follows it.
+class NamedMap {
+ public:
+  /// The longest map that is changed, and an identifier.
+  static constexpr std::size_t kMostMap = 16;
+  static constexpr std::size_t kMostId = 5;
+  static_assert(kMostMap + kMostId == kMostStepHead);
+
+  NamedMap(std::span<const std::byte> data, std::uint32_t id) noexcept {
+    constexpr std::byte kStop{0x80};
+    constexpr std::byte kNamed{0x40};
+    if (data.empty() || (data[0] & kNamed) != std::byte{0}) return;
+    std::size_t size = 1;
+    while (size <= data.size() && size <= kMostMap && (data[size - 1] & kStop) == std::byte{0}) ++size;
+    if (size > data.size() || size > kMostMap) return;  // no map: that is for the decoder to say
+    map_ = size;
+    std::copy_n(data.begin(), size, bytes_.begin());
+    bytes_[0] |= kNamed;
+    std::size_t digits = 1;
+    for (std::uint32_t rest = id >> 7; rest != 0; rest >>= 7) ++digits;
+    for (std::size_t i = digits; i > 0; --i, id >>= 7) bytes_[size + i - 1] = static_cast<std::byte>(id & 0x7F);
+    size_ = size + digits;
+    bytes_[size_ - 1] |= kStop;
+  }
+  /// Bytes of the message that these are in place of.
+  [[nodiscard]] std::size_t map() const noexcept { return map_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return std::span(bytes_).first(size_); }
+
+ private:
+  std::array<std::byte, kMostMap + kMostId> bytes_{};
+  std::size_t map_ = 0;
+  std::size_t size_ = 0;
+};
+
 }  // namespace
 
 std::string_view to_text(StepEnd end) noexcept {
@@ -239,7 +274,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
     return true;
   }
   std::span<const std::byte> rest = *data.raw;
-  if (!text_of(rest).starts_with(kInnerBegins)) return hand_on(rest, now);
+  if (!text_of(rest).starts_with(kInnerBegins)) return hand_on(type_of(frame), rest, now);
   while (!rest.empty()) {
     const std::uint64_t size = fix_frame(rest, kInner).value_or(0);
     const bool is_whole = size != 0 && size <= rest.size();
@@ -251,7 +286,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
     }
     if (!inside.raw) {
       ++counts_.others;
-    } else if (!hand_on(*inside.raw, now)) {
+    } else if (!hand_on(type_of(inner), *inside.raw, now)) {
       return false;
     }
     rest = rest.subspan(inner.size());
@@ -259,11 +294,15 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
   return true;
 }
 
-bool StepSession::hand_on(std::span<const std::byte> data, const StepTime& now) {
+bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now) {
   if (data.empty()) return bear(now);
   has_brought_ = has_followed_ = true;
   ++counts_.packets;
-  sink_.packet(++number_, data);
+  const auto named = std::find_if(options_.templates.begin(), options_.templates.end(),
+                                  [&](const StepTemplate& one) { return one.type == type; });
+  const NamedMap map(named != options_.templates.end() ? data : std::span<const std::byte>(),
+                     named != options_.templates.end() ? named->id : 0);
+  sink_.packet(++number_, map.bytes(), data.subspan(map.map()));
   return true;
 }
 

@@ -8,10 +8,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stopbit::fix {
 
 struct FixField;
+
+/// The template of the first message in RawData, where that does not name it.
+struct StepTemplate {
+  std::string type;      ///< MsgType of the message around it.
+  std::uint32_t id = 0;  ///< Identifier of the template.
+};
 
 /// The two ends of a session of STEP, and what the log-on says.
 struct StepOptions {
@@ -20,6 +27,7 @@ struct StepOptions {
   std::string password = {};      ///< Password; empty: none.
   std::string version = {};       ///< DefaultApplVerID; empty: none.
   std::uint32_t heartbeat_s = 0;  ///< HeartBtInt; 0: no heartbeats, and a server that is silent is not noticed.
+  std::vector<StepTemplate> templates = {};
 };
 
 /// What is borne from a server.
@@ -30,6 +38,9 @@ struct StepLimits {
   std::uint64_t longest_retry_ns = 64'000'000'000;  ///< up to this.
   std::uint32_t strange = 64;                       ///< Messages of no use that a connection may bring.
 };
+
+/// The longest `head` of a packet.
+inline constexpr std::size_t kMostStepHead = 21;
 
 /// How a connection ended.
 enum class StepEnd : std::uint8_t {
@@ -61,9 +72,9 @@ class StepSink {
   virtual void close() = 0;
   /// Whether all packets of a message of this size can be taken now.
   [[nodiscard]] virtual bool has_room(std::size_t message_bytes) = 0;
-  /// RawData: one or several messages in FAST. Numbers rise by one; after a new log-on one is left out, because what
-  /// passed in between is not known.
-  virtual void packet(std::uint64_t number, std::span<const std::byte> data) = 0;
+  /// RawData: one or several messages in FAST, which are `head` and then `data`. Numbers rise by one; after a new
+  /// log-on one is left out, because what passed in between is not known.
+  virtual void packet(std::uint64_t number, std::span<const std::byte> head, std::span<const std::byte> data) = 0;
   /// The server has answered the log-on.
   virtual void logged_on() = 0;
   virtual void ended(StepEnd why) = 0;
@@ -125,7 +136,7 @@ class StepSession {
   [[nodiscard]] bool take(std::span<const std::byte> frame, const StepTime& now);
   [[nodiscard]] bool take_before_log_on(std::string_view type, const StepTime& now);
   [[nodiscard]] bool take_data(std::span<const std::byte> frame, const StepTime& now);
-  [[nodiscard]] bool hand_on(std::span<const std::byte> data, const StepTime& now);
+  [[nodiscard]] bool hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now);
   [[nodiscard]] bool bear(const StepTime& now);
   [[nodiscard]] bool answer_probe(std::span<const std::byte> frame, const StepTime& now);
   void log_on(const StepTime& now);

@@ -64,10 +64,13 @@ class StepServer final : public fix::StepSink {
     check(message_bytes <= most_message, "a message longer than allowed");
     return !is_full;
   }
-  void packet(std::uint64_t number, std::span<const std::byte> data) override {
+  void packet(std::uint64_t number, std::span<const std::byte> head, std::span<const std::byte> rest) override {
     check(is_open && is_in, "a packet of no session");
     check(!is_full, "a packet without room");
-    check(!data.empty() && data.size() <= most_data, "a packet of a size that is not allowed");
+    check(head.size() <= fix::kMostStepHead, "a head that is too long");
+    std::vector<std::byte> data(head.begin(), head.end());
+    data.insert(data.end(), rest.begin(), rest.end());
+    check(!data.empty() && data.size() <= most_data + 5, "a packet of a size that is not allowed");
     const std::uint64_t wanted = last + (is_new && last != 0 ? 2 : 1);
     check(number == wanted, "a number that does not follow");
     last = number;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio.hpp>
 #include <chrono>
@@ -68,14 +69,17 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   bool has_room(std::size_t message_bytes) override {
     using Queue = decltype(ingest::StepLink::packets);
     const std::size_t most_packets = message_bytes / kLeastMessage + 1;
-    return link->packets.room() >=
-           most_packets * Queue::most_for(ingest::StepLink::kNumberBytes) + Queue::most_for(message_bytes);
+    return link->packets.room() >= most_packets * Queue::most_for(ingest::StepLink::kNumberBytes + fix::kMostStepHead) +
+                                       Queue::most_for(message_bytes);
   }
-  void packet(std::uint64_t number, std::span<const std::byte> data) override {
-    std::array<std::byte, ingest::StepLink::kNumberBytes> preamble;
-    for (std::size_t i = preamble.size(); i > 0; --i, number >>= 8) preamble[i - 1] = static_cast<std::byte>(number);
+  void packet(std::uint64_t number, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    std::array<std::byte, ingest::StepLink::kNumberBytes + fix::kMostStepHead> preamble;
+    constexpr std::size_t kNumber = ingest::StepLink::kNumberBytes;
+    for (std::size_t i = kNumber; i > 0; --i, number >>= 8) preamble[i - 1] = static_cast<std::byte>(number);
+    std::copy(head.begin(), head.end(), preamble.begin() + kNumber);
     // has_room has seen to it that it fits.
-    (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns}, preamble, data);
+    (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
+                             std::span(preamble).first(kNumber + head.size()), data);
   }
   void logged_on() override {}
   void ended(fix::StepEnd) override { link->ends.fetch_add(1, std::memory_order_relaxed); }

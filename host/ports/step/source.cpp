@@ -21,6 +21,12 @@ class StepSource final : public PortSource {
     if (heartbeat_ns % kNsPerSecond != 0) table.error("heartbeat", "must be whole seconds");
     session_.heartbeat_s = static_cast<std::uint32_t>(heartbeat_ns / kNsPerSecond);
     password_file_ = config::in_folder(place.folder, table.text("password_file"));
+    if (auto templates = table.table("templates")) {
+      for (const std::string& type : templates->keys()) {
+        session_.templates.push_back({type, static_cast<std::uint32_t>(templates->integer(type))});
+      }
+      templates->finish();
+    }
     limits_.patience_ns = table.duration_ns("patience");
     limits_.retry_ns = table.duration_ns("retry");
   }
@@ -70,6 +76,10 @@ std::vector<config::Key> step_port_keys() {
                                "HeartBtInt, in whole seconds; 0: no heartbeats, and a server whose host answers may be "
                                "silent.")
               .otherwise(0),
+          config::names_key(
+              "templates", config::integer_key("", {0, 0xFFFF'FFFF}, "The identifier of the template.").such_as("3202"),
+              "By MsgType: the template of the first message in RawData that does not name it.")
+              .unless("each first message names its template"),
           config::duration_key("patience", {10'000'000, 60 * kNsPerSecond},
                                "For the connection, and for the answer to the log-on.")
               .otherwise(limits.patience_ns),

@@ -28,7 +28,11 @@ class Encoder:
     def reset(self):
         self.previous, self.template = {}, None
 
-    def message(self, name, values, names_template=True):
+    def expect(self, name):
+        """The decoder takes the next message for one of this template."""
+        self.template = int(self.templates[name].get("id"))
+
+    def message(self, name, values, names_template):
         item = self.templates[name]
         number = int(item.get("id"))
         bits, body = self.fields(item, values)
@@ -186,7 +190,7 @@ class Server:
     def session_message(kind, more=()):
         return step([(35, kind), (49, "VDE"), (56, "VSS"), (34, 0), (52, "20261128-09:30:00"), *more])
 
-    def data(self, raw, kind="UA201"):
+    def data(self, raw, kind):
         return step([(35, kind), (49, "VDE"), (56, "VSS"), (34, 0), (52, "20261128-09:30:00"), (10142, 6), (10072, 1)], raw)
 
     def is_in(self):

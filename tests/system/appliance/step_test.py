@@ -62,6 +62,7 @@ TEMPLATES = """<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
   </template>
 </templates>"""
 
+TYPES = {"TickOrder": "UA201", "TickExecution": "UA202", "ChannelHeartbeat": "UA001", "Snapshot": "W"}
 FEED = """name = "szse"
 [[image]]
 name = "szse"
@@ -89,6 +90,7 @@ password_file = "password"
 version = "1.02"
 heartbeat = "1s"
 retry = "10ms"
+templates = {{ UA201 = 4201, UA202 = 4202, UA001 = 3001 }}
 [[feed]]
 file = "feed.toml"
 a = "gateway"
@@ -165,16 +167,20 @@ class Exchange:
         return kind, values
 
     def message(self, count=None, is_heard=True):
-        """One STEP message with several in FAST. Only the first must name its template."""
+        """One STEP message with several in FAST. The first need not name its template, if its type does."""
         self.encoder.reset()
-        raw = b""
-        for i in range(count or RNG.choice((1, 1, 2, 5, 20))):
+        raw, around = b"", None
+        for _ in range(count or RNG.choice((1, 1, 2, 5, 20))):
             kind, values = self.make()
-            raw += self.encoder.message(kind, values, names_template=i == 0 or RNG.random() < 0.5)
+            if around is None:
+                around = TYPES[kind]
+                if around != "W":
+                    self.encoder.expect(kind)
+            raw += self.encoder.message(kind, values, names_template=RNG.random() < 0.5)
             if is_heard:
                 self.sent.append((kind, values))
         self.packets += is_heard
-        return self.server.data(raw)
+        return self.server.data(raw, around)
 
     def send(self, messages):
         content = b""

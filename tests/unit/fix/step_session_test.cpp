@@ -99,6 +99,24 @@ TEST(StepSession, hands_on_what_fixt_messages_in_raw_data_carry) {
   }
 }
 
+TEST(StepSession, names_the_template_of_a_first_message_that_does_not) {
+  Trial trial({.templates = {{"UA3202", 3'202}, {"W", 7}, {"UA5801", 0xFFFF'FFFF}}});
+  trial.log_on();
+  trial.give(Voice::data("\xA0zz"));                          // a map of a byte
+  trial.give(Voice::data(std::string("\x01\x00\x81zz", 5)));  // of three
+  trial.give(Voice::data("\xC0\x81zz"));                      // it names it
+  trial.give(Voice::data("\xA0zz", "UA3113"));                // of another type
+  trial.give(Voice::nested({"\xA0zz"}));                      // of the inner type
+  trial.give(Voice::data("\x80", "UA5801"));                  // the longest identifier
+  trial.give(Voice::data(std::string(17, '\1')));             // no map
+  trial.give(Voice::data(std::string(15, '\1') + "\x81"));    // the longest map
+  std::vector<std::string> found;
+  for (const auto& packet : trial.server.packets) found.push_back(packet.second);
+  EXPECT_EQ(found, (std::vector<std::string>{"\xE0\x19\x82zz", std::string("\x41\x00\x81\x19\x82zz", 7), "\xC0\x81zz",
+                                             "\xA0zz", "\xE0\x87zz", "\xC0\x0F\x7F\x7F\x7F\xFF", std::string(17, '\1'),
+                                             "A" + std::string(14, '\1') + "\x81\x19\x82"}));
+}
+
 TEST(StepSession, reads_a_stream_that_is_torn_at_every_byte) {
   const std::string raw =
       "A\1"
