@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -24,7 +25,8 @@ Result<int> socket_of_opener(opener::Client& opener, const std::string& interfac
 }  // namespace
 
 std::unique_ptr<StepDesk> make_step_desk(const Settings& settings, const Clocks& clocks, opener::Client* opener) {
-  if (servers_of(settings).empty()) return nullptr;
+  const auto has_sessions = [](const PortSettings& port) { return port.source->has_sessions(); };
+  if (std::none_of(settings.ports.begin(), settings.ports.end(), has_sessions)) return nullptr;
   return std::make_unique<StepDesk>(clocks, [opener](net::Endpoint server) {
     opener::Request request{.kind = opener::RequestKind::Connect};
     if (opener == nullptr) return opener::perform(request, {.connections = {server}});

@@ -32,7 +32,7 @@ struct StepOptions {
 
 /// What is borne from a server.
 struct StepLimits {
-  std::size_t data_bytes = 65'528;             ///< The longest RawData.
+  std::size_t data_bytes = 65'474;  ///< The longest RawData: with number and head a packet fits into a datagram.
   std::uint64_t patience_ns = 10'000'000'000;  ///< For the connection, and for the log-on.
   std::uint64_t retry_ns = 1'000'000'000;  ///< Between two connections; twice as long after each that brought no data,
   std::uint64_t longest_retry_ns = 64'000'000'000;  ///< up to this.

@@ -128,8 +128,8 @@ class StepServer final : public fix::StepSink {
   bool is_full = false;  ///< Takes no packet.
   bool is_deaf = false;  ///< Takes no bytes.
   bool is_honest = false;
-  std::size_t most_data = 65'528;
-  std::size_t most_message = 65'528 + 4'096;
+  std::size_t most_data = 65'474;
+  std::size_t most_message = 65'474 + 4'096;
   std::uint64_t last = 0;
   std::deque<std::string> expected;  ///< Of an honest connection.
   std::vector<std::string> sent;

@@ -31,7 +31,6 @@ class StepDesk {
 
   [[nodiscard]] std::shared_ptr<ingest::StepLink> add(net::Endpoint server, const fix::StepOptions& options,
                                                       const fix::StepLimits& limits);
-  [[nodiscard]] bool empty() const noexcept { return wires_.empty(); }
 
   /// `begin` is called by the thread, before anything else.
   void start(const std::function<void()>& begin = {});

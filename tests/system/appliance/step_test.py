@@ -81,6 +81,10 @@ state = "state"
 slots = 262144
 [control]
 socket = "control.sock"
+[recorder]
+folder = "packets"
+file = "64MiB"
+line = "256MiB"
 [[agent]]
 name = "md"
 [[port]]
@@ -200,9 +204,16 @@ def strip(values):
             for key, value in values.items() if value is not None}
 
 
-def records():
-    for row in stopbit("tail", NAME).splitlines():
-        yield json.loads(row)
+def records(*arguments):
+    rows = (json.loads(row) for row in stopbit(*arguments).splitlines())
+    return [(row["template"], strip(row["fields"])) for row in rows if "template" in row]
+
+
+def check_records(seen, wanted):
+    """Each message that was sent in a session once, in order."""
+    for at, (found, sent) in enumerate(zip(seen, wanted)):
+        assert found == sent, f"record {at}:\n{found}\n{sent}"
+    assert len(seen) == len(wanted), f"{len(seen)} of {len(wanted)}"
 
 
 class Appliance:
@@ -296,17 +307,12 @@ def main():
     appliance.end()
     wait_for("the log-out", lambda: server.count_of("5") == log_outs + 1)
     assert not server.violations, server.violations
-    check_records(exchange)
-    print(f"{len(exchange.sent)} messages in {exchange.packets} packets, {server.connections} connections")
-
-
-def check_records(exchange):
-    """Each message that was sent in a session once, in order."""
-    seen = [(row["template"], strip(row["fields"])) for row in records() if "template" in row]
     wanted = [(kind, strip(values)) for kind, values in exchange.sent]
-    for at, (found, sent) in enumerate(zip(seen, wanted)):
-        assert found == sent, f"record {at}:\n{found}\n{sent}"
-    assert len(seen) == len(wanted), f"{len(seen)} of {len(wanted)}"
+    check_records(records("tail", NAME), wanted)
+    # What was recorded says the same.
+    files = sorted(os.path.join("packets", name) for name in os.listdir("packets") if name.endswith(".pcapng"))
+    check_records(records("replay", *files, "--feed", "feed.toml"), wanted)
+    print(f"{len(exchange.sent)} messages in {exchange.packets} packets, {server.connections} connections")
 
 
 if __name__ == "__main__":
