@@ -94,9 +94,10 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   if (made->distribution_) {
     if (const Status done = made->distribution_->open(); !done) return done.failure();
   }
-  const OpenPort& open_port =
-      options.open_port ? options.open_port
-                        : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener);
+  made->step_desk_ = make_step_desk(made->settings_, options.clocks, options.opener);
+  const OpenPort& open_port = options.open_port ? options.open_port
+                                                : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory,
+                                                                 options.opener, made->step_desk_.get());
   if (const Status done = made->make_agents(open_port); !done) return done.failure();
   if (const Status done = made->make_replays(); !done) return done.failure();
   if (made->settings_.lock_memory) made->lock_memory();
@@ -623,6 +624,7 @@ Status Appliance::start(ThreadFilters* filters) {
   if (recording_) recording_->start(as(ThreadKind::Recorder));
   if (distribution_) distribution_->start(as(ThreadKind::Nic));
   if (replay_desk_) replay_desk_->start(as(ThreadKind::Replay));
+  if (step_desk_) step_desk_->start(as(ThreadKind::Replay));
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
@@ -652,6 +654,7 @@ void Appliance::stop() {
   if (std::exchange(stopped_, true)) return;
   stop_.store(true, std::memory_order_relaxed);
   for (std::thread& thread : threads_) thread.join();
+  if (step_desk_) step_desk_->stop();
   if (replay_desk_) replay_desk_->stop();
   for (const auto& agent : agents_) agent->finish();
   if (recording_) recording_->stop();

@@ -19,6 +19,7 @@
 #include "host/appliance/recording.hpp"
 #include "host/appliance/refill/replay_desk.hpp"
 #include "host/appliance/settings.hpp"
+#include "host/appliance/step/step_desk.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
 
@@ -38,7 +39,11 @@ using OpenPort =
 /// Opens ports by their source (host/ports/port_source.hpp); DPDK, where it is built, takes `dpdk_memory` bytes. Paced
 /// captures follow the clock. The ports of a process come from one of these. `opener`, if there is one, opens the
 /// sockets.
-[[nodiscard]] OpenPort standard_ports(Clock monotonic, std::uint64_t dpdk_memory, opener::Client* opener = nullptr);
+[[nodiscard]] OpenPort standard_ports(Clock monotonic, std::uint64_t dpdk_memory, opener::Client* opener = nullptr,
+                                      StepDesk* sessions = nullptr);
+/// For the sessions of the settings; null: they have none.
+[[nodiscard]] std::unique_ptr<StepDesk> make_step_desk(const Settings& settings, const Clocks& clocks,
+                                                       opener::Client* opener);
 
 /// Opens the card of the settings.
 using OpenCard = std::function<Result<std::unique_ptr<device::Card>>(const device::CardOptions& options)>;
@@ -319,6 +324,7 @@ class Appliance {
   QuotaFile quota_;
   /// Ends before the agents, whose queues it has.
   std::unique_ptr<ReplayDesk> replay_desk_;
+  std::unique_ptr<StepDesk> step_desk_;
   std::vector<std::pair<std::size_t, ReplayFeed*>> replay_feeds_;  ///< By output.
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;    ///< Given to agents, and not yet back.

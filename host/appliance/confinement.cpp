@@ -259,7 +259,7 @@ CallList calls_of(const Confinement& confinement) {
   for (std::size_t i = 0; i < kThreadKinds; ++i) {
     const auto kind = static_cast<ThreadKind>(i);
     if (kind == ThreadKind::Nic && !confinement.has_nic && !confinement.shares_memory) continue;
-    if (kind == ThreadKind::Replay && !confinement.has_replay) continue;
+    if (kind == ThreadKind::Replay && !confinement.has_connections) continue;
     if (kind != ThreadKind::CardAgent) add(list, calls_of(kind, confinement));
   }
   add_threads(list);

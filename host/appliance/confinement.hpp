@@ -23,7 +23,7 @@ struct Confinement {
   bool filters_calls = true;         ///< False with DPDK, whose drivers need calls that cannot be listed.
   bool has_opener = false;           ///< Another process opens recordings.
   bool has_card = false;             ///< Its driver needs calls that no thread of ours makes.
-  bool has_replay = false;           ///< A thread asks replay services of exchanges.
+  bool has_connections = false;      ///< A thread asks replay services of exchanges, or has sessions with them.
   bool has_nic = false;              ///< A thread serves other processes and hosts.
 };
 
@@ -51,7 +51,7 @@ enum class ThreadKind : std::uint8_t {
   Nic,            ///< Serves other processes and hosts.
   Housekeeper,    ///< Control, HTTP, logs, images: the thread that has made all others.
   Readers,        ///< Looks at the signs of readers.
-  Replay,         ///< Asks replay services of exchanges.
+  Replay,         ///< Asks replay services of exchanges, or has sessions with them.
 };
 inline constexpr std::size_t kThreadKinds = 11;
 [[nodiscard]] std::string_view to_text(ThreadKind kind) noexcept;

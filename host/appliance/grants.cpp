@@ -67,6 +67,7 @@ opener::Grants grants_of(const Settings& settings) {
     add_file(*path);
   }
   for (const ReplaySettings& replay : settings.replays) grants.connections.push_back(replay.address);
+  for (const net::Endpoint& server : servers_of(settings)) grants.connections.push_back(server);
   grants.sets.push_back(day_files(settings.state_folder, kGapFiles));
   grants.sets.push_back(day_files(settings.state_folder, kCommandFiles));
   std::set<std::string> saved;

@@ -10,16 +10,6 @@
 namespace stopbit::appliance {
 namespace {
 
-/// The first line of a file; empty for no file.
-Result<std::string> read_password(const std::string& path) {
-  if (path.empty()) return std::string();
-  const auto text = os::read_file(path, 4'096);
-  if (!text) return Failure{"cannot read the password in '" + path + "'"};
-  std::string line = text.value().substr(0, text.value().find('\n'));
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  return line;
-}
-
 /// Exchanges count connections by where they come from and by whom.
 std::string quota_name(const ReplaySettings& replay) {
   return net::to_text(replay.address) + " " + replay.sender + " " + replay.user;
@@ -53,7 +43,7 @@ Status Appliance::make_replays() {
 
 Status Appliance::make_replay(std::size_t number) {
   const ReplaySettings& replay = settings_.replays[number];
-  const Result<std::string> password = read_password(replay.password_file);
+  const Result<std::string> password = os::read_secret(replay.password_file);
   if (!password) return password.failure();
   if (quota_.used(number).is_damaged) {
     note("replay '" + replay.name +

@@ -23,6 +23,9 @@ namespace stopbit::appliance {
 
 namespace {
 
+/// What a port with sessions puts before each packet.
+constexpr std::string_view kSessionFraming = "custom:seq=u64be@0";
+
 constexpr std::uint64_t kMaxPatienceNs = 60 * kNsPerSecond;
 
 /// A name or an address as a Host of HTTP has it, without the port.
@@ -354,6 +357,25 @@ class SettingsReader {
     if (Result<std::string> text = read_(path)) settings_.said[path] = std::move(text).value();
   }
 
+  /// Of a channel whose packets come by a session: the session numbers them.
+  void check_session(config::Table& table, const FeedSettings& feed, const feed::Channel& channel) {
+    const auto refuse = [&](const std::string& why) { table.error("file", "channel '" + channel.name + "': " + why); };
+    const auto has_session = [&](std::size_t line) {
+      return channel.lines[line] && settings_.ports[feed.ports[line]].source->has_sessions();
+    };
+    if (!has_session(0) && !has_session(1)) return;
+    if (channel.lines[1])
+      refuse("two sessions number packets each in its own way, so a channel of one has no line 'b'");
+    if (channel.lines[0]->group.address >> 28 == 0xE) refuse("the 'group' of a session is the address of its server");
+    if (!channel.replay.empty()) refuse("its packets are numbered here, so no replay service knows them");
+    const net::Framing& framing = channel.framing;
+    const net::Framing wanted = net::parse_framing(kSessionFraming).value();
+    const bool is_wanted = framing.kind == wanted.kind && framing.sequence == wanted.sequence &&
+                           framing.skip == wanted.skip && framing.length == wanted.length &&
+                           framing.blocks == wanted.blocks && framing.reset == wanted.reset;
+    if (!is_wanted) refuse("a session needs framing = \"" + std::string(kSessionFraming) + '"');
+  }
+
   void read_feed_calendar(config::Table& table, FeedSettings& feed) {
     Result<std::string> text = read_(feed.calendar_file);
     if (!text) return table.error("calendar", text.message());
@@ -396,6 +418,7 @@ class SettingsReader {
         }
         find_map(table, channel);
         note_map(channel.map);
+        check_session(table, feed, channel);
         for (const std::string& ring : {channel.ring, channel.events}) {
           if (ring.empty()) continue;
           const auto [found, is_new] = agent_of_ring.try_emplace(ring, settings_.feeds.size() - 1);
@@ -706,6 +729,19 @@ std::optional<Settings> load_names(const std::string& path, const ReadFile& read
 std::optional<Settings> parse(std::string file, std::string text, const std::string& folder, Diagnostics& diagnostics) {
   return read(config::Document::parse(std::move(file), std::move(text), diagnostics), folder, read_directly,
               diagnostics);
+}
+
+std::vector<net::Endpoint> servers_of(const Settings& settings) {
+  std::vector<net::Endpoint> servers;
+  for (const FeedSettings& feed : settings.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      for (std::size_t line = 0; line < channel.lines.size(); ++line) {
+        if (!channel.lines[line] || !settings.ports[feed.ports[line]].source->has_sessions()) continue;
+        servers.push_back(channel.lines[line]->group);
+      }
+    }
+  }
+  return servers;
 }
 
 }  // namespace stopbit::appliance

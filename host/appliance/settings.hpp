@@ -226,6 +226,9 @@ struct Settings {
   }
 };
 
+/// The servers that ports with sessions connect to, in the order of lines.
+[[nodiscard]] std::vector<net::Endpoint> servers_of(const Settings& settings);
+
 /// The rows of appliance.toml (host/os/config/keys.hpp).
 [[nodiscard]] const config::TableKeys& settings_keys();
 

@@ -13,6 +13,7 @@
 
 #include "host/ports/port.hpp"
 #include "host/ports/socket/socket_port.hpp"
+#include "host/ports/step/step_port.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::config {
@@ -35,6 +36,8 @@ struct PortContext {
   std::function<Result<int>(const std::string& interface, const Membership& membership,
                             std::vector<std::string>& notes)>
       open_socket = {};
+  /// Begins a session (StepPortOptions); empty: there are none.
+  decltype(StepPortOptions::open_session) open_session = {};
   std::map<std::string, std::shared_ptr<void>> shared = {};  ///< By kind: what its ports have in common.
 };
 
@@ -64,6 +67,8 @@ class PortSource {
   [[nodiscard]] virtual bool has_known_calls() const noexcept { return true; }
   /// The options of its sockets, if it receives by sockets: another process can open them (PortContext::open_socket).
   [[nodiscard]] virtual std::optional<SocketPortOptions> sockets() const { return std::nullopt; }
+  /// Whether the groups of its lines are servers that it connects to.
+  [[nodiscard]] virtual bool has_sessions() const noexcept { return false; }
 };
 
 /// A port before this one in the file.

@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "host/refill/fix_tags.hpp"
+#include "host/fix/fix_tags.hpp"
 
 namespace stopbit::refill {
 namespace {
@@ -30,7 +30,7 @@ class RequestId {
   /// 0: it is none of ours.
   [[nodiscard]] static std::uint64_t serial_of(std::string_view id) noexcept {
     const std::size_t dash = id.rfind('-');
-    return dash == std::string_view::npos ? 0 : number_of(id.substr(dash + 1)).value_or(0);
+    return dash == std::string_view::npos ? 0 : fix::number_of(id.substr(dash + 1)).value_or(0);
   }
 
  private:
@@ -53,11 +53,11 @@ Reply::Kind kind_of(std::string_view type) noexcept {
 
 /// Where a report has its messages. False: it has none that can be read.
 bool find_data(std::span<const std::byte> frame, Place& place) noexcept {
-  FixReader reader(frame);
+  fix::FixReader reader(frame);
   std::size_t entries_at = 0;
   while (const auto field = reader.next()) {
     if (field->tag == kNoApplSeqNums && entries_at == 0) entries_at = reader.at();
-    if (field->tag != kRawData || place.data_bytes != 0) continue;
+    if (field->tag != fix::kRawData || place.data_bytes != 0) continue;
     place.data_bytes = field->value.size();
     place.data_at = reader.at() - 1 - place.data_bytes;
   }
@@ -68,19 +68,19 @@ bool find_data(std::span<const std::byte> frame, Place& place) noexcept {
 
 /// The next entry of the group; nothing: the group has ended.
 std::optional<Reply> next_message(std::span<const std::byte> frame, Place& place) noexcept {
-  FixReader reader(frame, place.at);
+  fix::FixReader reader(frame, place.at);
   const auto first = reader.next();
-  if (!first || first->tag != kApplSeqNum) return std::nullopt;
-  Reply reply{.number = number_of(first->value)};
+  if (!first || first->tag != fix::kApplSeqNum) return std::nullopt;
+  Reply reply{.number = fix::number_of(first->value)};
   std::optional<std::uint64_t> offset;
   std::optional<std::uint64_t> size;
   place.at = reader.at();
   while (const auto field = reader.next()) {
     if (field->tag == kRawDataOffset && !offset) {
-      offset = number_of(field->value);
-    } else if (field->tag == kRawDataLength && !size) {  // a second one is that of all data
-      size = number_of(field->value);
-    } else if (field->tag != kApplLastSeqNum) {
+      offset = fix::number_of(field->value);
+    } else if (field->tag == fix::kRawDataLength && !size) {  // a second one is that of all data
+      size = fix::number_of(field->value);
+    } else if (field->tag != fix::kApplLastSeqNum) {
       break;
     }
     place.at = reader.at();
@@ -101,16 +101,16 @@ Reply reply_of(std::span<const std::byte> frame, std::string_view type) noexcept
   Reply reply{.kind = kind_of(type)};
   std::string_view response;
   std::string_view report;
-  FixReader reader(frame);
+  fix::FixReader reader(frame);
   while (const auto field = reader.next()) {
     switch (field->tag) {
-      case kTestReqId:
+      case fix::kTestReqId:
         if (reply.kind == Reply::Kind::Probe) reply.bytes = bytes_of(field->value);
         break;
-      case kRefSeqNum: reply.request = number_of(field->value).value_or(0); break;
-      case kApplReqId: reply.request = RequestId::serial_of(field->value); break;
-      case kApplResponseType: response = field->value; break;
-      case kApplReportType: report = field->value; break;
+      case fix::kRefSeqNum: reply.request = fix::number_of(field->value).value_or(0); break;
+      case fix::kApplReqId: reply.request = RequestId::serial_of(field->value); break;
+      case fix::kApplResponseType: response = field->value; break;
+      case fix::kApplReportType: report = field->value; break;
       default: break;
     }
   }
@@ -119,26 +119,18 @@ Reply reply_of(std::span<const std::byte> frame, std::string_view type) noexcept
   return reply;
 }
 
-/// MsgType, the first field after BodyLength.
-std::string_view type_of(std::span<const std::byte> frame) noexcept {
-  FixReader reader(frame);
-  for (int i = 0; i < 2; ++i) (void)reader.next();
-  const auto field = reader.next();
-  return field && field->tag == kMsgType ? field->value : std::string_view();
-}
-
 }  // namespace
 
 std::size_t B3::request(std::span<char> to, const Sending& sending, Range range) const noexcept {
   const RequestId id(sending);
-  const FixText first = FixText::number(range.first);
-  const FixText last = FixText::number(range.last);
-  const std::array<FixField, 6> fields = {{{kApplReqId, id.view()},
-                                           {kApplReqType, "0"},  // messages again
-                                           {kNoApplIds, "1"},
-                                           {kRefApplId, options().feed},
-                                           {kApplBegSeqNum, first.view()},
-                                           {kApplEndSeqNum, last.view()}}};
+  const fix::FixText first = fix::FixText::number(range.first);
+  const fix::FixText last = fix::FixText::number(range.last);
+  const std::array<fix::FixField, 6> fields = {{{fix::kApplReqId, id.view()},
+                                                {fix::kApplReqType, "0"},  // messages again
+                                                {fix::kNoApplIds, "1"},
+                                                {fix::kRefApplId, options().feed},
+                                                {fix::kApplBegSeqNum, first.view()},
+                                                {fix::kApplEndSeqNum, last.view()}}};
   return write(to, "BW", sending, fields);
 }
 
@@ -153,7 +145,7 @@ std::size_t B3::most_messages(std::size_t frame_bytes) const noexcept {
 std::optional<Reply> B3::read(std::span<const std::byte> frame, Place& place) const noexcept {
   if (place.at == frame.size()) return std::nullopt;
   if (place.at == 0) {
-    const std::string_view type = has_right_sum(frame) ? type_of(frame) : std::string_view();
+    const std::string_view type = fix::has_right_sum(frame) ? fix::type_of(frame) : std::string_view();
     if (type != "URDR" || !find_data(frame, place)) {
       place.at = frame.size();
       return type.empty() || type == "URDR" ? Reply{} : reply_of(frame, type);

@@ -22,7 +22,7 @@ class B3 final : public FixDialect {
       : FixDialect(std::move(options), {.begin_string = "FIX.4.4", .heartbeat_s = 30, .begins_numbers_anew = true}) {}
   [[nodiscard]] std::size_t request(std::span<char> to, const Sending& sending, Range range) const noexcept override;
   [[nodiscard]] std::optional<std::uint64_t> frame(std::span<const std::byte> bytes) const noexcept override {
-    return fix_frame(bytes, form().begin_string);
+    return fix::fix_frame(bytes, form().begin_string);
   }
   [[nodiscard]] std::size_t most_bytes(std::size_t message_bytes) const noexcept override;
   [[nodiscard]] std::size_t most_messages(std::size_t frame_bytes) const noexcept override;

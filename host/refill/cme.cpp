@@ -2,18 +2,18 @@
 
 #include <array>
 
-#include "host/refill/fix_tags.hpp"
+#include "host/fix/fix_tags.hpp"
 
 namespace stopbit::refill {
 
 std::size_t Cme::request(std::span<char> to, const Sending& sending, Range range) const noexcept {
-  const FixText serial = FixText::number(sending.serial);
-  const FixText first = FixText::number(range.first);
-  const FixText last = FixText::number(range.last);
-  const std::array<FixField, 4> fields = {{{kApplId, options().feed},
-                                           {kMdReqId, serial.view()},
-                                           {kApplBegSeqNum, first.view()},
-                                           {kApplEndSeqNum, last.view()}}};
+  const fix::FixText serial = fix::FixText::number(sending.serial);
+  const fix::FixText first = fix::FixText::number(range.first);
+  const fix::FixText last = fix::FixText::number(range.last);
+  const std::array<fix::FixField, 4> fields = {{{fix::kApplId, options().feed},
+                                                {fix::kMdReqId, serial.view()},
+                                                {fix::kApplBegSeqNum, first.view()},
+                                                {fix::kApplEndSeqNum, last.view()}}};
   return write(to, "V", sending, fields);
 }
 

@@ -31,7 +31,8 @@ std::string why_not(const FixOptions& options) {
                         {"the password", options.password, true}};
   for (const Part& part : parts) {
     if (part.may_be_empty && part.text.empty()) continue;
-    if (!is_fix_value(part.text)) return std::string(part.what) + " must be 1 to 64 printable characters, in ASCII";
+    if (!fix::is_fix_value(part.text))
+      return std::string(part.what) + " must be 1 to 64 printable characters, in ASCII";
   }
   return {};
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "host/refill/fix_tags.hpp"
+#include "host/fix/fix_tags.hpp"
 #include "microcode/base/time.hpp"
 
 namespace stopbit::refill {
@@ -21,34 +21,31 @@ std::uint64_t u32_of(std::span<const std::byte> bytes, bool lowest_byte_first) n
 }  // namespace
 
 std::size_t FixDialect::write(std::span<char> to, std::string_view type, const Sending& sending,
-                              std::span<const FixField> more) const noexcept {
-  constexpr std::size_t kHeader = 5;
-  constexpr std::size_t kMost = 16;
-  if (more.size() > kMost - kHeader) return 0;
-  const FixText number = FixText::number(sending.serial);
-  const FixText time = FixText::time(sending.wall_ns);
-  std::array<FixField, kMost> fields = {{{kMsgType, type},
-                                         {kSenderCompId, options_.sender},
-                                         {kTargetCompId, options_.target},
-                                         {kMsgSeqNum, number.view()},
-                                         {kSendingTime, time.view()}}};
-  std::copy(more.begin(), more.end(), fields.begin() + kHeader);
-  return write_fix(to, form_.begin_string, std::span(fields).first(kHeader + more.size()));
+                              std::span<const fix::FixField> more) const noexcept {
+  const fix::FixText time = fix::FixText::time(sending.wall_ns);
+  return fix::write_message(to, form_.begin_string,
+                            {.type = type,
+                             .sender = options_.sender,
+                             .target = options_.target,
+                             .number = sending.serial,
+                             .time = time.view()},
+                            more);
 }
 
 std::size_t FixDialect::log_on(std::span<char> to, const Sending& sending) const noexcept {
-  const FixText heartbeat = FixText::number(form_.heartbeat_s);
-  std::array<FixField, 6> fields = {{{kEncryptMethod, "0"}, {kHeartBtInt, heartbeat.view()}, {}, {}, {}, {}}};
+  const fix::FixText heartbeat = fix::FixText::number(form_.heartbeat_s);
+  std::array<fix::FixField, 6> fields = {
+      {{fix::kEncryptMethod, "0"}, {fix::kHeartBtInt, heartbeat.view()}, {}, {}, {}, {}}};
   std::size_t count = 2;
-  if (form_.begins_numbers_anew) fields[count++] = {kResetSeqNumFlag, "Y"};
-  if (!form_.version.empty()) fields[count++] = {kDefaultApplVerId, form_.version};
-  if (!options_.user.empty()) fields[count++] = {kUsername, options_.user};
-  if (!options_.password.empty()) fields[count++] = {kPassword, options_.password};
+  if (form_.begins_numbers_anew) fields[count++] = {fix::kResetSeqNumFlag, "Y"};
+  if (!form_.version.empty()) fields[count++] = {fix::kDefaultApplVerId, form_.version};
+  if (!options_.user.empty()) fields[count++] = {fix::kUsername, options_.user};
+  if (!options_.password.empty()) fields[count++] = {fix::kPassword, options_.password};
   return write(to, "A", sending, std::span(fields).first(count));
 }
 
 std::size_t FixDialect::heartbeat(std::span<char> to, const Sending& sending, std::string_view probe) const noexcept {
-  const FixField answer{kTestReqId, probe};
+  const fix::FixField answer{fix::kTestReqId, probe};
   return write(to, "0", sending, std::span(&answer, probe.empty() ? 0U : 1U));
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "host/fix/fix_text.hpp"
 #include "host/refill/dialect.hpp"
-#include "host/refill/fix_text.hpp"
 
 namespace stopbit::refill {
 
@@ -39,7 +39,7 @@ class FixDialect : public Dialect {
   FixDialect(FixOptions options, const Form& form) : options_(std::move(options)), form_(form) {}
 
   [[nodiscard]] std::size_t write(std::span<char> to, std::string_view type, const Sending& sending,
-                                  std::span<const FixField> more) const noexcept;
+                                  std::span<const fix::FixField> more) const noexcept;
   [[nodiscard]] const FixOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Form& form() const noexcept { return form_; }
 

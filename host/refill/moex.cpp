@@ -2,15 +2,15 @@
 
 #include <array>
 
-#include "host/refill/fix_tags.hpp"
+#include "host/fix/fix_tags.hpp"
 
 namespace stopbit::refill {
 
 std::size_t Moex::request(std::span<char> to, const Sending& sending, Range range) const noexcept {
-  const FixText first = FixText::number(range.first);
-  const FixText last = FixText::number(range.last);
-  const std::array<FixField, 3> fields = {
-      {{kApplId, options().feed}, {kApplBegSeqNum, first.view()}, {kApplEndSeqNum, last.view()}}};
+  const fix::FixText first = fix::FixText::number(range.first);
+  const fix::FixText last = fix::FixText::number(range.last);
+  const std::array<fix::FixField, 3> fields = {
+      {{fix::kApplId, options().feed}, {fix::kApplBegSeqNum, first.view()}, {fix::kApplEndSeqNum, last.view()}}};
   return write(to, "V", sending, fields);
 }
 

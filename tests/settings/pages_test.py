@@ -14,7 +14,7 @@ from pathlib import Path
 
 PAGES = {
     "appliance": ["doc/appliance-settings.md", "host/ports/socket/README.md", "host/ports/dpdk/README.md",
-                  "host/ports/capture/README.md"],
+                  "host/ports/capture/README.md", "host/ports/step/README.md"],
     "calendar": ["doc/calendars.md"],
     "feed": ["host/feed/README.md"],
     "map": ["doc/feed-maps.md"],

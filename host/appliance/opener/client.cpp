@@ -109,6 +109,13 @@ std::optional<std::uint32_t> Client::socket_of(const std::string& interface,
   return static_cast<std::uint32_t>(found - grants_.sockets.begin());
 }
 
+std::optional<std::uint32_t> Client::connection_of(net::Endpoint address) const {
+  const std::lock_guard lock(grants_mutex_);
+  const auto found = std::find(grants_.connections.begin(), grants_.connections.end(), address);
+  if (found == grants_.connections.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - grants_.connections.begin());
+}
+
 std::optional<std::uint32_t> Client::file_of(const std::string& path) const {
   const std::lock_guard lock(grants_mutex_);
   const auto found = std::find(grants_.files.begin(), grants_.files.end(), path);

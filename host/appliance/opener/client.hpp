@@ -41,6 +41,7 @@ class Client {
   /// Indices for the requests below; nothing: the settings do not name it.
   [[nodiscard]] std::optional<std::uint32_t> socket_of(const std::string& interface,
                                                        const ingest::Membership& membership) const;
+  [[nodiscard]] std::optional<std::uint32_t> connection_of(net::Endpoint address) const;
   [[nodiscard]] std::optional<std::uint32_t> file_of(const std::string& path) const;
   struct Name {
     std::uint32_t set = 0;

@@ -9,16 +9,17 @@
 #include <string>
 #include <utility>
 
+#include "host/appliance/connection/tcp_connection.hpp"
 #include "host/appliance/opener/client.hpp"
 
 namespace stopbit::appliance {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 4'096;
+constexpr std::size_t kMostUnsent = std::size_t{256} << 10;
 /// An agent makes no system call, so it cannot wake this thread: it looks this often.
 constexpr auto kStep = std::chrono::milliseconds(5);
 
@@ -30,117 +31,42 @@ struct ReplayDesk::Io {
 };
 
 /// The connection of a service.
-class ReplayDesk::Wire final : public ReplayWire {
+class ReplayDesk::Wire final : public ReplayWire, private TcpConnection::Owner {
  public:
-  Wire(ReplayDesk& desk, std::size_t connection) : desk_(desk), connection_(connection), socket_(desk.io_->context) {}
+  Wire(ReplayDesk& desk, std::size_t connection)
+      : desk_(desk),
+        tcp_(
+            desk.io_->context, [this, connection] { return open(connection); }, kMostUnsent, *this) {}
 
-  void connect() override {
-    close();
-    opener::Outcome opened = open();
-    error_code error;
-    if (opened.error == 0) socket_.assign(tcp::v4(), opened.file.release(), error);
-    if (opened.error != 0 || error) {
-      // Not from within the service's call.
-      asio::post(desk_.io_->context, [this, life = life_] {
-        if (life == life_) service->failed(desk_.now());
-      });
-      return;
-    }
-    socket_.non_blocking(true, error);
-    socket_.async_wait(tcp::socket::wait_write, [this, life = life_](error_code failed) {
-      if (life == life_) finish_connect(failed);
-    });
-  }
-
+  void connect() override { tcp_.connect(); }
   void send(std::span<const char> bytes) override {
-    out_.append(bytes.begin(), bytes.end());
-    if (!is_writing_) write();
+    // A service that takes nothing answers nothing, and is given up for that.
+    (void)tcp_.send(bytes);
   }
-
-  /// What the kernel has of a log-out, it sends.
-  void close() override {
-    ++life_;
-    is_writing_ = is_paused_ = false;
-    out_.clear();
-    error_code ignored;
-    if (socket_.is_open()) socket_.close(ignored);
-  }
-
+  void close() override { tcp_.close(); }
   /// The agent may have room again.
-  void resume() {
-    if (is_paused_ && service->has_room(kReadBytes)) read();
-  }
+  void resume() { tcp_.resume(); }
 
   std::unique_ptr<ReplayService> service;  ///< Whose connection it is.
 
  private:
-  [[nodiscard]] opener::Outcome open() const {
+  [[nodiscard]] opener::Outcome open(std::size_t connection) const {
     const opener::Request request{.kind = opener::RequestKind::Connect,
-                                  .index = static_cast<std::uint32_t>(connection_)};
+                                  .index = static_cast<std::uint32_t>(connection)};
     if (desk_.opener_ != nullptr) return desk_.opener_->ask(request);
     return opener::perform(request, {.connections = desk_.connections_});
   }
-
-  void finish_connect(error_code error) {
-    int problem = 0;
-    socklen_t size = sizeof(problem);
-    if (!error && ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &problem, &size) != 0) problem = errno;
-    if (error || problem != 0) {
-      close();
-      return service->failed(desk_.now());
-    }
-    const std::uint64_t life = life_;
-    service->connected(desk_.now());
-    if (life == life_) read();
+  void connected() override { service->connected(desk_.now()); }
+  void failed() override { service->failed(desk_.now()); }
+  void closed() override { service->closed(desk_.now()); }
+  std::span<std::byte> room() override {
+    return service->has_room(kReadBytes) ? std::span<std::byte>(in_) : std::span<std::byte>();
   }
-
-  void write() {
-    error_code error;
-    while (!out_.empty()) {
-      const std::size_t sent = socket_.write_some(asio::buffer(out_), error);
-      if (error) break;
-      out_.erase(0, sent);
-    }
-    is_writing_ = error == asio::error::would_block;
-    // Another error shows when the connection is read.
-    if (!is_writing_) return out_.clear();
-    socket_.async_wait(tcp::socket::wait_write, [this, life = life_](error_code failed) {
-      if (life == life_ && !failed) write();
-    });
-  }
-
-  void read() {
-    is_paused_ = false;
-    socket_.async_wait(tcp::socket::wait_read, [this, life = life_](error_code) {
-      if (life == life_) take();
-    });
-  }
-
-  void take() {
-    if (!service->has_room(kReadBytes)) {
-      is_paused_ = true;
-      return;
-    }
-    error_code error;
-    const std::size_t count = socket_.read_some(asio::buffer(in_), error);
-    if (error == asio::error::would_block) return read();
-    const std::uint64_t life = life_;
-    if (error) {
-      close();
-      return service->closed(desk_.now());
-    }
-    service->bytes(std::as_bytes(std::span(in_).first(count)), desk_.now());
-    if (life == life_) read();
-  }
+  void filled(std::size_t count) override { service->bytes(std::span(in_).first(count), desk_.now()); }
 
   ReplayDesk& desk_;
-  std::size_t connection_;
-  tcp::socket socket_;
-  std::uint64_t life_ = 0;  ///< What was begun for an earlier connection is of no use.
-  std::string out_;
-  std::array<char, kReadBytes> in_{};
-  bool is_writing_ = false;
-  bool is_paused_ = false;
+  TcpConnection tcp_;
+  std::array<std::byte, kReadBytes> in_{};
 };
 
 ReplayDesk::ReplayDesk(Clocks clocks, std::vector<net::Endpoint> connections, opener::Client* opener)

@@ -361,7 +361,7 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   confinement.has_opener = has_opener;
   confinement.has_card = settings.card.has_value();
   confinement.has_nic = settings.nic.has_value();
-  confinement.has_replay = !settings.replays.empty();
+  confinement.has_connections = !settings.replays.empty() || !appliance::servers_of(settings).empty();
   confinement.written = {os::own_folder()};
   // With an opener gaps and recordings are read, at most.
   std::vector<std::string>& logs = has_opener ? confinement.read : confinement.written;

@@ -81,7 +81,10 @@ Key line_key(const char* name, const char* meaning) {
              {.keys = {config::text_key("group", "IPv4 address, of a multicast group or of a host.")
                            .required()
                            .such_as("\"224.0.50.59\""),
-                       config::integer_key("port", {1, 65'535}, "UDP port.").required().such_as("59001"),
+                       config::integer_key("port", {1, 65'535},
+                                           "UDP port, or the TCP port of a server, for ports with sessions.")
+                           .required()
+                           .such_as("59001"),
                        config::text_key("source", "IPv4 address of the only sender; without it any host can send.")
                            .unless("any sender")
                            .such_as("\"10.1.2.3\"")},

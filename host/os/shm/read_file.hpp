@@ -18,5 +18,7 @@ struct ReadFailure {
 /// Reads the rest of an open file; `path` is for messages.
 [[nodiscard]] Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::string& path,
                                                          std::size_t most);
+/// A password: the first line of a file, without its end; empty for no file.
+[[nodiscard]] Result<std::string> read_secret(const std::string& path);
 
 }  // namespace stopbit::os

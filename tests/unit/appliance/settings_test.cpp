@@ -457,4 +457,43 @@ TEST(ApplianceSettings, say_which_replay_services_may_be_asked_and_how_often) {
   EXPECT_THAT(errors(least, ""), HasSubstr("no channel of the feed 'fx' has a 'replay'"));
 }
 
+TEST(ApplianceSettings, have_ports_with_sessions) {
+  struct Channel {
+    std::string framing = "custom:seq=u64be@0";
+    std::string line = "a = { group = \"10.1.2.3\", port = 9129 }\n";
+    std::string more = "";
+  };
+  const auto parsed_with = [](const std::string& keys, const Channel& channel = Channel()) {
+    const testing::Scratch folder;
+    folder.write("feed.toml",
+                 "[[image]]\nname = \"x\"\ntemplates = [\"x.xml\"]\n[[channel]]\nring = \"r\"\nframing = \"" +
+                     channel.framing + "\"\n" + channel.line + channel.more);
+    Diagnostics diagnostics;
+    std::string text = kGood;
+    const std::string interface = "interface = \"eth1\"";
+    text.replace(text.find(interface), interface.size(), "kind = \"step\"\n" + keys);
+    auto settings = parse("appliance.toml", text, folder.path(), diagnostics);
+    return std::pair(std::move(settings), diagnostics.format());
+  };
+  const auto [good, none] = parsed_with("sender = \"FIRM\"\nheartbeat = \"30s\"\npassword_file = \"p\"\n");
+  ASSERT_TRUE(good) << none;
+  EXPECT_TRUE(good->ports[0].source->has_sessions());
+  EXPECT_EQ(servers_of(*good), (std::vector<net::Endpoint>{{0x0A01'0203, 9'129}}));
+  const auto errors = [&](const std::string& keys, const Channel& channel = Channel()) {
+    const auto [settings, text] = parsed_with(keys, channel);
+    EXPECT_FALSE(settings);
+    return text;
+  };
+  EXPECT_THAT(errors("heartbeat = \"1500ms\""), HasSubstr("must be whole seconds"));
+  EXPECT_THAT(errors("heartbeat = \"2h\""), HasSubstr("heartbeat"));
+  EXPECT_THAT(errors("sender = \"a\\nb\""), HasSubstr("printable"));
+  EXPECT_THAT(errors("interface = \"eth1\""), HasSubstr("interface"));
+  for (const char* framing : {"cme", "none", "custom:seq=u64le@0", "custom:seq=u64be@0,reset=template"}) {
+    EXPECT_THAT(errors("", {.framing = framing}), HasSubstr("needs framing = \"custom:seq=u64be@0\"")) << framing;
+  }
+  EXPECT_THAT(errors("", {.more = "b = { group = \"10.1.2.4\", port = 9129 }\n"}), HasSubstr("has no line 'b'"));
+  EXPECT_THAT(errors("", {.more = "replay = \"x\"\n"}), HasSubstr("no replay service knows them"));
+  EXPECT_THAT(errors("", {.line = "a = { group = \"224.0.0.1\", port = 1 }\n"}), HasSubstr("address of its server"));
+}
+
 }  // namespace stopbit::appliance::settings_test

@@ -1,13 +1,13 @@
-#include "host/refill/fix_text.hpp"
+#include "host/fix/fix_text.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <numeric>
 
-#include "host/refill/fix_tags.hpp"
+#include "host/fix/fix_tags.hpp"
 
-namespace stopbit::refill {
+namespace stopbit::fix {
 namespace {
 
 constexpr char kEnd = '\1';  // of a field
@@ -75,6 +75,21 @@ std::size_t write_fix(std::span<char> to, std::string_view begin_string, std::sp
   return out.fits() ? out.written().size() : 0;
 }
 
+std::size_t write_message(std::span<char> to, std::string_view begin_string, const FixHeader& header,
+                          std::span<const FixField> more) noexcept {
+  constexpr std::size_t kHeader = 5;
+  constexpr std::size_t kMost = 16;
+  if (more.size() > kMost - kHeader) return 0;
+  const FixText number = FixText::number(header.number);
+  std::array<FixField, kMost> fields = {{{kMsgType, header.type},
+                                         {kSenderCompId, header.sender},
+                                         {kTargetCompId, header.target},
+                                         {kMsgSeqNum, number.view()},
+                                         {kSendingTime, header.time}}};
+  std::copy(more.begin(), more.end(), fields.begin() + kHeader);
+  return write_fix(to, begin_string, std::span(fields).first(kHeader + more.size()));
+}
+
 std::optional<std::uint64_t> fix_frame(std::span<const std::byte> bytes, std::string_view begin_string) noexcept {
   const auto at = [&](std::size_t i) { return std::to_integer<char>(bytes[i]); };
   std::size_t size = 0;
@@ -102,6 +117,13 @@ bool has_right_sum(std::span<const std::byte> frame) noexcept {
   padded(wanted.data() + 3, sum % 256, 3);
   return std::equal(wanted.begin(), wanted.end(), frame.end() - kTrailerBytes,
                     [](char c, std::byte byte) { return static_cast<std::byte>(c) == byte; });
+}
+
+std::string_view type_of(std::span<const std::byte> frame) noexcept {
+  FixReader reader(frame);
+  for (int i = 0; i < 2; ++i) (void)reader.next();
+  const auto field = reader.next();
+  return field && field->tag == kMsgType ? field->value : std::string_view();
 }
 
 std::optional<std::uint64_t> number_of(std::string_view value) noexcept {
@@ -160,4 +182,11 @@ FixText FixText::time(std::uint64_t wall_ns) noexcept {
   return out;
 }
 
-}  // namespace stopbit::refill
+FixText FixText::second(std::uint64_t wall_ns) noexcept {
+  constexpr std::size_t kFraction = sizeof(".123") - 1;
+  FixText out = time(wall_ns);
+  out.size_ -= kFraction;
+  return out;
+}
+
+}  // namespace stopbit::fix

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace stopbit::refill {
+namespace stopbit::fix {
 
 /// A field of a FIX message in tag=value form.
 struct FixField {
@@ -22,12 +22,26 @@ struct FixField {
 [[nodiscard]] std::size_t write_fix(std::span<char> to, std::string_view begin_string,
                                     std::span<const FixField> fields) noexcept;
 
+/// What every message has after BodyLength.
+struct FixHeader {
+  std::string_view type;  ///< MsgType.
+  std::string_view sender;
+  std::string_view target;
+  std::uint64_t number = 0;  ///< MsgSeqNum.
+  std::string_view time;     ///< SendingTime.
+};
+/// The same with a header, and at most 11 fields after it.
+[[nodiscard]] std::size_t write_message(std::span<char> to, std::string_view begin_string, const FixHeader& header,
+                                        std::span<const FixField> more) noexcept;
+
 /// The bytes of the FIX message that is first in these; nothing: they do not show it yet; 0: no message with this
 /// BeginString begins like this.
 [[nodiscard]] std::optional<std::uint64_t> fix_frame(std::span<const std::byte> bytes,
                                                      std::string_view begin_string) noexcept;
 /// Whether a whole frame ends with its CheckSum.
 [[nodiscard]] bool has_right_sum(std::span<const std::byte> frame) noexcept;
+/// MsgType of a whole frame, the first field after BodyLength; empty: it is not there.
+[[nodiscard]] std::string_view type_of(std::span<const std::byte> frame) noexcept;
 /// A value that is a number, without sign.
 [[nodiscard]] std::optional<std::uint64_t> number_of(std::string_view value) noexcept;
 
@@ -53,6 +67,8 @@ class FixText {
   [[nodiscard]] static FixText number(std::uint64_t value) noexcept;
   /// UTC, "20190404-08:36:00.123".
   [[nodiscard]] static FixText time(std::uint64_t wall_ns) noexcept;
+  /// The same without fractions of a second.
+  [[nodiscard]] static FixText second(std::uint64_t wall_ns) noexcept;
   [[nodiscard]] std::string_view view() const noexcept { return {text_.data(), size_}; }
 
  private:
@@ -60,4 +76,4 @@ class FixText {
   std::size_t size_ = 0;
 };
 
-}  // namespace stopbit::refill
+}  // namespace stopbit::fix

@@ -1,4 +1,4 @@
-#include "host/refill/fix_text.hpp"
+#include "host/refill/dialects.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,36 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "host/refill/dialects.hpp"
 #include "tests/lib/replay_service.hpp"
 
-namespace stopbit::refill::fix_text_test {
+namespace stopbit::refill::dialects_test {
 
 std::string readable(std::string text) {
   std::replace(text.begin(), text.end(), '\1', '|');
   return text;
-}
-
-TEST(FixText, has_length_and_sum) {
-  const FixField fields[] = {{35, "0"}, {49, "A"}, {56, "B"}, {34, "7"}, {52, "20190404-08:36:00.123"}};
-  char to[128];
-  const std::size_t size = write_fix(to, "FIX.4.4", fields);
-  const std::string text(to, size);
-  const std::size_t body = text.find("35=");
-  EXPECT_EQ(text.substr(0, body), "8=FIX.4.4\0019=" + std::to_string(text.find("10=") - body) + "\1");
-  unsigned sum = 0;
-  for (const char c : text.substr(0, text.find("10="))) sum += static_cast<unsigned char>(c);
-  EXPECT_EQ(std::stoul(text.substr(text.find("10=") + 3, 3)), sum % 256);
-  EXPECT_EQ(text.back(), '\1');
-  for (std::size_t room = 0; room < size; ++room)
-    EXPECT_EQ(write_fix(std::span(to).first(room), "FIX.4.4", fields), 0U);
-}
-
-TEST(FixText, has_times_of_utc) {
-  EXPECT_EQ(FixText::time(1'554'366'960'123'456'789).view(), "20190404-08:36:00.123");
-  EXPECT_EQ(FixText::time(0).view(), "19700101-00:00:00.000");
-  EXPECT_EQ(FixText::time(1'582'934'399'999'000'000).view(), "20200228-23:59:59.999");
-  EXPECT_EQ(FixText::number(~std::uint64_t{0}).view(), "18446744073709551615");
 }
 
 /// The fields of a message, without BeginString, BodyLength and CheckSum.
@@ -185,7 +162,7 @@ TEST(B3, reads_what_the_service_says) {
   EXPECT_EQ(saying("URDR|95=5|96=", "abcde", "|"), "bad;") << "no group";
 }
 
-TEST(FixText, has_no_value_that_ends_a_field) {
+TEST(Dialects, have_no_value_that_ends_a_field) {
   for (const std::string& bad :
        {std::string(), std::string("a\1b"), std::string("a\nb"), std::string(65, 'a'), std::string("\xC3\xA4")}) {
     EXPECT_FALSE(make_dialect(DialectKind::Moex, {.sender = bad, .feed = "OLR"}).ok()) << bad;
@@ -196,4 +173,4 @@ TEST(FixText, has_no_value_that_ends_a_field) {
   }
 }
 
-}  // namespace stopbit::refill::fix_text_test
+}  // namespace stopbit::refill::dialects_test

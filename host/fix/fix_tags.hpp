@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace stopbit::refill {
+namespace stopbit::fix {
 
 /// Tags of FIX, by the names that the standard gives them.
 enum FixTag : std::uint32_t {
@@ -38,4 +38,4 @@ enum FixTag : std::uint32_t {
   kApplReportType = 1426,
 };
 
-}  // namespace stopbit::refill
+}  // namespace stopbit::fix

@@ -1,0 +1,136 @@
+#include "host/appliance/step/step_desk.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio.hpp>
+#include <chrono>
+#include <utility>
+
+#include "host/appliance/connection/tcp_connection.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Answers to a server are short; one that takes none of so many is given up.
+constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
+/// How often deadlines are looked at, and whether the agent has room again: it cannot wake this thread.
+constexpr auto kStep = std::chrono::milliseconds(5);
+
+/// The shortest message of FIXT with data, of which one of STEP may have many.
+constexpr std::size_t kLeastMessage = sizeof("8=FIXT.1.1|9=10|95=1|96=x|10=000|") - 1;
+
+}  // namespace
+
+struct StepDesk::Io {
+  asio::io_context context{1};
+  asio::steady_timer timer{context};
+};
+
+/// A session and its connection.
+class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner {
+ public:
+  Wire(StepDesk& desk, net::Endpoint server, const fix::StepOptions& options, const fix::StepLimits& limits)
+      : link(std::make_shared<ingest::StepLink>()),
+        desk_(desk),
+        tcp_(
+            desk.io_->context, [&desk, server] { return desk.dial_(server); }, kMostUnsent, *this),
+        session_(options, limits, *this) {}
+
+  void step() {
+    session_.tick(desk_.now());
+    tcp_.resume();
+  }
+  void stop() { session_.stop(desk_.now()); }
+
+  const std::shared_ptr<ingest::StepLink> link;
+
+ private:
+  // Of the connection.
+  void connected() override {
+    tcp_.probe_silence();
+    session_.connected(desk_.now());
+  }
+  void failed() override { session_.failed(desk_.now()); }
+  void closed() override { session_.closed(desk_.now()); }
+  std::span<std::byte> room() override { return session_.is_blocked() ? std::span<std::byte>() : session_.room(); }
+  void filled(std::size_t count) override {
+    read_ = desk_.now();
+    session_.filled(count, read_);
+  }
+
+  // Of the session.
+  void connect() override { tcp_.connect(); }
+  bool send(std::span<const char> bytes) override { return tcp_.send(bytes); }
+  void close() override { tcp_.close(); }
+  bool has_room(std::size_t message_bytes) override {
+    using Queue = decltype(ingest::StepLink::packets);
+    const std::size_t most_packets = message_bytes / kLeastMessage + 1;
+    return link->packets.room() >= most_packets * Queue::most_for(ingest::StepLink::kNumberBytes + fix::kMostStepHead) +
+                                       Queue::most_for(message_bytes);
+  }
+  void packet(std::uint64_t number, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    std::array<std::byte, ingest::StepLink::kNumberBytes + fix::kMostStepHead> preamble;
+    constexpr std::size_t kNumber = ingest::StepLink::kNumberBytes;
+    for (std::size_t i = kNumber; i > 0; --i, number >>= 8) preamble[i - 1] = static_cast<std::byte>(number);
+    std::copy(head.begin(), head.end(), preamble.begin() + kNumber);
+    // has_room has seen to it that it fits.
+    (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
+                             std::span(preamble).first(kNumber + head.size()), data);
+  }
+  void logged_on() override {}
+  void ended(fix::StepEnd) override { link->ends.fetch_add(1, std::memory_order_relaxed); }
+
+  StepDesk& desk_;
+  TcpConnection tcp_;
+  fix::StepSession session_;
+  fix::StepTime read_;
+};
+
+StepDesk::StepDesk(Clocks clocks, Dial dial)
+    : clocks_(std::move(clocks)), dial_(std::move(dial)), io_(std::make_unique<Io>()) {}
+
+StepDesk::~StepDesk() {
+  stop();
+}
+
+std::shared_ptr<ingest::StepLink> StepDesk::add(net::Endpoint server, const fix::StepOptions& options,
+                                                const fix::StepLimits& limits) {
+  wires_.push_back(std::make_unique<Wire>(*this, server, options, limits));
+  return wires_.back()->link;
+}
+
+fix::StepTime StepDesk::now() const {
+  const Now now = clocks_.now();
+  return {.monotonic_ns = now.monotonic_ns, .wall_ns = now.wall_ns};
+}
+
+void StepDesk::schedule() {
+  io_->timer.expires_after(kStep);
+  io_->timer.async_wait([this](boost::system::error_code error) {
+    if (error || stop_.load(std::memory_order_relaxed)) return io_->context.stop();
+    for (const auto& wire : wires_) wire->step();
+    schedule();
+  });
+}
+
+void StepDesk::start(const std::function<void()>& begin) {
+  if (wires_.empty()) return;
+  schedule();
+  thread_ = std::thread([this, begin] {
+    ::pthread_setname_np(::pthread_self(), "step");
+    if (begin) begin();
+    io_->context.run();
+    for (const auto& wire : wires_) wire->stop();
+  });
+}
+
+void StepDesk::stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "host/appliance/clocks.hpp"
+#include "host/appliance/opener/opener.hpp"
+#include "host/fix/step_session.hpp"
+#include "host/ports/step/step_link.hpp"
+
+namespace stopbit::appliance {
+
+/// The sessions of STEP, on a thread of their own, with Boost.Asio: each brings its packets into a link, which a port
+/// reads.
+///
+/// All calls are for set-up, by one thread, before the process is confined: after that it makes no descriptor but the
+/// connections, which the opener opens.
+class StepDesk {
+ public:
+  /// Opens a socket whose connection to a server may still be under way.
+  using Dial = std::function<opener::Outcome(net::Endpoint server)>;
+
+  StepDesk(Clocks clocks, Dial dial);
+  StepDesk(const StepDesk&) = delete;
+  StepDesk& operator=(const StepDesk&) = delete;
+  ~StepDesk();
+
+  [[nodiscard]] std::shared_ptr<ingest::StepLink> add(net::Endpoint server, const fix::StepOptions& options,
+                                                      const fix::StepLimits& limits);
+
+  /// `begin` is called by the thread, before anything else.
+  void start(const std::function<void()>& begin = {});
+  /// Logs out, closes connections and ends the thread. Once; without a thread, too.
+  void stop();
+
+ private:
+  class Wire;
+  struct Io;
+
+  void schedule();
+  [[nodiscard]] fix::StepTime now() const;
+
+  Clocks clocks_;
+  Dial dial_;
+  std::unique_ptr<Io> io_;
+  std::vector<std::unique_ptr<Wire>> wires_;
+  std::thread thread_;
+  std::atomic<bool> stop_ = false;
+};
+
+}  // namespace stopbit::appliance
