@@ -27,7 +27,7 @@ struct Message {
   /// The exchange's time.
   [[nodiscard]] std::optional<std::int64_t> exchange_time() const noexcept {
     if (delay_ns == kNoDelay) return std::nullopt;
-    return static_cast<std::int64_t>(arrival_ns) - delay_ns;
+    return static_cast<std::int64_t>(arrival_ns - static_cast<std::uint64_t>(delay_ns));
   }
   /// When the exchange has sent it, as far as that is known.
   [[nodiscard]] std::int64_t sent_ns() const noexcept {

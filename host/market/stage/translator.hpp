@@ -208,20 +208,22 @@ class Translator {
 
   static constexpr std::uint64_t kTickNs = 100'000'000;
   static constexpr std::uint64_t kSetBackNs = 10'000'000'000;
+  static constexpr std::uint64_t kMostSetBackNs = std::uint64_t{1} << 62;  ///< What a file says may be any time.
 
   /// Arrivals of several ports go back by as much as one is read after another; clocks are set back by more. So are
   /// datagrams that waited for a process that was stopped for long, in turns with the present time: what goes forth by
   /// as much was not set back.
   void note_time(std::uint64_t now_ns) noexcept {
-    if (now_ns + kSetBackNs < now_ns_) [[unlikely]] {
-      set_back(static_cast<std::int64_t>(now_ns_ - now_ns));
-    } else if (set_back_ns_ != 0 && now_ns_ + kSetBackNs < now_ns) [[unlikely]] {
-      set_back(-std::min(set_back_ns_, static_cast<std::int64_t>(now_ns - now_ns_)));
+    if (now_ns < now_ns_ && now_ns_ - now_ns > kSetBackNs) [[unlikely]] {
+      set_back(std::min(now_ns_ - now_ns, kMostSetBackNs - set_back_ns_), true);
+    } else if (set_back_ns_ != 0 && now_ns > now_ns_ && now_ns - now_ns_ > kSetBackNs) [[unlikely]] {
+      set_back(std::min(now_ns - now_ns_, set_back_ns_), false);
     }
     now_ns_ = now_ns;
   }
-  void set_back(std::int64_t by_ns) noexcept {
-    set_back_ns_ += by_ns;
+  void set_back(std::uint64_t ns, bool is_back) noexcept {
+    set_back_ns_ += is_back ? ns : 0 - ns;
+    const auto by_ns = is_back ? static_cast<std::int64_t>(ns) : -static_cast<std::int64_t>(ns);
     writer_.healing().set_back(by_ns);
     recovery_.set_back(by_ns);
   }
@@ -251,8 +253,8 @@ class Translator {
   std::uint32_t restored_left_ = 0;
   Tracer* tracer_ = nullptr;
   std::uint64_t ticked_ns_ = 0;
-  std::uint64_t now_ns_ = 0;      ///< On the clock of arrivals: the last record, or tick().
-  std::int64_t set_back_ns_ = 0;  ///< By how much that was set back in all.
+  std::uint64_t now_ns_ = 0;       ///< On the clock of arrivals: the last record, or tick().
+  std::uint64_t set_back_ns_ = 0;  ///< By how much that was set back in all, at most kMostSetBackNs.
 
   // Of the message that is read.
   SyncChannel* increments_ = nullptr;   ///< Of its channel; null: it is none of increments, or not known yet.
