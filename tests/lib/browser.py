@@ -26,6 +26,10 @@ class BrowserError(Exception):
     pass
 
 
+class PageGone(BrowserError):
+    """The page went, to be loaded again or for another one, before it had answered."""
+
+
 def find_browser():
     """A missing browser is an error, not a reason to skip: what people look at is tested everywhere."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
@@ -79,7 +83,8 @@ class Browser:
             self.hear(deadline)
         answer = self.answers.pop(self.number)
         if "error" in answer:
-            raise BrowserError(f"{method}: {answer['error']}")
+            is_gone = "navigated" in answer["error"].get("message", "")
+            raise (PageGone if is_gone else BrowserError)(f"{method}: {answer['error']}")
         return answer["result"]
 
     def hear(self, deadline):
@@ -148,9 +153,16 @@ class Tab:
             raise BrowserError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def holds(self, expression):
+        """Not while the page is loaded again."""
+        try:
+            return self.run(f"Boolean({expression})")
+        except PageGone:
+            return False
+
     def wait(self, expression, what):
         deadline = time.monotonic() + PATIENCE
-        while not self.run(f"Boolean({expression})"):
+        while not self.holds(expression):
             if time.monotonic() > deadline:
                 raise BrowserError(f"waited in vain until {what}: {expression}\n" + str(self.run("document.body.innerText")))
             time.sleep(0.05)

@@ -287,7 +287,7 @@ class Defaults {
     // An example of a name.
     if (keys.any != nullptr && !is_section(*keys.any)) add_key(*keys.any, "NAME", mark, false);
     for (const Key& key : keys.keys) {
-      if (is_section(key)) add_section(key, key.name, path, mark);
+      if (is_section(key)) add_section(key, key.name, path, belongs_elsewhere(key, keys) ? "#" : mark);
     }
     if (keys.any != nullptr && is_section(*keys.any)) add_section(*keys.any, "NAME", path, mark);
   }
@@ -303,7 +303,8 @@ class Defaults {
     const std::string inner_mark = is_left_out && !all_ ? "#" : mark;
     const std::string inner = path.empty() ? name : path + '.' + name;
     out_ += '\n';
-    add_comment(key.meaning + (key.is_required ? " Required." : ""));
+    add_comment(key.meaning + (key.is_required ? " Required." : "") +
+                (key.when.empty() ? "" : " Only with " + key.when + '.'));
     out_ += inner_mark + (is_array_of_tables(key) ? "[[" + inner + "]]\n" : '[' + inner + "]\n");
     add(*key.table, inner, inner_mark);
   }
