@@ -32,7 +32,9 @@ Data data_of(std::span<const std::byte> frame) noexcept {
   Data found;
   FixReader reader(frame);
   bool is_announced = false;
+  std::uint32_t last = 0;
   while (const auto field = reader.next()) {
+    last = field->tag;
     const bool is_raw = field->tag == kRawData;
     if (is_raw != is_announced) return {};           // one without the other
     if (is_raw && found.raw.has_value()) return {};  // a second one
@@ -40,7 +42,8 @@ Data data_of(std::span<const std::byte> frame) noexcept {
     is_announced = field->tag == kRawDataLength;
     if (is_announced && !number_of(field->value)) return {};
   }
-  found.is_sound = !is_announced && reader.at() == frame.size();
+  // Data that are said to be longer would have the check sum in them.
+  found.is_sound = last == kCheckSum && reader.at() == frame.size();
   return found;
 }
 
@@ -178,9 +181,11 @@ void StepSession::watch(const StepTime& now) {
   if (every == 0) return;
   const std::uint64_t silent = is_blocked_ ? 0 : now.monotonic_ns - heard_ns_;
   const std::uint64_t patience = every + every / 5;
-  if (silent > 2 * patience) return end(StepEnd::Silent, now);
+  // The answer has time of its own: when this process was held up, what the server said is not read yet.
+  if (silent > patience && has_probed_ && now.monotonic_ns - probed_ns_ >= patience) return end(StepEnd::Silent, now);
   if (silent > patience && !has_probed_) {
     has_probed_ = true;
+    probed_ns_ = now.monotonic_ns;
     const FixText id = FixText::number(now.wall_ns);
     const FixField field{kTestReqId, id.view()};
     (void)send("1", std::span(&field, 1), now);
@@ -207,7 +212,7 @@ void StepSession::take_messages(const StepTime& now) {
     if (*size == 0 || *size > frame_bytes_) return end(StepEnd::Malformed, now);
     if (rest.size() < *size) break;
     const auto frame = rest.first(static_cast<std::size_t>(*size));
-    if (!sink_.has_room(frame.size())) {
+    if (is_logged_on() && !sink_.has_room(frame.size())) {
       is_blocked_ = true;
       break;
     }

@@ -160,6 +160,7 @@ class StepSession {
   std::uint64_t step_ns_ = 0;    ///< The connection began, or exists since.
   std::uint64_t sent_ns_ = 0;    ///< The last message of ours,
   std::uint64_t heard_ns_ = 0;   ///< and of the server.
+  std::uint64_t probed_ns_ = 0;  ///< The last test request.
   std::uint32_t fruitless_ = 0;  ///< Connections in a row that brought no data.
   std::uint64_t not_before_ns_ = 0;
 

@@ -37,7 +37,7 @@ class StepSource final : public PortSource {
         .session = session_, .limits = limits_, .clock = context.clock, .open_session = context.open_session};
     auto password = os::read_secret(password_file_);
     if (!password) return password.failure();
-    if (!password.value().empty() && !fix::is_fix_value(password.value())) {
+    if (!password_file_.empty() && !fix::is_fix_value(password.value())) {
       return Failure{"the password in '" + password_file_ + "' must be 1 to 64 printable characters, in ASCII"};
     }
     options.session.password = std::move(password).value();

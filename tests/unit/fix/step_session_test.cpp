@@ -139,7 +139,8 @@ TEST(StepSession, reads_a_stream_that_is_torn_at_every_byte) {
 TEST(StepSession, ends_a_connection_whose_bytes_contradict_themselves) {
   std::string wrong_sum = Voice::data("abc");
   wrong_sum[wrong_sum.size() - 2] = wrong_sum[wrong_sum.size() - 2] == '0' ? '1' : '0';
-  for (const std::string& bad : {wrong_sum, Voice::message("UA3202|95=4|96=", "abc", "|"),  // 96 is shorter
+  for (const std::string& bad : {wrong_sum,
+                                 Voice::message("UA3202|95=4|96=", "abc", "|"),             // 96 is shorter
                                  Voice::message("UA3202|95=2|96=", "abc", "|"),             // and longer
                                  Voice::message("UA3202|95=-3|96=", "abc", "|"),            //
                                  Voice::message("UA3202|95=|96=", "abc", "|"),              //
@@ -149,11 +150,15 @@ TEST(StepSession, ends_a_connection_whose_bytes_contradict_themselves) {
                                  Voice::message("UA3202|95=3|"),                         //
                                  Voice::message("UA3202|95=3|34=0|96=", "abc", "|"),     // not side by side
                                  Voice::message("UA3202|95=1|96=", "a", "|95=1|96=b|"),  // two
+                                 Voice::message("UA3202|95=10|96=", "abc", "|"),         // reaches into the check sum
+                                 Voice::message("UA3202|95=9|96=", "abc", ""),           //
                                  Voice::message("UA3202|x|"),                            // no field
                                  Voice::message("|"),                                    // no type
                                  Voice::ended("8=STEP.1.0.0|9=9999999|"),                // too long
-                                 Voice::ended("8=STEP.1.0.0|9=-1|"), Voice::ended("8=FIX.4.4|9=5|"),
-                                 std::string("HTTP/1.1 400 Bad Request"), Voice::data(std::string(65, 'x'))}) {
+                                 Voice::ended("8=STEP.1.0.0|9=-1|"),
+                                 Voice::ended("8=FIX.4.4|9=5|"),
+                                 std::string("HTTP/1.1 400 Bad Request"),
+                                 Voice::data(std::string(65, 'x'))}) {
     Trial trial({}, {.data_bytes = 64});
     trial.log_on();
     trial.give(Voice::data("good"));
@@ -287,6 +292,37 @@ TEST(StepSession, waits_for_room_and_loses_nothing) {
   trial.pass(0);
   EXPECT_FALSE(trial.session.is_blocked());
   EXPECT_EQ(trial.packets(), "1:a 2:b");
+}
+
+/// What another connection has brought fills the queue: the answer to the log-on is no packet and needs none of it.
+TEST(StepSession, logs_on_while_nothing_has_room) {
+  Trial trial;
+  trial.server.is_full = true;
+  trial.connect();
+  trial.give(Voice::log_on());
+  EXPECT_TRUE(trial.session.is_logged_on());
+  trial.give(Voice::data("a"));
+  trial.pass(60 * kSecond);
+  trial.server.is_full = false;
+  trial.pass(0);
+  EXPECT_EQ(trial.packets(), "1:a");
+  EXPECT_EQ(trial.ends(StepEnd::Silent), 0U);
+}
+
+/// The process was stopped for a minute: what the server said meanwhile waits to be read.
+TEST(StepSession, asks_a_server_before_it_ends_even_if_time_leaps) {
+  Trial trial({.heartbeat_s = 10});
+  trial.log_on();
+  trial.pass(60 * kSecond);
+  EXPECT_TRUE(trial.session.is_logged_on());
+  EXPECT_EQ(trial.server.field("35"), "1");
+  trial.give(Voice::data("a"));
+  trial.pass(9 * kSecond);
+  EXPECT_TRUE(trial.session.is_logged_on());
+  EXPECT_EQ(trial.packets(), "1:a");
+  trial.pass(60 * kSecond);
+  trial.pass(13 * kSecond);
+  EXPECT_EQ(trial.ends(StepEnd::Silent), 1U) << "it was asked and has not answered";
 }
 
 TEST(StepSession, keeps_its_promises_whatever_a_server_does) {
