@@ -120,6 +120,7 @@ class Appliance {
 
   /// Null: no replay service is asked.
   [[nodiscard]] const ReplayDesk* replay_desk() const noexcept { return replay_desk_.get(); }
+  [[nodiscard]] const StepDesk* step_desk() const noexcept { return step_desk_.get(); }
 
   /// Null: the settings have no [nic].
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
@@ -324,7 +325,7 @@ class Appliance {
   QuotaFile quota_;
   /// Ends before the agents, whose queues it has.
   std::unique_ptr<ReplayDesk> replay_desk_;
-  std::unique_ptr<StepDesk> step_desk_;
+  std::unique_ptr<StepDesk> step_desk_;                            ///< Null: no port has sessions.
   std::vector<std::pair<std::size_t, ReplayFeed*>> replay_feeds_;  ///< By output.
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;    ///< Given to agents, and not yet back.

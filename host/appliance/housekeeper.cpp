@@ -355,12 +355,14 @@ void Housekeeper::report_line(const std::string& channel, char line, bool is_sil
 }
 
 void Housekeeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
-                        Level level, std::uint64_t now) {
+                        Level level, std::uint64_t now, std::string_view why) {
   Watched& watched = watched_[{what, name}];
   if (value < watched.reported) watched.reported = value;
   if (value == watched.reported || now < watched.next_ns) return;
-  report_(
-      {level, what, {{key, name}, {"more", std::to_string(value - watched.reported)}, {"all", std::to_string(value)}}});
+  Change change{
+      level, what, {{key, name}, {"more", std::to_string(value - watched.reported)}, {"all", std::to_string(value)}}};
+  if (!why.empty()) change.fields.emplace_back("why", why);
+  report_(change);
   watched = {.reported = value, .next_ns = now + kRepeatNs};
 }
 
@@ -588,6 +590,12 @@ void Housekeeper::look(const Now& both) {
     watch("dropped by the card", "port", port.name, port.nic, Level::Warning, now);
     watch("dropped by the kernel", "port", port.name, port.kernel, Level::Warning, now);
     watch("port fails", "port", port.name, port.failures, Level::Error, now);
+  }
+  if (const StepDesk* const sessions = appliance_.step_desk()) {
+    for (const StepDesk::Ends& one : sessions->ends()) {
+      watch("session ended", "server", net::to_text(one.server), one.count, Level::Warning, now,
+            fix::to_text(one.last));
+    }
   }
   for (const AgentStatus& agent : status.agents) {
     watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);

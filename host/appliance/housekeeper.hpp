@@ -96,8 +96,9 @@ class Housekeeper {
   void look_at_readers(const StatusReport& status, std::uint64_t now);
   void report_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Logs the growth of a number that should not grow: the first at once, later growth combined after an interval.
+  /// `why`: of the newest; empty: not known.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
-             Change::Level level, std::uint64_t now);
+             Change::Level level, std::uint64_t now, std::string_view why = {});
 
   Appliance& appliance_;
   Clocks clocks_;

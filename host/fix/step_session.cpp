@@ -14,7 +14,7 @@ constexpr std::string_view kStep = "STEP.1.0.0";
 constexpr std::string_view kInner = "FIXT.1.1";
 constexpr std::string_view kInnerBegins = "8=FIXT.1.1\1";
 constexpr std::size_t kHeadBytes = 4'096;   ///< Of a message, besides its data.
-constexpr std::size_t kReadBytes = 16'384;  ///< There is always room for so many.
+constexpr std::size_t kReadBytes = 16'384;  ///< The least room for bytes that come.
 constexpr std::uint32_t kMostDoublings = 16;
 constexpr std::uint64_t kZoneNs = 8 * 3'600 * kNsPerSecond;  ///< The exchanges' clocks are ahead of UTC.
 

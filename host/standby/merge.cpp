@@ -493,7 +493,7 @@ void Merge::step_in_forgotten(Channel& channel, Reach& run, const Item& item) no
     if (!is_loss) ++counts_.copies;
     return;
   }
-  // It waits for nobody: the other side's records of this run have come, or come late.
+  // It does not wait for the other side, whose records of this run have come already, or come too late.
   const auto say_gap = [&](std::uint64_t first, std::uint32_t count) {
     const record::Slot slot = gap_event(item.record[0], first, count);
     Item said = item;

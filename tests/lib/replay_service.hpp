@@ -12,6 +12,7 @@
 
 #include "host/refill/client.hpp"
 #include "host/refill/dialects.hpp"
+#include "tests/lib/fix_field.hpp"
 #include "tests/lib/random.hpp"
 
 /// A replay service, honest or hostile, that a client of replays is tried on, and what the client must never do.
@@ -164,12 +165,7 @@ class ReplayService final : public refill::ClientSink {
   }
   /// The value of a field of the newest message; empty: it has none.
   [[nodiscard]] std::string field(const std::string& tag) const {
-    if (sent.empty()) return {};
-    const std::string& text = sent.back();
-    const std::size_t at = text.find('\1' + tag + '=');
-    if (at == std::string::npos) return {};
-    const std::size_t begin = at + tag.size() + 2;
-    return text.substr(begin, text.find('\1', begin) - begin);
+    return sent.empty() ? "" : fix_field(sent.back(), tag);
   }
   /// The range of the newest request; nothing of it if the newest message is none.
   [[nodiscard]] refill::Range asked() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host/fix/step_session.hpp"
+#include "tests/lib/fix_field.hpp"
 #include "tests/lib/random.hpp"
 
 /// A server of STEP, honest or hostile, that a session is tried on, and what the session must never do.
@@ -94,12 +95,7 @@ class StepServer final : public fix::StepSink {
 
   /// The value of a field of the newest message; empty: it has none.
   [[nodiscard]] std::string field(const std::string& tag) const {
-    if (sent.empty()) return {};
-    const std::string& text = sent.back();
-    const std::size_t at = text.find('\1' + tag + '=');
-    if (at == std::string::npos) return {};
-    const std::size_t begin = at + tag.size() + 2;
-    return text.substr(begin, text.find('\1', begin) - begin);
+    return sent.empty() ? "" : fix_field(sent.back(), tag);
   }
   void check(bool is_right, const char* what) {
     if (!is_right && wrong.empty()) wrong = what;
@@ -174,7 +170,7 @@ inline std::string play_step(cases::Random& random, std::size_t steps) {
   fix::StepTime now{.monotonic_ns = kSecond, .wall_ns = 1'700'000'000 * kSecond};
   std::string bytes;
   std::uint64_t made = 0;
-  std::uint64_t told = 0;  ///< Messages and moments that may each be answered by a message or two.
+  std::uint64_t prompts = 0;  ///< Messages and moments, each of which a message or two may answer.
   for (std::size_t i = 0; i < steps && server.wrong.empty(); ++i) {
     if (!server.is_open) bytes.clear();
     switch (random.below(12)) {
@@ -220,13 +216,13 @@ inline std::string play_step(cases::Random& random, std::size_t steps) {
         session.tick(now);
       }
     }
-    ++told;
+    ++prompts;
     const std::size_t before = bytes.size();
     bytes = server.give(session, std::move(bytes), now, 1 + static_cast<std::size_t>(random.below(400)));
-    told += before - bytes.size();
+    prompts += before - bytes.size();
     const bool is_all_taken = bytes.empty() && server.is_open && server.is_in && server.is_honest;
     if (is_all_taken && !session.is_blocked()) server.check(server.expected.empty(), "a packet that was lost");
-    server.check(server.sent.size() <= 2 * told + server.connects, "more is said than was asked");
+    server.check(server.sent.size() <= 2 * prompts + server.connects, "sends more than it was asked for");
     const fix::StepCounts& counts = session.counts();
     server.check(counts.packets == server.packets.size(), "packets are counted wrong");
     server.check(counts.connections == server.connects, "connections are counted wrong");

@@ -15,8 +15,10 @@ void TcpConnection::connect() {
   close();
   opener::Outcome opened = dial_();
   error_code error;
-  if (opened.error == 0) socket_.assign(tcp::v4(), opened.file.release(), error);
-  if (opened.error != 0 || error) {
+  if (opened.error == 0) socket_.assign(tcp::v4(), opened.file.get(), error);
+  const bool is_open = opened.error == 0 && !error;
+  if (is_open) (void)opened.file.release();
+  if (!is_open) {
     // Not from within the owner's call.
     asio::post(context_, [this, life = life_] {
       if (life == life_) owner_.failed();

@@ -23,13 +23,13 @@ class TcpConnection {
     /// Where bytes are put that have come; empty: none are taken until resume().
     [[nodiscard]] virtual std::span<std::byte> room() = 0;
     virtual void filled(std::size_t count) = 0;
-    /// By the other end, or broken.
+    /// By the peer, or broken.
     virtual void closed() = 0;
   };
   /// A socket whose connection may still be under way.
   using Dial = std::function<opener::Outcome()>;
 
-  /// At most `most_unsent` bytes wait for the other end to take them.
+  /// At most `most_unsent` bytes wait for the peer to take them.
   TcpConnection(boost::asio::io_context& context, Dial dial, std::size_t most_unsent, Owner& owner)
       : context_(context), dial_(std::move(dial)), most_unsent_(most_unsent), owner_(owner), socket_(context) {}
 
@@ -40,7 +40,7 @@ class TcpConnection {
   void close();
   /// The owner may have room again.
   void resume();
-  /// The kernel asks an other end that says nothing whether it is there, and gives it up after about half a minute.
+  /// The kernel probes a silent peer, and drops the connection after about half a minute without an answer.
   void probe_silence();
 
  private:

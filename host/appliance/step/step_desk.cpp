@@ -15,7 +15,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Answers to a server are short; one that takes none of so many is given up.
+/// Answers to a server are short. The connection to a server that leaves this many unread is closed.
 constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
 /// How often deadlines are looked at, and whether the agent has room again: it cannot wake this thread.
 constexpr auto kStep = std::chrono::milliseconds(5);
@@ -33,11 +33,12 @@ struct StepDesk::Io {
 /// A session and its connection.
 class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner {
  public:
-  Wire(StepDesk& desk, net::Endpoint server, const fix::StepOptions& options, const fix::StepLimits& limits)
-      : link(std::make_shared<ingest::StepLink>()),
+  Wire(StepDesk& desk, net::Endpoint address, const fix::StepOptions& options, const fix::StepLimits& limits)
+      : server(address),
+        link(std::make_shared<ingest::StepLink>()),
         desk_(desk),
         tcp_(
-            desk.io_->context, [&desk, server] { return desk.dial_(server); }, kMostUnsent, *this),
+            desk.io_->context, [&desk, address] { return desk.dial_(address); }, kMostUnsent, *this),
         session_(options, limits, *this) {}
 
   void step() {
@@ -46,6 +47,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   }
   void stop() { session_.stop(desk_.now()); }
 
+  const net::Endpoint server;
   const std::shared_ptr<ingest::StepLink> link;
 
  private:
@@ -82,7 +84,10 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
                              std::span(preamble).first(kNumber + head.size()), data);
   }
   void logged_on() override {}
-  void ended(fix::StepEnd) override { link->ends.fetch_add(1, std::memory_order_relaxed); }
+  void ended(fix::StepEnd why) override {
+    link->last_end.store(why, std::memory_order_relaxed);
+    link->ends.fetch_add(1, std::memory_order_release);
+  }
 
   StepDesk& desk_;
   TcpConnection tcp_;
@@ -101,6 +106,16 @@ std::shared_ptr<ingest::StepLink> StepDesk::add(net::Endpoint server, const fix:
                                                 const fix::StepLimits& limits) {
   wires_.push_back(std::make_unique<Wire>(*this, server, options, limits));
   return wires_.back()->link;
+}
+
+std::vector<StepDesk::Ends> StepDesk::ends() const {
+  std::vector<Ends> all;
+  all.reserve(wires_.size());
+  for (const auto& wire : wires_) {
+    const std::uint64_t count = wire->link->ends.load(std::memory_order_acquire);
+    all.push_back({wire->server, count, wire->link->last_end.load(std::memory_order_relaxed)});
+  }
+  return all;
 }
 
 fix::StepTime StepDesk::now() const {

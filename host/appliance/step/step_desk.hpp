@@ -32,6 +32,14 @@ class StepDesk {
   [[nodiscard]] std::shared_ptr<ingest::StepLink> add(net::Endpoint server, const fix::StepOptions& options,
                                                       const fix::StepLimits& limits);
 
+  /// How connections to a server have ended so far. Any thread, at any time after set-up.
+  struct Ends {
+    net::Endpoint server;
+    std::uint64_t count = 0;
+    fix::StepEnd last = fix::StepEnd::Failed;  ///< Of no meaning before there was one.
+  };
+  [[nodiscard]] std::vector<Ends> ends() const;
+
   /// `begin` is called by the thread, before anything else.
   void start(const std::function<void()>& begin = {});
   /// Logs out, closes connections and ends the thread. Once; without a thread, too.

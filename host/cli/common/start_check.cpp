@@ -93,6 +93,8 @@ void StartCheck::look_at_ports(const appliance::Settings& settings) {
       const bool is_there = fs::exists("/sys/bus/pci/devices/" + attachment.pci_address, error);
       if (!is_there) missing_.push_back(what + ": there is no device '" + printable(attachment.pci_address) + "'");
       add(what, fmt::format("device {}, {}", printable(attachment.pci_address), is_there ? "there" : "NOT THERE"));
+    } else if (port.source->has_sessions()) {
+      add(what, "connects to the servers of its lines");
     } else {
       add(what, port.source->is_live() ? "any interface" : "a capture");
     }

@@ -230,7 +230,7 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
 
 /// The run has been silent for long, and a line that had come further is back below, with what the run did not have; or
 /// one that had brought nothing, with other bytes or a number that was given up long ago: nothing is as late, so a
-/// sender has begun anew. One that has another address, too, begins further below.
+/// sender has begun anew. Another address is not believed here: a stranger can send numbers near the run's, too.
 bool Arbiter::comes_after_silence(const Packet& packet) noexcept {
   if (since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns) return false;
   if (packet.source != 0 && !own_.empty() && !own_.has(packet.source)) return false;

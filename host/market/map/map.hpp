@@ -49,7 +49,7 @@ struct Step {
   std::uint16_t element_block = kNoBlock;  ///< Sequence.
   std::uint16_t stride = 0;
   std::uint16_t constant = 0;  ///< Index of Map::constants.
-  std::uint16_t run = 0;       ///< Word, Text, Decimal: so many steps from this one on fill slots from the same block.
+  std::uint16_t run = 0;       ///< Word, Text, Decimal: steps from this one on that fill slots from the same block.
   std::uint32_t end = 0;
   std::uint64_t clears = 0;  ///< Sequence: slots that each element fills anew.
 
@@ -80,8 +80,8 @@ struct CompiledTest {
 struct CompiledCondition {
   Span tests;
   bool never = false;
-  std::uint8_t only_slot = kNoSlot;  ///< The only test is whether this slot has one value:
-  std::uint64_t only = 0;
+  std::uint8_t only_slot = kNoSlot;  ///< Of a condition that is one test for one value; else none.
+  std::uint64_t only = 0;            ///< That value's bits.
 };
 
 struct CompiledEntry {

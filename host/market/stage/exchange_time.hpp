@@ -68,7 +68,7 @@ constexpr std::optional<std::int64_t> exchange_ns(std::uint64_t value, TimeForma
   return time;
 }
 
-/// exchange_ns of one feed's messages, of which most are of the same minute as the one before.
+/// exchange_ns of one feed's messages, most of which were sent in the same minute as the one before.
 class ExchangeClock {
  public:
   ExchangeClock(TimeFormat format, std::int64_t utc_offset_s) noexcept
@@ -98,7 +98,7 @@ class ExchangeClock {
   std::int64_t unit_ns_;      ///< Of the last digit.
   std::uint64_t minute_ = 0;  ///< The one that was seen last, as the feed has it.
   std::int64_t minute_ns_ = 0;
-  std::uint64_t known_ = 0;  ///< So many numbers of it are times: up to second 59.
+  std::uint64_t known_ = 0;  ///< How many of its numbers are times for certain: up to second 59.
 };
 
 }  // namespace stopbit::market

@@ -49,7 +49,7 @@ class Healing {
   }
   /// A fault has ended the book of a row, or it is seen for the first time.
   void note_row(std::uint32_t row, std::uint64_t arrival_ns) noexcept { look(row, arrival_ns); }
-  /// The clock of arrivals was set back: what waited goes on waiting. Less than 0: it was not.
+  /// The clock of arrivals was set back: what waited goes on waiting. Negative: it goes forth again.
   void set_back(std::int64_t by_ns) noexcept { ahead_ns_ += static_cast<std::uint64_t>(by_ns); }
   [[nodiscard]] LossEffects& losses() noexcept { return losses_; }
   /// The snapshot that is loaded next belongs to this cycle, the first one being 1.

@@ -33,7 +33,7 @@ Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::st
 Result<std::string> read_secret(const std::string& path) {
   if (path.empty()) return std::string();
   const auto text = read_file(path, 4'096);
-  if (!text) return Failure{"cannot read the password in '" + path + "'"};
+  if (!text) return Failure{"no password: " + text.failure().message};
   std::string line = text.value().substr(0, text.value().find('\n'));
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return line;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host/fix/step_session.hpp"
 #include "host/os/message_queue.hpp"
 
 namespace stopbit::ingest {
@@ -18,7 +19,8 @@ struct StepLink {
   static constexpr std::size_t kNumberBytes = 8;
 
   os::MessageQueue<Info> packets{kBytes};
-  std::atomic<std::uint64_t> ends = 0;  ///< Connections that have ended, or could not be made.
+  std::atomic<std::uint64_t> ends = 0;                        ///< Connections that have ended, or could not be made.
+  std::atomic<fix::StepEnd> last_end = fix::StepEnd::Failed;  ///< How the last of these ended.
 };
 
 }  // namespace stopbit::ingest

@@ -13,15 +13,14 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import replay_server  # noqa: E402  (it is beside this file)
+from trial import PATIENCE, Trial, write  # noqa: E402
 
-STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 NAME = sys.argv[2]
+TRIAL = Trial(sys.argv[1], NAME)
 DIALECT = replay_server.DIALECTS[sys.argv[3]]()
-PATIENCE = 120
 LINES = (("239.40.1.1", 21001), ("239.40.2.1", 21002))
 TRADE_LINES = (("239.40.3.1", 21003), ("239.40.4.1", 21004))
 SERVICE = ("127.0.0.1", 9011)
@@ -80,27 +79,6 @@ patience = "400ms"
 retry = "10ms"
 attempts = 5
 """
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def stopbit(*arguments):
-    run = subprocess.run([STOPBIT, *arguments], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, f"{arguments}: {run.returncode}\n{run.stdout}{run.stderr}"
-    return run.stdout
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            print(open("log", encoding="utf-8").read())
-            print(stopbit("stat", NAME))
-            raise AssertionError(f"no sign of this: {what}")
-        time.sleep(0.02)
 
 
 class Exchange:
@@ -167,9 +145,9 @@ class Appliance:
         write("appliance.toml", APPLIANCE.format(name=NAME, connections=connections, dialect=DIALECT.NAME,
                                                   target=DIALECT.TARGET, requests=DIALECT.MOST_REQUESTS))
         self.log = open("log", "w", encoding="utf-8")
-        self.process = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=self.log)
+        self.process = subprocess.Popen([TRIAL.program, "run", "appliance.toml", "-q"], stderr=self.log)
         atexit.register(self.process.kill)
-        wait_for("the start", lambda: 'what="started"' in self.text())
+        TRIAL.wait_for("the start", lambda: 'what="started"' in self.text())
         told = [line for line in self.text().splitlines() if 'what="not confined"' in line and "Landlock" not in line]
         assert not told, told
 
@@ -185,7 +163,7 @@ class Appliance:
 
 
 def stat():
-    return json.loads(stopbit("stat", NAME, "--json"))
+    return json.loads(TRIAL.stopbit("stat", NAME, "--json"))
 
 
 def numbers_of(name):
@@ -203,7 +181,7 @@ def is_whole(exchange):
 
 
 def check_books(exchange):
-    for row in stopbit("states", f"{NAME}-events", "--format", "jsonl").splitlines():
+    for row in TRIAL.stopbit("states", f"{NAME}-events", "--format", "jsonl").splitlines():
         state = json.loads(row)
         for side, key in ((0, "bid"), (1, "ask")):
             best = exchange.best(state["instrument"], side)
@@ -215,7 +193,7 @@ def check_books(exchange):
 def check_records(ring, sent):
     """Each number once. @returns those that came by replay."""
     seen, replayed = set(), []
-    for row in stopbit("tail", ring, "--header").splitlines():
+    for row in TRIAL.stopbit("tail", ring, "--header").splitlines():
         number = re.search(r'"MsgSeqNum":"?(\d+)', row)
         if number is None:
             continue
@@ -240,23 +218,23 @@ def main():
     for _ in range(50):
         exchange.order()
         exchange.trade()
-    wait_for("the first messages", lambda: is_whole(exchange))
+    TRIAL.wait_for("the first messages", lambda: is_whole(exchange))
     check_books(exchange)
 
     # A service that does what it should: in one request, or in several connections.
     for count in (1, 5, MOST_MESSAGES, 3 * MOST_MESSAGES):
         exchange.lose_orders(count)
-        wait_for(f"{count} numbers", lambda: is_whole(exchange))
+        TRIAL.wait_for(f"{count} numbers", lambda: is_whole(exchange))
     check_books(exchange)
     most = {1: 6, 4: 4}[DIALECT.MOST_REQUESTS]  # the last count takes several requests
     assert server.logouts == server.connections == most, (server.logouts, server.connections)
     if DIALECT.PROBE:
-        wait_for("answers to test requests", lambda: server.heartbeats >= 4)
+        TRIAL.wait_for("answers to test requests", lambda: server.heartbeats >= 4)
     for _ in range(7):
         exchange.trade(is_lost=True)
     for _ in range(10):
         exchange.trade()
-    wait_for("a channel without books", lambda: numbers_of("trades")["lost"] == 0 and
+    TRIAL.wait_for("a channel without books", lambda: numbers_of("trades")["lost"] == 0 and
              numbers_of("trades")["recovered"] == 7)
 
     # And one that does not, again and again, until it does.
@@ -264,7 +242,7 @@ def main():
         before = service()
         server.plan = [behaviour]
         exchange.lose_orders(12)
-        wait_for(behaviour, lambda: is_whole(exchange))
+        TRIAL.wait_for(behaviour, lambda: is_whole(exchange))
         after = service()
         assert after["not_brought"] == after["no_quota"] == after["no_room"] == 0, (behaviour, after)
         told = {"floods": "flooded", "other_range": "flooded", "garbage": "flooded", "long": "malformed",
@@ -275,8 +253,8 @@ def main():
         check_books(exchange)
     recovered = numbers_of("orders")["recovered"]
     assert recovered == 1 + 5 + 4 * MOST_MESSAGES + 12 * len(replay_server.BEHAVIOURS), recovered
-    assert "by replay" in stopbit("gaps", NAME), stopbit("gaps", NAME)
-    assert "Replay services" in stopbit("stat", NAME)
+    assert "by replay" in TRIAL.stopbit("gaps", NAME), TRIAL.stopbit("gaps", NAME)
+    assert "Replay services" in TRIAL.stopbit("stat", NAME)
     appliance.end()
     replayed = check_records(NAME, len(exchange.orders))  # the ring is there until the next one has its name
     assert len(replayed) == recovered, replayed
@@ -286,12 +264,12 @@ def main():
     server.plan = ["stalls"]
     exchange.lose_orders(3)
     exchange.lose_orders(3)
-    wait_for("a request", lambda: not server.plan)
-    assert "error" not in stopbit("ctl", NAME, "load", "asts")
-    wait_for("the new image", lambda: numbers_of("orders")["recovered"] >= 3 and numbers_of("orders")["lost"] == 0)
+    TRIAL.wait_for("a request", lambda: not server.plan)
+    assert "error" not in TRIAL.stopbit("ctl", NAME, "load", "asts")
+    TRIAL.wait_for("the new image", lambda: numbers_of("orders")["recovered"] >= 3 and numbers_of("orders")["lost"] == 0)
     server.plan = ["stalls"]
     exchange.lose_orders(3)
-    wait_for("another request", lambda: not server.plan)
+    TRIAL.wait_for("another request", lambda: not server.plan)
     appliance.end()
     used = server.connections
     server.wait.set()
@@ -300,17 +278,17 @@ def main():
     # A quota is that of a day, not of a process; one that is used up is told.
     appliance = Appliance(connections=used + 2)
     assert service()["quota_left"] == 2, service()
-    wait_for("a low quota", lambda: 'what="replay quota low"' in appliance.text())
+    TRIAL.wait_for("a low quota", lambda: 'what="replay quota low"' in appliance.text())
     exchange.lose_orders(2)
-    wait_for("the last but one", lambda: server.connections == used + 1)
+    TRIAL.wait_for("the last but one", lambda: server.connections == used + 1)
     appliance.end(signal.SIGKILL)
     appliance = Appliance(connections=used + 2)
     assert service()["quota_left"] <= 1, service()
     server.plan = ["drops"]
     exchange.lose_orders(2)
-    wait_for("the end of the quota", lambda: service()["no_quota"] != 0)
+    TRIAL.wait_for("the end of the quota", lambda: service()["no_quota"] != 0)
     assert service()["quota_left"] == 0 and server.connections <= used + 2, (service(), server.connections)
-    wait_for("its notice", lambda: 'what="not replayed"' in appliance.text())
+    TRIAL.wait_for("its notice", lambda: 'what="not replayed"' in appliance.text())
     appliance.end()
     # A file that is damaged says nothing of what was used.
     with open("state/replay-quota", "r+b") as file:
@@ -320,7 +298,7 @@ def main():
     appliance = Appliance(connections=1_000)
     assert service()["quota_left"] == 0 and "damaged" in appliance.text(), service()
     exchange.lose_orders(2)
-    wait_for("a quota that is not known", lambda: service()["no_quota"] != 0)
+    TRIAL.wait_for("a quota that is not known", lambda: service()["no_quota"] != 0)
     assert server.connections == connections
     appliance.end()
     assert not server.violations, server.violations

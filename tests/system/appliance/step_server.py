@@ -170,7 +170,7 @@ class Server:
             if is_in:
                 self.heard.append(fields)
                 continue
-            if (fields["98"], fields["108"], fields["554"]) != ("0", "1", self.password):
+            if (fields["98"], fields["108"], fields["554"]) != ("0", "3", self.password):
                 raise replay_server.Violation(f"a wrong log-on: {fields}")
             if doing == "refuses":
                 connection.sendall(self.session_message("5", [(58, "no")]))
@@ -181,7 +181,7 @@ class Server:
                 connection.close()
                 self.refused += 1
                 return
-            connection.sendall(self.session_message("A", [(347, "UTF-8"), (98, 0), (108, 1)]))
+            connection.sendall(self.session_message("A", [(347, "UTF-8"), (98, 0), (108, 3)]))
             is_in = True
             with self.lock:
                 self.session = connection

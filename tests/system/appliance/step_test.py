@@ -8,17 +8,17 @@ import atexit
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import step_server  # noqa: E402  (it is beside this file)
+from trial import PATIENCE, Trial, read, write  # noqa: E402
 
-STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 NAME = sys.argv[2]
-PATIENCE = 120
+TRIAL = Trial(sys.argv[1], NAME)
 SERVER = ("127.0.0.1", 9129)
 RNG = random.Random(20261129)
 
@@ -92,7 +92,7 @@ name = "gateway"
 kind = "step"
 password_file = "password"
 version = "1.02"
-heartbeat = "1s"
+heartbeat = "3s"
 retry = "10ms"
 templates = {{ UA201 = 4201, UA202 = 4202, UA001 = 3001 }}
 [[feed]]
@@ -101,34 +101,8 @@ a = "gateway"
 """
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def stopbit(*arguments):
-    run = subprocess.run([STOPBIT, *arguments], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, f"{arguments}: {run.returncode}\n{run.stdout}{run.stderr}"
-    return run.stdout
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            print(read("log"))
-            print(stopbit("stat", NAME))
-            raise AssertionError(f"no sign of this: {what}")
-        time.sleep(0.02)
-
-
 def stat():
-    return json.loads(stopbit("stat", NAME, "--json"))
+    return json.loads(TRIAL.stopbit("stat", NAME, "--json"))
 
 
 def channel():
@@ -205,7 +179,7 @@ def strip(values):
 
 
 def records(*arguments):
-    rows = (json.loads(row) for row in stopbit(*arguments).splitlines())
+    rows = (json.loads(row) for row in TRIAL.stopbit(*arguments).splitlines())
     return [(row["template"], strip(row["fields"])) for row in rows if "template" in row]
 
 
@@ -219,11 +193,11 @@ def check_records(seen, wanted):
 class Appliance:
     def __init__(self):
         self.log = open("log", "w", encoding="utf-8")
-        self.process = subprocess.Popen([STOPBIT, "run", "appliance.toml", "-q"], stderr=self.log)
+        self.process = subprocess.Popen([TRIAL.program, "run", "appliance.toml", "-q"], stderr=self.log)
         atexit.register(self.process.kill)
-        wait_for("the start", lambda: 'what="started"' in read("log"))
-        told = [line for line in read("log").splitlines() if 'what="not confined"' in line and "Landlock" not in line]
-        assert not told, told
+        TRIAL.wait_for("the start", lambda: 'what="started"' in read("log"))
+        problems = [line for line in read("log").splitlines() if 'what="not confined"' in line and "Landlock" not in line]
+        assert not problems, problems
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -236,17 +210,18 @@ def main():
     write("templates.xml", read(corpus) if os.path.exists(corpus) else TEMPLATES)
     write("feed.toml", FEED.format(name=NAME))
     write("appliance.toml", APPLIANCE.format(name=NAME))
-    write("password", "not told\n")
-    server = step_server.Server(SERVER, "not told")
+    write("password", "a secret\n")
+    assert "connects to the servers of its lines" in TRIAL.stopbit("run", "--check", "appliance.toml")
+    server = step_server.Server(SERVER, "a secret")
     exchange = Exchange(server)
     appliance = Appliance()
 
-    wait_for("the log-on", server.is_in)
+    TRIAL.wait_for("the log-on", server.is_in)
     exchange.send(200)
-    wait_for("the first messages", exchange.is_whole)
-    wait_for("heartbeats", lambda: server.count_of("0") >= 2)
+    TRIAL.wait_for("the first messages", exchange.is_whole)
+    TRIAL.wait_for("heartbeats", lambda: server.count_of("0") >= 2)
     server.send(server.session_message("1", [(112, "there?")]))
-    wait_for("an answer to a test request", lambda: any(fields.get("112") == "there?" for fields in server.heard))
+    TRIAL.wait_for("an answer to a test request", lambda: any(fields.get("112") == "there?" for fields in server.heard))
     assert channel()["numbers"]["lost"] == 0 and stat()["ports"][0]["failures"] == 0, stat()
 
     # The connection breaks in the middle of a message; what passes meanwhile is one missing number.
@@ -257,9 +232,9 @@ def main():
         doing()
         holes, failures = holes + 1, failures + 1
         exchange.message(is_heard=False)
-        wait_for("another log-on", server.is_in)
+        TRIAL.wait_for("another log-on", server.is_in)
         exchange.send(50)
-        wait_for("what followed", exchange.is_whole)
+        TRIAL.wait_for("what followed", exchange.is_whole)
         numbers, gaps = channel()["numbers"], channel()["gaps"]
         assert numbers["lost"] == gaps == holes and numbers["held"] == 0, (holes, numbers)
 
@@ -268,7 +243,7 @@ def main():
         server.close()
 
     def is_out(connections):
-        wait_for("the end of the session", lambda: server.connections > connections)
+        TRIAL.wait_for("the end of the session", lambda: server.connections > connections)
 
     def hang(content):
         before = server.connections
@@ -279,6 +254,8 @@ def main():
         is_out(before)
 
     come_back(close)
+    ended = re.compile('what="session ended" server="127.0.0.1:9129" .*why="closed"')
+    TRIAL.wait_for("how a session ended", lambda: ended.search(read("log")))
     come_back(lambda: hang(server.session_message("5", [(58, "bye")])))
     assert server.count_of("5") == 1, "a log-out is answered"
     good = exchange.message(is_heard=False)
@@ -287,25 +264,25 @@ def main():
     come_back(lambda: hang(b"8=STEP.1.0.0\x019=999999999\x01"))
     # A server that says nothing, although it was asked.
     before, server.is_quiet = server.connections, True
-    wait_for("the end of a silent server", lambda: server.count_of("1") != 0 and server.connections > before)
+    TRIAL.wait_for("the end of a silent server", lambda: server.count_of("1") != 0 and server.connections > before)
     server.is_quiet = False
     come_back(lambda: None)
     assert stat()["ports"][0]["failures"] == failures, (failures, stat()["ports"])
     # One that does not let it in.
     server.plan = ["refuses", "hangs up", "refuses"]
     server.close()
-    wait_for("refusals", lambda: server.refused == 3)
+    TRIAL.wait_for("refusals", lambda: server.refused == 3)
     failures += 3
     come_back(lambda: None)
     assert stat()["ports"][0]["failures"] == failures, (failures, stat()["ports"])
 
     # More than the agent takes at once: the server waits, and nothing is dropped.
     exchange.send(3000)
-    wait_for("a burst", exchange.is_whole)
+    TRIAL.wait_for("a burst", exchange.is_whole)
 
     log_outs = server.count_of("5")
     appliance.end()
-    wait_for("the log-out", lambda: server.count_of("5") == log_outs + 1)
+    TRIAL.wait_for("the log-out", lambda: server.count_of("5") == log_outs + 1)
     assert not server.violations, server.violations
     wanted = [(kind, strip(values)) for kind, values in exchange.sent]
     check_records(records("tail", NAME), wanted)
