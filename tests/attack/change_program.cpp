@@ -208,7 +208,10 @@ void change_program(Program& program, Random& random) {
       });
     case 8: program.max_record_slots = near(program.max_record_slots, random); return;
     case 9:
-      if (!program.constant_pool.empty()) random.pick(program.constant_pool) ^= static_cast<char>(random.bits());
+      if (!program.constant_pool.empty()) {
+        char& constant = random.pick(program.constant_pool);
+        constant = static_cast<char>(constant ^ static_cast<char>(random.bits()));
+      }
       return;
     default: return change_code(program, random);
   }

@@ -185,7 +185,6 @@ const char* to_text(Count count) noexcept {
     case Count::Announced: return "resets announced by the feed";
     case Count::Moves: return "moves to another address";
     case Count::Spoofers: return "strangers with the true address";
-    case Count::kCount: break;
   }
   return "";
 }

@@ -70,9 +70,8 @@ enum class Count : std::uint8_t {
   Announced,
   Moves,     ///< The same numbers go on from another address.
   Spoofers,  ///< Strangers with the address of the true sender.
-  kCount,
 };
-using Counts = std::array<std::uint64_t, static_cast<std::size_t>(Count::kCount)>;
+using Counts = std::array<std::uint64_t, static_cast<std::size_t>(Count::Spoofers) + 1>;
 [[nodiscard]] const char* to_text(Count count) noexcept;
 
 enum class Mode : std::uint8_t { Ordered, Fast, Carousel };

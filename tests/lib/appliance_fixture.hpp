@@ -255,9 +255,9 @@ class OneChannel {
   }
   /// Whether the accounting of the channel is exact, as its counters tell.
   void expect_balanced(const std::string& channel = "seven") {
-    const counters::Reader reader_ = counts();
-    const auto value = [&](const char* family) { return reader_.value(family, {{"channel", channel}}); };
-    EXPECT_EQ(reader_.sum("line_packets", {{"channel", channel}}),
+    const counters::Reader counted = counts();
+    const auto value = [&](const char* family) { return counted.value(family, {{"channel", channel}}); };
+    EXPECT_EQ(counted.sum("line_packets", {{"channel", channel}}),
               value("packets_delivered") + value("packets_duplicate") + value("packets_late") + value("packets_held") +
                   value("packets_malformed") + value("packets_incomplete"));
     EXPECT_EQ(value("numbers_expected"),

@@ -76,7 +76,7 @@ struct Transfer {
 
 /// A port with pinned memory, and a node under it.
 struct End {
-  End(Transport& transport) : node(transport, NodeOptions{}) {
+  explicit End(Transport& transport) : node(transport, NodeOptions{}) {
     (void)pages.create("port", PageLayout::kBytes);
     vpid = node.open_port(pages.page(), 0, {}).value_or(0);
   }
@@ -255,7 +255,7 @@ int unpinned(std::uint64_t wanted, std::uint64_t seed) {
       "\"good\":%s}\n",
       static_cast<Count>(seed), kFrames * kPageBytes >> 20U, static_cast<Count>(ended), static_cast<Count>(done[0]),
       static_cast<Count>(done[1]), static_cast<Count>(done[2]), static_cast<Count>(local_additions),
-      static_cast<Count>(wrong + local_wrong), static_cast<Count>(lost), static_cast<Count>(refused),
+      static_cast<Count>(wrong) + local_wrong, static_cast<Count>(lost), static_cast<Count>(refused),
       static_cast<Count>(counters.fetched), static_cast<Count>(counters.evicted), static_cast<Count>(counters.written),
       static_cast<Count>(counters.absent), static_cast<Count>(rma.bounced), static_cast<Count>(rma.held_up),
       static_cast<Count>(counters.restarts), static_cast<Count>(counters.in_use), static_cast<Count>(counters.faults),

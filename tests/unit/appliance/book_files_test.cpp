@@ -174,7 +174,7 @@ TEST(BookFiles, fall_back_to_the_one_before) {
   const auto found = first.find();
   ASSERT_TRUE(found) << found.message();
   EXPECT_EQ(found.value().books().rows(), 10U);
-  std::ofstream(files[0], std::ios::binary | std::ios::trunc);
+  std::filesystem::resize_file(files[0], 0);
   EXPECT_NE(first.find().message().find(files[1]), std::string::npos) << "it says what is wrong with the newest";
 }
 
@@ -188,7 +188,7 @@ TEST(BookFiles, are_two_though_an_older_one_cannot_be_removed_and_names_lie) {
     const std::string prefix = oldest.substr(0, oldest.rfind('-') + 1);
     std::filesystem::remove(oldest);
     std::filesystem::create_directory(oldest);  // which no removal of a file takes away
-    std::ofstream(prefix + "18446744073709551615.books");
+    const std::ofstream last_name(prefix + "18446744073709551615.books");
     for (int i = 0; i < 4; ++i) first.pass();
     EXPECT_EQ(first.files().size(), 4U) << "these two and the newest two";
   }

@@ -120,7 +120,8 @@ class Publishing : public ::testing::Test {
       text += std::string("\n") + to_text(subscriber.state()) + ": " + subscriber.problem() + ", " +
               std::to_string(subscriber.counters().records) + " records";
     }
-    for (nic::NodeId node = 1; node <= guests.size(); ++node) text += "\n" + ::testing::PrintToString(ticks_of(node));
+    const auto last = static_cast<nic::NodeId>(guests.size());
+    for (nic::NodeId node = 1; node <= last; ++node) text += "\n" + ::testing::PrintToString(ticks_of(node));
     return text;
   }
   void until_live(Guest& guest) {

@@ -461,7 +461,7 @@ TEST(ApplianceSettings, have_ports_with_sessions) {
   struct Channel {
     std::string framing = "custom:seq=u64be@0";
     std::string line = "a = { group = \"10.1.2.3\", port = 9129 }\n";
-    std::string more = "";
+    std::string more{};
   };
   const auto parsed_with = [](const std::string& keys, const Channel& channel = Channel()) {
     const testing::Scratch folder;

@@ -28,6 +28,8 @@ struct Line {
   std::uint64_t late;
   std::uint64_t behind_ns;  ///< Greatest delay relative to the other line.
 };
+constexpr std::uint16_t kLineA = 0;
+constexpr std::uint16_t kLineB = 1;
 constexpr std::array<Line, 2> kLines = {
     {{record::SourceLine::LineA, 30, 10, 40, 0}, {record::SourceLine::LineB, 60, 10, 60, 20'000}}};
 constexpr std::uint64_t kLateNs = 150'000;  ///< Enough to be overtaken.
@@ -141,7 +143,7 @@ Result<std::unique_ptr<Workload>> make_ab() {
     datagrams.push_back(feed.take());
     add_preamble(datagrams.back(), sequence);
 
-    for (std::uint16_t line = 0; line < kLines.size(); ++line) {
+    for (const std::uint16_t line : {kLineA, kLineB}) {
       const Line& of = kLines[line];
       const auto happens = [&](std::uint64_t per_ten_thousand) { return random.below(10'000) < per_ten_thousand; };
       if (happens(of.lost)) continue;

@@ -94,7 +94,7 @@ TEST(Opener, appends_to_files_of_a_set_and_deletes_them) {
   const std::string logs = folder.path("state");  // which it makes
   const auto client = start({.sets = {gaps(logs)}});
   ASSERT_TRUE(client);
-  for (const std::uint64_t day : {20190404, 20190405, 20190405}) {
+  for (const std::uint64_t day : {20190404U, 20190405U, 20190405U}) {
     const Outcome opened = client->ask({.kind = RequestKind::Append, .index = 0, .number = day});
     ASSERT_EQ(opened.error, 0);
     EXPECT_TRUE(write(opened.file, "line\n"));
@@ -135,7 +135,7 @@ TEST(Opener, makes_keeps_and_removes_files_of_a_set) {
   const testing::Scratch folder;
   const auto client = start({.sets = {packets(folder.path())}});
   ASSERT_TRUE(client);
-  for (const std::uint64_t number : {1, 2}) {
+  for (const std::uint64_t number : {1U, 2U}) {
     EXPECT_EQ(client->ask({.kind = RequestKind::Create, .index = 0, .number = number}).error, 0);
   }
   EXPECT_EQ(client->ask({.kind = RequestKind::Create, .index = 0, .number = 1}).error, EEXIST);

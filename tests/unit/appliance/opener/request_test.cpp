@@ -25,7 +25,7 @@ TEST(OpenerRequest, has_one_encoding) {
   EXPECT_FALSE(parse_request(longer));
   for (std::size_t bytes = 0; bytes < right.size(); ++bytes) EXPECT_FALSE(parse_request(std::span(right).first(bytes)));
   // The magic number, the upper byte of the kind, padding, and a number that is too large.
-  for (const std::size_t at : {0, 3, 5, 6, 7, 12, 15, 22, 23}) {
+  for (const std::size_t at : {0U, 3U, 5U, 6U, 7U, 12U, 15U, 22U, 23U}) {
     RequestBytes wrong = right;
     wrong[at] ^= std::byte{0x80};
     EXPECT_FALSE(parse_request(wrong)) << at;
