@@ -47,7 +47,7 @@ Stepping stepping;
 /// Code that was called from generated code counts as the part that called it; after its exit it is on its own.
 void count_one(int /*signal*/, siginfo_t* /*info*/, void* context) {
   const auto address = static_cast<std::uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  const auto* const at = reinterpret_cast<const std::uint8_t*>(address);
+  const auto* const at = reinterpret_cast<const std::uint8_t*>(address);  // NOLINT(performance-no-int-to-ptr)
   if (!stepping.parts->has(at)) {
     ++stepping.counts[stepping.outside];
     return;

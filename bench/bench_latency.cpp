@@ -119,12 +119,15 @@ class Latency {
         const Undisturbed undisturbed;
         double before = pace_.probe();
         burst.begin(before);
-        for (double ns = 0; ns < kTurnNs && undisturbed_ns < kUndisturbedNs; ns += stretch_ns, taken_ns += stretch_ns) {
+        double turn_ns = 0;
+        while (turn_ns < kTurnNs && undisturbed_ns < kUndisturbedNs) {
           body(ticks() + ticks_of(stretch_ns), burst);
           const double behind = pace_.probe();
           burst.end_stretch(behind, pace_);
           if (pace_.is_undisturbed(std::max(before, behind))) undisturbed_ns += stretch_ns;
           before = behind;
+          turn_ns += stretch_ns;
+          taken_ns += stretch_ns;
         }
       }
     }

@@ -153,7 +153,8 @@ inline std::string odd_step(cases::Random& random) {
     case 12: return StepVoice::message(std::string(1, "5j32A4"[random.below(6)]) + "|");
     default: {
       std::string bytes = StepVoice::data("ABCDE");
-      bytes[static_cast<std::size_t>(random.below(bytes.size()))] ^= static_cast<char>(1 + random.below(255));
+      char& byte = random.pick(bytes);
+      byte = static_cast<char>(byte ^ static_cast<char>(1 + random.below(255)));
       return bytes;
     }
   }

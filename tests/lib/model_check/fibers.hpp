@@ -113,6 +113,7 @@ class Fibers {
   }
 
   static void enter(unsigned high, unsigned low) {
+    // makecontext() hands on integers only. NOLINTNEXTLINE(performance-no-int-to-ptr)
     auto* const fibers = reinterpret_cast<Fibers*>(std::uintptr_t{high} << 32U | low);
     Fiber& fiber = fibers->fibers_[fibers->current_];
     fibers->arrive(fiber);

@@ -32,9 +32,9 @@ struct Recorded : OneChannel {
   }
   /// 1 on both lines, 4 on both lines, and 3 too late on line B.
   void lose() {
-    for (const std::size_t line : {0, 1}) give(line, tick(1, 1));
+    for (const std::size_t line : {0U, 1U}) give(line, tick(1, 1));
     pass(2'000'000);
-    for (const std::size_t line : {0, 1}) give(line, tick(4, 4));
+    for (const std::size_t line : {0U, 1U}) give(line, tick(4, 4));
     pass(2'000'000);
     pass(2'000'000);
     now += 1'000'000;
@@ -109,9 +109,9 @@ TEST(GapDesk, answers_for_recent_gaps_only_and_reads_one_at_a_time) {
 TEST(GapDesk, keeps_and_explains_a_bounded_part_of_a_long_gap) {
   Recorded one;
   constexpr std::uint32_t kNext = 302;
-  for (const std::size_t line : {0, 1}) one.give(line, tick(1, 1));
+  for (const std::size_t line : {0U, 1U}) one.give(line, tick(1, 1));
   one.pass(2'000'000);
-  for (const std::size_t line : {0, 1}) one.give(line, tick(kNext, kNext));
+  for (const std::size_t line : {0U, 1U}) one.give(line, tick(kNext, kNext));
   one.pass(2'000'000);
   one.pass(2'000'000);
   for (std::uint32_t sequence = 2; sequence < kNext; ++sequence) one.give(1, tick(sequence, sequence));

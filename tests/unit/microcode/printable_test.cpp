@@ -61,9 +61,10 @@ TEST(Printable, shows_nothing_that_disturbs_and_is_the_same_twice) {
     ASSERT_EQ(shown == utf8(value), !disturbs_terminal(value));
     ASSERT_EQ(printable(shown), shown);
   }
-  for (const char32_t value : {0x00, 0x1F, 0x7F, 0x80, 0x9F, 0x61C, 0x200E, 0x202A, 0x2069, 0x2028})
+  for (const char32_t value : {0x00U, 0x1FU, 0x7FU, 0x80U, 0x9FU, 0x61CU, 0x200EU, 0x202AU, 0x2069U, 0x2028U})
     EXPECT_TRUE(disturbs_terminal(value));
-  for (const char32_t value : {0x20, 0x7E, 0xA0, 0xE9, 0x2010, 0x2030, 0xFFFD}) EXPECT_FALSE(disturbs_terminal(value));
+  for (const char32_t value : {0x20U, 0x7EU, 0xA0U, 0xE9U, 0x2010U, 0x2030U, 0xFFFDU})
+    EXPECT_FALSE(disturbs_terminal(value));
 }
 
 }  // namespace stopbit::printable_test

@@ -484,7 +484,7 @@ TEST(Reset, begins_with_what_both_lines_brought_before_the_last_packets_of_the_r
   offer_all(bench, B, 101, 150);
   bench.tick(5 * kWindow);
   bench.story.take();
-  for (const std::uint64_t number : {4, 5}) {
+  for (const std::uint64_t number : {4U, 5U}) {
     for (const Line line : {A, B}) offer(bench, line, {number}, {.payload = other});
   }
   EXPECT_EQ(bench.tick(2 * kSilence), "reset(3) 3 4 5");

@@ -14,6 +14,7 @@
 namespace stopbit::market::cases_test {
 
 __extension__ typedef __int128 Wide;
+constexpr Wide kMost = std::numeric_limits<std::uint64_t>::max();
 
 constexpr std::int64_t kUnit = kPriceUnits;
 constexpr std::uint16_t kChannel = 4;
@@ -529,9 +530,9 @@ TEST(PriceLadder, finds_places_exactly_at_its_limits) {
       for (std::uint32_t place = 0; place < PriceLadder::kTicks; ++place) {
         const auto away = (std::int64_t{place} - std::int64_t{home});
         const auto other = static_cast<Wide>(rank) + static_cast<Wide>(away) * static_cast<Wide>(tick);
-        if (other < 0 || other > static_cast<Wide>(~std::uint64_t{0})) continue;
+        if (other < 0 || other > kMost) continue;
         ASSERT_EQ(ladder->place_of(static_cast<std::uint64_t>(other)), place) << tick << " " << rank;
-        if (tick > 1 && other + 1 <= static_cast<Wide>(~std::uint64_t{0})) {
+        if (tick > 1 && other + 1 <= kMost) {
           ASSERT_EQ(ladder->place_of(static_cast<std::uint64_t>(other) + 1), PriceLadder::kNowhere)
               << tick << " " << rank;
         }

@@ -15,7 +15,7 @@ using testing::kRows;
 using testing::Tally;
 
 TEST(RandomBooks, are_those_of_a_naive_reference) {
-  Comparison comparison(kEnough, 20'261'124, 3);
+  Comparison comparison(kEnough, std::uint64_t{20'261'124}, 3);
   const auto events = by_form<std::uint64_t>(1'000'000, 100'000'000);
   for (std::uint64_t i = 0; i < events; ++i) {
     ASSERT_EQ(comparison.step(i % 64 == 0), "");

@@ -65,8 +65,7 @@ std::vector<Event> some_events(std::size_t count) {
 /// Everything that is made at the start.
 struct Market {
   Market()
-      : folder(),
-        program([] {
+      : program([] {
           Program made;
           made.max_record_slots = 1;
           return made;

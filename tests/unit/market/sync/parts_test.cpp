@@ -45,14 +45,14 @@ TEST(Holes, are_filled_from_either_end_and_from_the_middle) {
   EXPECT_EQ(holes.reach(numbers, 1), 2U);
   EXPECT_EQ(holes.reach(numbers, 4), 5U);
   EXPECT_EQ(holes.reach(numbers, 8), 10U);
-  for (const std::uint64_t n : {6, 7, 8}) EXPECT_TRUE(holes.take(numbers, n));
+  for (const std::uint64_t n : {6U, 7U, 8U}) EXPECT_TRUE(holes.take(numbers, n));
   EXPECT_EQ(numbers.missing, 4U);
 }
 
 TEST(Holes, are_forgotten_up_to_a_snapshot) {
   Holes holes(8, 8);
   Numbers numbers;
-  for (const std::uint64_t n : {1, 5, 10}) EXPECT_TRUE(holes.take(numbers, n));
+  for (const std::uint64_t n : {1U, 5U, 10U}) EXPECT_TRUE(holes.take(numbers, n));
   holes.forget(numbers, 7);
   EXPECT_EQ(text_of(holes, numbers), "8-9");
   EXPECT_FALSE(holes.take(numbers, 3));
@@ -65,7 +65,7 @@ TEST(Holes, are_forgotten_up_to_a_snapshot) {
 TEST(Holes, forget_the_lowest_if_a_scope_has_too_many) {
   Holes holes(8, 2);
   Numbers numbers;
-  for (const std::uint64_t n : {1, 3, 5, 7}) EXPECT_TRUE(holes.take(numbers, n));
+  for (const std::uint64_t n : {1U, 3U, 5U, 7U}) EXPECT_TRUE(holes.take(numbers, n));
   EXPECT_EQ(text_of(holes, numbers), "4-4 6-6");
   EXPECT_EQ(numbers.floor, 2U);
   EXPECT_EQ(holes.forgotten(), 1U);
@@ -145,7 +145,7 @@ TEST(Queues, know_which_row_waits_longest) {
 TEST(Asks, wait_repeat_and_give_up) {
   Holes holes(8, 8);
   Numbers numbers;
-  for (const std::uint64_t n : {1, 10}) EXPECT_TRUE(holes.take(numbers, n));
+  for (const std::uint64_t n : {1U, 10U}) EXPECT_TRUE(holes.take(numbers, n));
   Asks asks(20, 140, 400);
   std::string text;
   const auto tick = [&](std::uint64_t now) {
@@ -168,7 +168,7 @@ TEST(Asks, wait_repeat_and_give_up) {
 TEST(Asks, end_when_all_has_come) {
   Holes holes(8, 8);
   Numbers numbers;
-  for (const std::uint64_t n : {1, 3}) EXPECT_TRUE(holes.take(numbers, n));
+  for (const std::uint64_t n : {1U, 3U}) EXPECT_TRUE(holes.take(numbers, n));
   Asks asks(0, 10, 1'000);
   EXPECT_TRUE(asks.add(2, 2, 0)) << "without a wait at once";
   EXPECT_TRUE(holes.take(numbers, 2));

@@ -562,7 +562,7 @@ TEST(Synchroniser, knows_nothing_after_it_was_made_to_forget) {
     // The numbers begin anew, and a snapshot from before does not help.
     feed->sent = 49;
     (void)feed->message(7, {{1, 3}});
-    (void)feed->picture(1, scope == ScopeOf::Instrument ? 500 : 500, 500);
+    (void)feed->picture(1, 500, 500);
     EXPECT_EQ(feed->state(1), "stale");
     EXPECT_EQ(feed->machine().counts().outdated, 1U);
     feed->sent = 50;
