@@ -4,6 +4,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
