@@ -13,7 +13,6 @@ namespace stopbit::venue_test {
 namespace {
 
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-constexpr std::uint64_t kLongestIdleNs = 500'000;  // more is a stall to an agent
 constexpr std::uint64_t kLongestTurnNs = 300'000;
 
 /// What the venue sends, on two lines that lose it.
