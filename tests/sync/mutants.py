@@ -69,11 +69,15 @@ MUTANTS = [
      "queues_.for_each_after(row, ON ? 0 : std::max(missing, known.lost), "),
     (40, "a refreshed book goes on over a hole", "if (!known.is_refreshed || known.refreshed < missing) {",
      "if (!known.is_refreshed || (known.refreshed < missing && !ON)) {"),
-    (41, "what waits is not applied when a hole closes", "  if (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic) drain_waiting();",
-     "  if (!ON && (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic)) drain_waiting();"),
+    (41, "what waits is not applied when a hole closes", "  if (!is_each() || options_.policy == Policy::Pessimistic) drain_waiting();",
+     "  if (!ON && (!is_each() || options_.policy == Policy::Pessimistic)) drain_waiting();"),
     (43, "numbers that go back are repetitions", "  return options_.may_return && is_newest_", "  return !ON && options_.may_return && is_newest_"),
     (45, "snapshots from before numbers went back are loaded", "{ reset_ns_ = std::max(reset_ns_, sent_ns); }",
      "{ reset_ns_ = std::max(reset_ns_, ON ? INT64_MIN : sent_ns); }"),
+    (46, "instruments stay in step over a loss", "  Numbers& numbers = channel_.numbers;\n  end_steps();",
+     "  Numbers& numbers = channel_.numbers;\n  if (!ON) end_steps();"),
+    (48, "an instrument stays in step whatever becomes of its book", "    end_step(row);\n    return rows_[row];",
+     "    if (!ON) end_step(row);\n    return rows_[row];"),
     (42, "a reset leaves entries waiting", "  queues_.clear();\n  asks_", "  if (!ON) queues_.clear();\n  asks_"),
 ]
 

@@ -10,12 +10,12 @@ Synchroniser::Synchroniser(const SyncOptions& options, SyncSink& sink)
       holes_(options.holes, options.holes_each),
       queues_(options.instruments, std::max(options.queued, 1U)),
       asks_(options.wait_ns, options.repeat_ns, options.give_up_ns),
+      in_step_(options.instruments),
       rows_(std::make_unique<Row[]>(std::size_t{options.instruments} + 1)) {
   options_.queued_each = std::max(options.queued_each, 1U);
   taken_rows_ = options_.instruments;
-  const bool is_each = options.scope == ScopeOf::Instrument;
-  scopes_ = std::make_unique<Scope[]>(std::size_t{is_each ? options.instruments : options.products} + 1);
-  for (std::uint32_t row = 1; is_each && row <= options.instruments; ++row) rows_[row].scope = row;
+  scopes_ = std::make_unique<Scope[]>(std::size_t{is_each() ? options.instruments : options.products} + 1);
+  for (std::uint32_t row = 1; is_each() && row <= options.instruments; ++row) rows_[row].scope = row;
 }
 
 void Synchroniser::attach(std::uint32_t row, std::uint32_t product) noexcept {
@@ -24,8 +24,8 @@ void Synchroniser::attach(std::uint32_t row, std::uint32_t product) noexcept {
     ++counts_.refused;
     return;
   }
-  Row& known = rows_[row];
-  if (known.scope == product) return;
+  if (rows_[row].scope == product) return;
+  Row& known = change(row);
   if (known.scope == 0) {
     known.scope = product;
     return;
@@ -105,7 +105,7 @@ void Synchroniser::tell_from(std::uint32_t row, const Mark& before, bool is_reto
 
 void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   channel_missing_before_ = channel_missing_;
-  is_newest_ = false;
+  is_newest_ = is_in_order_ = false;
   if (number > kMost) {
     ++counts_.refused;
     message_ = 0;
@@ -129,6 +129,7 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
 }
 
 bool Synchroniser::product_slowly(std::uint32_t product, std::uint64_t number) noexcept {
+  is_in_order_ = false;
   if (may_heal_) {
     // Another product of the same message.
     drain_waiting();
@@ -159,7 +160,10 @@ bool Synchroniser::product_slowly(std::uint32_t product, std::uint64_t number) n
 bool Synchroniser::take(Scope& scope, std::uint64_t n) noexcept {
   const std::uint64_t before = scope.numbers.missing;
   const bool is_new = holes_.take(scope.numbers, n);
-  if (scope.numbers.missing > before) scope.hole_ns = now_ns_;
+  if (scope.numbers.missing > before) {
+    scope.hole_ns = now_ns_;
+    if (!is_each()) end_steps();
+  }
   return is_new;
 }
 
@@ -184,6 +188,7 @@ void Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
 /// had numbers that have begun anew since, and prove nothing of these.
 void Synchroniser::forget_pictured(std::uint64_t message) noexcept {
   if (pictured_ <= message + kMostAhead) return;
+  end_steps();
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
     if (!is_known(row) || scope_of(row).pictured <= message + kMostAhead) continue;
     const Mark before = mark(row);
@@ -202,6 +207,7 @@ void Synchroniser::loss(std::uint64_t first, std::uint64_t last, std::uint64_t n
 
 void Synchroniser::lose(std::uint64_t first, std::uint64_t last) noexcept {
   Numbers& numbers = channel_.numbers;
+  end_steps();
   if (!is_joined_) {
     forget_pictured(last);
     is_joined_ = true;
@@ -236,6 +242,8 @@ void Synchroniser::damage(std::uint64_t now_ns) noexcept {
   Numbers& numbers = channel_.numbers;
   if (!is_joined_ || message_ > numbers.high || message_ <= numbers.floor) return;
   now_ns_ = now_ns;
+  end_steps();
+  is_in_order_ = false;
   holes_.miss_again(numbers, message_);
   channel_missing_ = numbers.missing;
   ++counts_.losses;
@@ -284,7 +292,7 @@ void Synchroniser::correct_ahead(std::uint32_t scope, std::uint64_t first) noexc
 
 /// Something that was missing has come, or does not matter any more.
 void Synchroniser::heal() noexcept {
-  if (options_.scope != ScopeOf::Instrument || options_.policy == Policy::Pessimistic) drain_waiting();
+  if (!is_each() || options_.policy == Policy::Pessimistic) drain_waiting();
   heal_product();
   if (channel_missing_ < channel_missing_before_) {
     sink_.healed(0, Basis::Channel, channel_missing_, {SyncState::Latest, Cause::None, Basis::None, 0});
@@ -312,16 +320,16 @@ void Synchroniser::drain_waiting() noexcept {
 /// Whether an entry, of a message that came in order after a loss, has a number that its instrument has passed, and no
 /// snapshot can have brought: the numbers have begun anew in what was lost.
 bool Synchroniser::goes_back(std::uint32_t row, std::uint64_t number) const noexcept {
-  const Scope& scope = scopes_[row];
+  const Scope& scope = scope_of(row);
   return options_.may_return && is_newest_ && is_joined_ && scope.numbers.is_seen && number <= scope.numbers.high &&
          is_doubtful(scope) && message_ > rows_[row].pictured;
 }
 
 /// The same of a snapshot that was taken after what was lost, and lacks entries of messages before it.
 bool Synchroniser::goes_back(const Part& part) const noexcept {
-  if (!options_.may_return || options_.scope != ScopeOf::Instrument || !is_joined_) return false;
+  if (!options_.may_return || !is_each() || !is_joined_) return false;
   const Row& known = rows_[part.row];
-  const Scope& scope = scopes_[part.row];
+  const Scope& scope = scope_of(part.row);
   return is_doubtful(scope) && part.message >= channel_missing_ && part.message > known.pictured &&
          part.message >= known.high_in && part.number < scope.numbers.high;
 }
@@ -330,8 +338,8 @@ bool Synchroniser::goes_back(const Part& part) const noexcept {
 /// sent later. All that snapshots have said so far is then of numbers that have begun anew.
 bool Synchroniser::is_of_another_run(const Part& part) const noexcept {
   const Row& known = rows_[part.row];
-  return options_.may_return && options_.scope == ScopeOf::Instrument && !is_joined_ && known.has_book &&
-         part.message != 0 && known.pictured != kEver && part.message < known.pictured && part.sent_ns > pictured_ns_;
+  return options_.may_return && is_each() && !is_joined_ && known.has_book && part.message != 0 &&
+         known.pictured != kEver && part.message < known.pictured && part.sent_ns > pictured_ns_;
 }
 
 /// With this number: of the book nothing is known, and of the numbers only those before it. What is missing of the
@@ -340,13 +348,12 @@ void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number) noexcept 
   ++counts_.returns;
   over_ = channel_missing_ + 1;
   asks_.clear();
-  Scope& scope = scopes_[row];
+  Scope& scope = scope_of(row);
   holes_.forget(scope.numbers, scope.numbers.high);
   const std::uint64_t before = number == 0 ? 0 : number - 1;
   scope.numbers = {.high = before, .missing = before, .floor = before, .is_seen = number != 0};
-  scope.is_smooth = false;
   queues_.drop(row, kEver);
-  rows_[row] = {.scope = row, .cause = Cause::Reset};
+  change(row) = {.scope = row, .cause = Cause::Reset};
 }
 
 bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
@@ -358,14 +365,14 @@ bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::sp
     ++counts_.repeats;
     return is_new_entry_ = false;
   }
-  Scope& scope = scopes_[row];
+  Scope& scope = scope_of(row);
   const Mark before = mark(row);
   Mark told = before;
   if (goes_back(row, number)) {
     if (picture_.part.row == row) picture_.is_open = false;
     begin_anew(row, number);
   }
-  if (is_joined_) scope.proof = proof(scope);  // entry() looks at nothing else
+  if (is_joined_) scope.proof = proof(scope);  // settle() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
   const bool is_new = is_new_entry_ = take(scope, number);
@@ -390,12 +397,10 @@ bool Synchroniser::shared_entry(std::uint32_t row, std::span<const Event> events
   Row& known = rows_[row];
   if (!is_channel() && known.scope != product_) attach(row, product_);
   const Scope& scope = scope_of(row);
-  if (number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope)) {
+  const bool follows = number_ > known.at && queues_.is_empty(row) && !is_blocked(known, scope);
+  if (follows || (!keeps_ && number_ >= scope.numbers.high && is_refreshed(known, scope))) {
     known.last = number_;
-    return true;
-  }
-  if (!keeps_ && number_ >= scope.numbers.high && is_refreshed(known, scope)) {
-    known.last = number_;
+    if (is_in_order_) in_step_.begin(row, product_);
     return true;
   }
   Mark told = mark(row);
@@ -449,6 +454,7 @@ void Synchroniser::wait(std::uint32_t row, std::uint64_t number, const Event& ev
       return;
     }
   }
+  end_step(row);
   queues_.push(row, number, event);
   ++counts_.queued;
 }
@@ -463,6 +469,7 @@ std::uint32_t Synchroniser::longest_blocked() const noexcept {
 /// Kept entries up to a number go: only a snapshot that has them will do.
 void Synchroniser::give_up(std::uint32_t row, std::uint64_t number) noexcept {
   queues_.drop(row, number);
+  end_step(row);
   rows_[row].lost = std::max(rows_[row].lost, number);
   ++counts_.lost;
   sink_.lost(row, number);
@@ -470,7 +477,7 @@ void Synchroniser::give_up(std::uint32_t row, std::uint64_t number) noexcept {
 
 /// The book goes on from nothing. The entries are kept, too: a snapshot needs them.
 void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event& event, Mark& told) noexcept {
-  Row& known = rows_[row];
+  Row& known = change(row);
   const Scope& scope = scope_of(row);
   if (now_ns_ - scope.hole_ns < options_.patience_ns) {
     known.is_refreshed = false;  // what it does not get now is missing
@@ -504,7 +511,7 @@ void Synchroniser::refresh(std::uint32_t row, std::uint64_t number, const Event&
 
 /// Applies what waits, if nothing is missing before it.
 void Synchroniser::settle(std::uint32_t row) noexcept {
-  Row& known = rows_[row];
+  Row& known = change(row);
   Scope& scope = scope_of(row);
   const bool is_open = !is_blocked(known, scope);
   if (is_open) {
@@ -514,8 +521,9 @@ void Synchroniser::settle(std::uint32_t row) noexcept {
     });
     known.at = std::max(known.at, scope.numbers.high);
   }
-  if (options_.scope != ScopeOf::Instrument) return;
-  scope.is_smooth = is_open || (!keeps_ && is_refreshed(known, scope));
+  if (!is_each()) return;
+  const bool has_next = is_open || (!keeps_ && is_refreshed(known, scope));
+  if (has_next && scope.proof >= channel_missing_) in_step_.begin(row, scope.numbers.high + 1);
 }
 
 // Snapshots.
@@ -556,11 +564,11 @@ void Synchroniser::part_end() noexcept {
   }
   const std::uint64_t reach = holes_.reach(scope.numbers, known.at);
   // Where instruments share numbers, a book is the same until the instrument's next entry.
-  const std::uint64_t last = options_.scope == ScopeOf::Instrument ? reach : known.last;
+  const std::uint64_t last = is_each() ? reach : known.last;
   const bool is_equal = known.has_book && number >= last && number <= reach;
   const bool is_latest = before.state == SyncState::Latest;
   bool is_retold = false;
-  if (options_.scope == ScopeOf::Instrument && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
+  if (is_each() && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
     prove(scope, picture_.part.message);
     is_retold = before.basis == Basis::Channel;
   }
@@ -595,7 +603,7 @@ bool Synchroniser::is_useful(const Row& row, const Scope& scope, std::uint64_t n
 }
 
 void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
-  Row& known = rows_[row];
+  Row& known = change(row);
   known.at = known.last = number;
   known.pictured = picture_.part.message == 0 ? kEver : picture_.part.message;
   pictured_ns_ = std::max(pictured_ns_, picture_.part.sent_ns);
@@ -604,7 +612,7 @@ void Synchroniser::load(std::uint32_t row, std::uint64_t number) noexcept {
   ++counts_.loads;
   sink_.load(row, number);
   Numbers& numbers = scope_of(row).numbers;
-  if (options_.scope == ScopeOf::Instrument) {
+  if (is_each()) {
     holes_.forget(numbers, number);
   } else if ((number > numbers.high || !numbers.is_seen) && !known.is_ahead) {
     known.is_ahead = true;
@@ -625,6 +633,8 @@ void Synchroniser::cycle(std::uint64_t now_ns) noexcept {
 /// All instruments and their scopes have these values from here on.
 void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   holes_.clear();
+  end_steps();
+  in_step_.clear();
   queues_.clear();
   asks_.clear();
   ahead_ = 0;
@@ -632,8 +642,7 @@ void Synchroniser::clear(const Scope& scope, const Row& row) noexcept {
   pictured_ns_ = INT64_MIN;
   picture_.is_open = may_heal_ = false;
   channel_missing_ = is_joined_ ? channel_.numbers.missing : kEver;
-  const bool is_each = options_.scope == ScopeOf::Instrument;
-  for (std::uint32_t i = 1; i <= (is_each ? options_.instruments : options_.products); ++i) scopes_[i] = scope;
+  for (std::uint32_t i = 1; i <= (is_each() ? options_.instruments : options_.products); ++i) scopes_[i] = scope;
   for (std::uint32_t i = 1; i <= options_.instruments; ++i) {
     const std::uint32_t its_scope = rows_[i].scope;
     rows_[i] = row;
@@ -647,14 +656,16 @@ void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
   is_joined_ = true;
   joined_ = number;
   channel_ = {.numbers = {.high = number, .is_seen = true}};
-  clear({.numbers = {.is_seen = true}, .is_smooth = options_.scope == ScopeOf::Instrument, .proof = number},
-        {.at = is_channel() ? number : 0, .has_book = true});
+  clear({.numbers = {.is_seen = true}, .proof = number}, {.at = is_channel() ? number : 0, .has_book = true});
+  for (std::uint32_t row = 1; is_each() && row <= options_.instruments; ++row) {
+    in_step_.begin(row, scopes_[row].numbers.high + 1);
+  }
   sink_.restarted();
 }
 
 void Synchroniser::forget(Cause cause, std::int64_t sent_ns) noexcept {
   reset_ns_ = std::max(reset_ns_, sent_ns);
-  is_joined_ = is_new_ = is_newest_ = false;
+  is_joined_ = is_new_ = is_newest_ = is_in_order_ = false;
   joined_ = kEver;
   channel_ = {};
   product_ = 0;
@@ -663,14 +674,13 @@ void Synchroniser::forget(Cause cause, std::int64_t sent_ns) noexcept {
 }
 
 void Synchroniser::restart(std::uint32_t row) noexcept {
-  if (options_.scope != ScopeOf::Instrument || !is_known(row)) return;
+  if (!is_each() || !is_known(row)) return;
   const Mark before = mark(row);
-  Scope& scope = scopes_[row];
+  Scope& scope = scope_of(row);
   holes_.forget(scope.numbers, scope.numbers.high);
   scope.numbers = {.is_seen = true};
-  scope.is_smooth = true;
   queues_.drop(row, kEver);
-  rows_[row] = {.scope = row, .has_book = true};
+  change(row) = {.scope = row, .has_book = true};
   if (picture_.part.row == row) picture_.is_open = false;
   settle(row);  // a pessimist in doubt waits
   tell_from(row, before, false);
@@ -680,24 +690,23 @@ bool Synchroniser::follows(std::uint32_t row, std::uint64_t number) const noexce
   if (!is_known(row)) return false;
   const Row& known = rows_[row];
   const Scope& scope = scope_of(row);
-  if (options_.scope == ScopeOf::Instrument && number != scope.numbers.high + 1) return false;
+  if (is_each() && number != scope.numbers.high + 1) return false;
   return !is_blocked(known, scope) || is_refreshed(known, scope);
 }
 
 void Synchroniser::need(std::uint32_t row, std::uint64_t number) noexcept {
   if (!is_known(row)) return;
   const Mark before = mark(row);
-  if (options_.scope != ScopeOf::Instrument) number = number_;
-  Row& known = rows_[row];
+  if (!is_each()) number = number_;
+  Row& known = change(row);
   queues_.drop(row, number);
   known.lost = std::max(known.lost, number);
-  if (options_.scope == ScopeOf::Instrument) scopes_[row].is_smooth = false;
   tell_from(row, before, false);
 }
 
 std::uint64_t Synchroniser::end_refresh(std::uint32_t row) noexcept {
   if (!is_known(row)) return 0;
-  Row& known = rows_[row];
+  Row& known = change(row);
   const Scope& scope = scope_of(row);
   if (known.has_book || !known.is_refreshed || known.refreshed >= missing(scope)) return 0;
   known.is_refreshed = false;
@@ -708,25 +717,23 @@ void Synchroniser::expect_snapshots() noexcept {
   if (keeps_) return;
   keeps_ = true;
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
-    Row& known = rows_[row];
-    if (known.has_book) continue;
+    if (rows_[row].has_book) continue;
+    Row& known = change(row);
     // What came so far was not kept.
-    const bool is_each = options_.scope == ScopeOf::Instrument;
-    known.lost = std::max(known.lost, is_each && scopes_[row].numbers.is_seen ? scopes_[row].numbers.high : known.last);
-    if (is_each) scopes_[row].is_smooth = false;
+    known.lost =
+        std::max(known.lost, is_each() && scopes_[row].numbers.is_seen ? scopes_[row].numbers.high : known.last);
   }
 }
 
 void Synchroniser::distrust(std::uint32_t row, Cause cause) noexcept {
   if (!is_known(row)) return;
-  Row& known = rows_[row];
-  Scope& scope = scope_of(row);
+  Row& known = change(row);
+  const Scope& scope = scope_of(row);
   const Mark before = mark(row);
   if (known.has_book) known.lost = std::max(known.lost, holes_.reach(scope.numbers, known.at));
   known.has_book = known.is_refreshed = false;
   known.cause = cause;
   known.since = 0;
-  if (options_.scope == ScopeOf::Instrument) scope.is_smooth = false;
   tell_from(row, before, false);
 }
 

@@ -9,6 +9,7 @@
 
 #include "host/market/event/event.hpp"
 #include "host/market/sync/asks.hpp"
+#include "host/market/sync/in_step.hpp"
 #include "host/market/sync/numbers.hpp"
 #include "host/market/sync/options.hpp"
 #include "host/market/sync/queues.hpp"
@@ -43,7 +44,7 @@ class Synchroniser {
     product_ = 0;
     is_new_ = true;
     may_heal_ = false;
-    is_newest_ = true;
+    is_newest_ = is_in_order_ = true;
     if (number == channel_.numbers.high + 1 && is_joined_) {
       channel_.numbers.high = number;
       channel_missing_before_ = channel_missing_;
@@ -60,7 +61,7 @@ class Synchroniser {
         missing_before_ = scope.numbers.missing;
         product_ = product;
         was_doubtful_ = false;
-        return is_new_ = true;
+        return is_new_ = is_in_order_ = true;
       }
     }
     return product_slowly(product, number);
@@ -72,15 +73,13 @@ class Synchroniser {
   }
   /// The same of an entry that is several events. False: none of them is the caller's.
   [[nodiscard]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
-    if (options_.scope == ScopeOf::Instrument) {
-      if (row - 1 < taken_rows_) {
-        Scope& scope = scopes_[row];
-        if (number == scope.numbers.high + 1 && scope.is_smooth && scope.proof >= channel_missing_) {
-          scope.numbers.high = number;
-          return is_new_entry_ = true;
-        }
-      }
+    if (is_each()) {
+      if (row - 1 < taken_rows_ && in_step_.take(row, number)) return is_new_entry_ = true;
       return entry_slowly(row, number, events);
+    }
+    if (is_in_order_ && is_known(row) && in_step_.is(row, product_)) {
+      rows_[row].last = number_;
+      return is_new_entry_ = true;
     }
     is_new_entry_ = is_new_;
     if (!is_new_) [[unlikely]]
@@ -175,7 +174,6 @@ class Synchroniser {
   /// In one cache line.
   struct alignas(64) Scope {
     [[no_unique_address]] Numbers numbers;
-    bool is_smooth = false;      ///< Scope of one instrument: the next number is applied without a further look.
     std::uint64_t proof = 0;     ///< Up to this message of the channel, what the scope lost is known.
     std::uint64_t pictured = 0;  ///< The same by snapshots from before the first message.
     std::uint64_t hole_ns = 0;   ///< When the newest hole opened.
@@ -208,10 +206,30 @@ class Synchroniser {
 
   [[nodiscard]] bool is_channel() const noexcept { return options_.scope == ScopeOf::Channel; }
   [[nodiscard]] bool is_known(std::uint32_t row) const noexcept { return row - 1 < options_.instruments; }
+  [[nodiscard]] bool is_each() const noexcept { return options_.scope == ScopeOf::Instrument; }
+  /// The highest number of an instrument in step is known to `in_step_` alone.
+  void note_high(std::uint32_t row, std::uint64_t next) const noexcept {
+    if (is_each() && next != 0) scopes_[row].numbers.high = next - 1;
+  }
+  void end_step(std::uint32_t row) noexcept {
+    note_high(row, in_step_.what(row));
+    in_step_.end(row);
+  }
+  void end_steps() noexcept {
+    in_step_.end_all([this](std::uint32_t row, std::uint64_t what) { note_high(row, what); });
+  }
+  /// To be changed, in anything but `last` and `high_in`.
+  [[nodiscard]] Row& change(std::uint32_t row) noexcept {
+    end_step(row);
+    return rows_[row];
+  }
+  /// Of an instrument with numbers of its own, to be changed.
   [[nodiscard]] Scope& scope_of(std::uint32_t row) noexcept {
+    if (is_each()) end_step(row);
     return is_channel() ? channel_ : scopes_[rows_[row].scope];
   }
   [[nodiscard]] const Scope& scope_of(std::uint32_t row) const noexcept {
+    if (is_each()) note_high(row, in_step_.what(row));
     return is_channel() ? channel_ : scopes_[rows_[row].scope];
   }
   [[nodiscard]] std::uint64_t missing(const Scope& scope) const noexcept {
@@ -269,6 +287,8 @@ class Synchroniser {
   Holes holes_;
   Queues queues_;
   Asks asks_;
+  /// Instruments whose books get the next number of their scope: theirs, or that of the product or channel.
+  InStep in_step_;
   std::unique_ptr<Scope[]> scopes_;  ///< By instrument or product.
   std::unique_ptr<Row[]> rows_;
   Scope channel_;
@@ -292,6 +312,7 @@ class Synchroniser {
   bool is_new_ = false;
   std::uint32_t taken_rows_ = 0;  ///< Entries of these are looked at: all, or none of a message whose numbers are over.
   bool is_newest_ = false;        ///< It came in order, and for the first time.
+  bool is_in_order_ = false;      ///< Its number is the next one of the scope that instruments share.
   bool is_new_entry_ = false;
   bool may_heal_ = false;
   std::uint64_t missing_before_ = 0;  ///< Of the scope.

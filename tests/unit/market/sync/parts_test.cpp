@@ -1,4 +1,4 @@
-// Holes, queues and asks, each alone.
+// Holes, queues, asks and what is in step, each alone.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/market/sync/asks.hpp"
+#include "host/market/sync/in_step.hpp"
 #include "host/market/sync/numbers.hpp"
 #include "host/market/sync/queues.hpp"
 
@@ -185,6 +186,64 @@ TEST(Asks, count_what_finds_no_room) {
   std::uint64_t lowest = 0;
   asks.tick(holes, numbers, 20, [&](std::uint64_t first, std::uint64_t) { lowest = lowest == 0 ? first : lowest; });
   EXPECT_EQ(lowest, 6U) << "the oldest make room";
+}
+
+constexpr auto kForgetNothing = [](std::uint32_t, std::uint64_t) { FAIL() << "it has to remember"; };
+
+TEST(InStep, takes_the_next_number_only) {
+  InStep steps(2);
+  EXPECT_FALSE(steps.take(1, 0));
+  steps.begin(1, 7);
+  EXPECT_FALSE(steps.take(1, 6));
+  EXPECT_FALSE(steps.take(1, 8));
+  EXPECT_FALSE(steps.take(2, 7));
+  EXPECT_TRUE(steps.take(1, 7));
+  EXPECT_FALSE(steps.take(1, 7));
+  EXPECT_EQ(steps.what(1), 8U);
+  steps.end(1);
+  EXPECT_FALSE(steps.take(1, 8));
+  EXPECT_EQ(steps.what(1), 0U);
+}
+
+TEST(InStep, takes_no_number_that_looks_like_another_one_of_another_epoch) {
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << 40U;
+  InStep steps(1);
+  steps.begin(1, 5);
+  for (std::uint64_t epochs = 0; epochs < 4; ++epochs) {
+    EXPECT_FALSE(steps.is(1, epochs * kEnd + kEnd + 5));
+    EXPECT_FALSE(steps.take(1, epochs * kEnd + kEnd + 5));
+    steps.end_all(kForgetNothing);
+    EXPECT_FALSE(steps.take(1, 5));
+    EXPECT_EQ(steps.what(1), 5U) << "which is still to be known";
+  }
+  for (const std::uint64_t large : {kEnd, kEnd + 1, ~std::uint64_t{0}}) {
+    steps.begin(1, large);
+    EXPECT_FALSE(steps.take(1, large));
+    EXPECT_EQ(steps.what(1), 0U);
+  }
+  steps.begin(1, kEnd - 2);
+  EXPECT_TRUE(steps.take(1, kEnd - 2));
+  EXPECT_FALSE(steps.take(1, kEnd - 1)) << "the next one has no room";
+  EXPECT_EQ(steps.what(1), kEnd - 1);
+}
+
+TEST(InStep, forgets_what_is_as_old_as_there_are_epochs) {
+  InStep steps(3);
+  steps.begin(1, 5);
+  steps.begin(3, 9);
+  std::string forgotten;
+  const auto forget = [&](std::uint32_t row, std::uint64_t what) {
+    forgotten += " " + std::to_string(row) + ":" + std::to_string(what);
+  };
+  for (std::uint32_t i = 1; i < 1U << 24U; ++i) {
+    steps.end_all(forget);
+    ASSERT_EQ(forgotten.empty(), i < (1U << 24U) - 1) << i;
+  }
+  EXPECT_EQ(forgotten, " 1:5 3:9");
+  EXPECT_FALSE(steps.take(1, 5));
+  EXPECT_EQ(steps.what(1), 0U);
+  steps.begin(1, 6);
+  EXPECT_TRUE(steps.take(1, 6));
 }
 
 }  // namespace stopbit::market::sync_parts_test

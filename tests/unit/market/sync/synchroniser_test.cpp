@@ -120,6 +120,24 @@ TEST(Synchroniser, refuses_copies) {
   EXPECT_EQ(feed->machine().counts().repeats, 1U) << "the entry";
 }
 
+TEST(Synchroniser, knows_where_instruments_in_step_are) {
+  const auto feed = started();
+  // Within one message, so that nobody asks in between.
+  EXPECT_EQ(feed->message(1, {{1, 1}, {1, 2}, {1, 3}, {1, 2}, {1, 5}}),
+            "= apply 1 1\n= apply 1 2\n= apply 1 3\n= state 1 stale 4 gap\n");
+  EXPECT_EQ(feed->machine().counts().repeats, 1U);
+  EXPECT_EQ(feed->machine().reached(1), 3U);
+}
+
+TEST(Synchroniser, a_product_leaves_out_a_number_though_no_message_is_lost) {
+  const auto feed = started(ScopeOf::Product);
+  (void)feed->message(1, {{1, 0}, {3, 0}}, 1);
+  (void)feed->message(2, {{1, 0}, {3, 0}}, 2);
+  EXPECT_EQ(feed->message(3, {{3, 0}}, 4), "= state 1 stale 3 gap\n= state 3 stale 3 gap\n");
+  EXPECT_EQ(feed->message(4, {{1, 0}}, 5), "") << "it waits";
+  EXPECT_EQ(feed->machine().waiting(1), 1U);
+}
+
 TEST(Synchroniser, keeps_entries_after_a_hole_until_it_closes) {
   const auto feed = started();
   EXPECT_EQ(feed->message(1, {{1, 2}, {1, 4}}), "= state 1 stale 1 gap\n");
