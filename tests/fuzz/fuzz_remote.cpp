@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/market/instrument/table.hpp"
@@ -98,7 +99,7 @@ void check_messages(std::span<const std::byte> bytes) {
   } else if (greeting.value().call == Call::Refuse) {
     if (const auto message = read_refuse(bytes)) {
       require(message.value().text.size() <= kMaxRefusalText);
-      require(std::string(to_meaning(message.value().why)).size() > 0);
+      require(!std::string_view(to_meaning(message.value().why)).empty());
     }
   }
 }

@@ -304,7 +304,7 @@ inline std::string play_replays(cases::Random& random, std::size_t steps) {
     now += 120 * kSecond;
     client.tick(now);
     if (service.is_connecting) client.failed(now);
-    if (service.is_open) client.closed(std::exchange(service.is_open, false) ? now : now);
+    if (std::exchange(service.is_open, false)) client.closed(now);
   }
   service.check(client.wanted().empty(), "numbers that are wanted for ever");
   service.check_account(client);

@@ -48,7 +48,7 @@ const Plan* open_plan() {
 }
 
 /// Before main, and before the process gives up the right to open files.
-const Plan* const plan = open_plan();
+const Plan* const kPlan = open_plan();
 
 std::int64_t ns_of(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * kSecond + time.tv_nsec;
@@ -59,10 +59,10 @@ timespec time_of(std::int64_t ns) {
 
 /// A time of the machine's clock as this process would have read it then.
 timespec stepped(const timespec& machine) {
-  if (plan == nullptr) return machine;
+  if (kPlan == nullptr) return machine;
   const std::int64_t ns = ns_of(machine);
-  for (std::uint64_t i = plan->steps.load(std::memory_order_acquire); i > 0; --i) {
-    const Step& step = plan->step[i - 1];
+  for (std::uint64_t i = kPlan->steps.load(std::memory_order_acquire); i > 0; --i) {
+    const Step& step = kPlan->step[i - 1];
     if (ns >= step.from_ns) return time_of(ns + step.ahead_ns);
   }
   return machine;
@@ -116,9 +116,9 @@ time_t time(time_t* to) noexcept {
 int adjtimex(timex* asked) noexcept {
   static const auto real = next<int (*)(timex*)>("adjtimex");
   const int state = real(asked);
-  if (plan == nullptr || state < 0) return state;
+  if (kPlan == nullptr || state < 0) return state;
   // The machine of a test often has no daemon that disciplines its clock; this one has, or not, as the plan says.
-  const bool is_unsynchronised = plan->is_unsynchronised.load(std::memory_order_relaxed) != 0;
+  const bool is_unsynchronised = kPlan->is_unsynchronised.load(std::memory_order_relaxed) != 0;
   asked->status = is_unsynchronised ? asked->status | STA_UNSYNC : asked->status & ~STA_UNSYNC;
   return is_unsynchronised ? TIME_ERROR : TIME_OK;
 }

@@ -43,7 +43,7 @@ class FrameSender {
 
   FrameSender(FrameSender&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)),
-        builder_(other.builder_),
+        builder_(std::move(other.builder_)),
         source_(other.source_),
         frames_(std::move(other.frames_)),
         vectors_(std::move(other.vectors_)),

@@ -483,7 +483,7 @@ int usage() {
 
 int run(std::span<char* const> words) {
   if (words.size() == 4 && std::string_view(words[1]) == "client") {
-    return live_wildly(words[2], static_cast<Vpid>(std::atoi(words[3])));
+    return live_wildly(words[2], static_cast<Vpid>(std::strtoul(words[3], nullptr, 10)));
   }
   if (words.size() == 3 && std::string_view(words[1]) == "broker") return serve(words[2]);
   if (words.size() < 2) return usage();

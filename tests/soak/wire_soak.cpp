@@ -213,7 +213,7 @@ int run(const std::string& kind, const Sending& sending) {
       "\"dropped_by_kernel\":%llu,\"wrong\":%llu,\"foreign\":%llu,\"without_kernel_time\":%llu,\"accounting\":\"%s\"}"
       "\n",
       kind.c_str(), static_cast<unsigned long long>(sending.packets_per_second), sent.seconds, sending.payload_bytes,
-      static_cast<unsigned long long>(2 * expected), static_cast<unsigned long long>(lost),
+      2 * static_cast<unsigned long long>(expected), static_cast<unsigned long long>(lost),
       static_cast<unsigned long long>(counters.dropped_by_kernel.value()),
       static_cast<unsigned long long>(received.wrong), static_cast<unsigned long long>(received.foreign),
       static_cast<unsigned long long>(received.unstamped), exact ? "exact" : "wrong");

@@ -34,7 +34,8 @@ void print(std::span<const Slot> record) {
 int main(int argc, char** argv) {
   using namespace std::chrono_literals;
   if (argc < 2) return 2;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(argc > 2 ? std::atoi(argv[2]) : 60);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::seconds(argc > 2 ? std::strtol(argv[2], nullptr, 10) : 60);
   auto opened = stopbit::ring::Reader::open(argv[1]);
   if (!opened) {
     std::fprintf(stderr, "%s\n", opened.message().c_str());

@@ -130,7 +130,7 @@ TEST_F(Tree, an_error_tells_code_template_field_line_and_byte_and_shows_the_rest
 }
 
 TEST_F(Tree, names_of_all_kinds_are_shown_and_filtered) {
-  const char* const kText =
+  constexpr const char* kText =
       "<template name='error' id='1'><uInt32 name='%s%n'/><string name='%s%n'/><uInt32 name='a.b'/><uInt32 name='a-b'/>"
       "<group name='\"]] .. os.exit(1) --'><uInt32 name='\\'/></group><sequence name='\xC3\xA4'><uInt32 name='end'/>"
       "</sequence></template>"

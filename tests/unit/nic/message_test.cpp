@@ -52,7 +52,7 @@ struct TestPort {
 };
 
 struct TestNode {
-  TestNode(Transport& transport)
+  explicit TestNode(Transport& transport)
       : links(transport, LinkOptions{}), unit(links, ports, transport.node(), transport.nodes()) {
     services.attach(Service::Message, unit);
   }

@@ -1108,7 +1108,7 @@ TEST_F(UnpinnedClients, get_no_more_than_they_are_entitled_to) {
   EXPECT_THAT(share(*b, 10, 16), HasSubstr("exceeds the broker's limit of resident bytes"));
   a.reset();
   std::string last;
-  for (int i = 0; i < 10'000 && (last = share(*b, 10, 16)) != ""; ++i) ::usleep(1'000);
+  for (int i = 0; i < 10'000 && !(last = share(*b, 10, 16)).empty(); ++i) ::usleep(1'000);
   EXPECT_EQ(last, "");
   b.reset();
   EXPECT_TRUE(is_given_back(host));

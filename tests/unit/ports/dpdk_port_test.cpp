@@ -41,7 +41,7 @@ class DpdkPort : public ::testing::Test {
     ASSERT_TRUE(started.ok()) << started.message();
   }
 
-  static std::vector<std::unique_ptr<Port>> open(DpdkPortOptions options) {
+  static std::vector<std::unique_ptr<Port>> open(const DpdkPortOptions& options) {
     auto opened = open_dpdk_ports(options);
     EXPECT_TRUE(opened.ok()) << opened.message();
     return opened ? std::move(opened).value() : std::vector<std::unique_ptr<Port>>();
@@ -244,7 +244,7 @@ TEST_F(DpdkPort, keeps_queues_apart) {
 
 TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
   constexpr std::uint16_t kQueues = 3;
-  constexpr int kRounds = 5'000;
+  constexpr std::size_t kRounds = 5'000;
   Loop loop("net_ring_handover", kQueues);
   ASSERT_EQ(loop.ports.size(), kQueues);
   std::vector<egress::FrameBuilder> builders;
@@ -273,7 +273,7 @@ TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
     return count;
   };
   for (int round = 0; round < 4; ++round) poll_all();  // the reports of the joins come back
-  for (int round = 0; round < kRounds; ++round) {
+  for (std::size_t round = 0; round < kRounds; ++round) {
     for (std::uint16_t group = 0; group < kQueues; ++group) {
       const auto text = std::to_string(round);
       // Each group to one wrong queue, as RSS would.
@@ -284,7 +284,7 @@ TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
   for (int quiet = 0; quiet < 2;) quiet = poll_all() == 0 ? quiet + 1 : 0;
   for (std::uint16_t queue = 0; queue < kQueues; ++queue) {
     ASSERT_EQ(received[queue].size(), kRounds) << "queue " << queue;
-    for (int round = 0; round < kRounds; ++round) ASSERT_EQ(received[queue][round], std::to_string(round));
+    for (std::size_t round = 0; round < kRounds; ++round) ASSERT_EQ(received[queue][round], std::to_string(round));
     const PortCounters& counters = loop.ports[queue]->counters();
     EXPECT_EQ(counters.verdicts[kAccepted].value(), kRounds);
     std::uint64_t verdicts = 0;

@@ -12,7 +12,7 @@ using testing::memory_file;
 using testing::pcap_header;
 using testing::pcap_record;
 
-std::unique_ptr<PacketSource> source_of(std::string content, const std::string& name) {
+std::unique_ptr<PacketSource> source_of(const std::string& content, const std::string& name) {
   auto opened = open_capture(memory_file(pcap_header() + content), name);
   EXPECT_TRUE(opened.ok());
   return std::move(opened).value();

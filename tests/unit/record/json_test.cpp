@@ -97,6 +97,7 @@ TEST(JsonPrinter, escapes_what_json_does_not_allow) {
 }
 
 TEST(JsonPrinter, escapes_what_is_not_as_it_looks) {
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): that is the test
   EXPECT_EQ(print_text(FieldType::Unicode, "a\u009b\u202e\u200b\uFEFF\U000E0041\u00e9"),
             line("\"a\\u009b\\u202e\\u200b\\ufeff\\udb40\\udc41\u00e9\""));
 }

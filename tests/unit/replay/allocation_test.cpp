@@ -1,55 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "host/ports/pcap/pcap_source.hpp"
 #include "host/replay/columns/event_columns.hpp"
+#include "tests/attack/allocations.hpp"
 #include "tests/lib/engines.hpp"
 #include "tests/lib/file_text.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-/// Counts every allocation of the process, those of libpcap and zlib included.
-namespace {
-std::size_t allocations = 0;
-}
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define STOPBIT_SANITIZER_HOOKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define STOPBIT_SANITIZER_HOOKS 1
-#endif
-#endif
-
-#ifdef STOPBIT_SANITIZER_HOOKS
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
-                                                         void (*on_free)(const volatile void*));
-namespace {
-const int installed = __sanitizer_install_malloc_and_free_hooks(
-    [](const volatile void*, std::size_t) { ++allocations; }, [](const volatile void*) {});
-}
-#else
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* old, std::size_t bytes);
-void* malloc(std::size_t bytes) {
-  ++allocations;
-  return __libc_malloc(bytes);
-}
-void* calloc(std::size_t count, std::size_t bytes) {
-  ++allocations;
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* old, std::size_t bytes) {
-  ++allocations;
-  return __libc_realloc(old, bytes);
-}
-}
-#endif
-
 namespace stopbit::replay::allocation_test {
+
+using attack::allocations;
 
 /// An engine that remembers how many allocations there were at its first and its last datagram.
 class WatchedEngine final : public Engine {
@@ -57,9 +21,9 @@ class WatchedEngine final : public Engine {
   explicit WatchedEngine(std::unique_ptr<Engine> inner) : inner_(std::move(inner)) {}
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override {
-    if (datagrams_++ == 0) at_first_ = allocations;
+    if (datagrams_++ == 0) at_first_ = allocations();
     const Outcome outcome = inner_->decode(datagram, info, sink);
-    at_last_ = allocations;
+    at_last_ = allocations();
     return outcome;
   }
   void reset(std::uint16_t channel) noexcept override { inner_->reset(channel); }
@@ -96,12 +60,12 @@ void expect_no_allocation(EngineKind kind, const std::string& templates, const s
 }
 
 TEST(Allocation, is_counted_at_all) {
-  const std::size_t before = allocations;
+  const std::uint64_t before = allocations();
   void* volatile kept = new int;  // volatile, or the compiler leaves both out
   delete static_cast<int*>(kept);
   kept = std::malloc(100);
   std::free(kept);
-  EXPECT_GE(allocations, before + 2);
+  EXPECT_GE(allocations(), before + 2);
 }
 
 TEST(Allocation, does_not_happen_for_a_market_event_of_columns_after_the_first) {
@@ -110,9 +74,9 @@ TEST(Allocation, does_not_happen_for_a_market_event_of_columns_after_the_first) 
   EventColumns columns(*folder);
   const market::Event event = market::Event::of({.kind = market::Kind::Trade, .price = 1});
   columns.add(event);
-  const std::size_t before = allocations;
+  const std::uint64_t before = allocations();
   for (int i = 0; i < 100'000; ++i) columns.add(event);
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(allocations(), before);
   EXPECT_GT(folder->bytes_written(), 1'000'000U);
   EXPECT_TRUE(columns.finish(true, "[]", 0));
 }

@@ -31,6 +31,7 @@ TEST(CppView, is_the_same_for_the_same_program) {
 }
 
 TEST(CppView, lets_no_name_out_of_its_place) {
+  // NOLINTNEXTLINE(misc-misleading-bidirectional): one of them
   for (const std::string name : {"x */ #error \"", "\n#error\n", "x\\", "?\?/\n#error", "\"); system(\"",
                                  "\xe2\x80\xaexyz", "R\"(", "%:error"}) {
     const std::string text = cpp_view(hostile(name), {});

@@ -476,7 +476,7 @@ template <class Feed>
 void expect_agreement(const Program& program, const Feed& feed, const std::vector<Slot>& good, unsigned seed) {
   const record::Schema schema = record::Schema::make(program).value();
   record::Reader reader(schema);
-  std::mt19937 random(seed);
+  std::mt19937 random{seed};
   const auto below = [&](std::size_t bound) { return random() % bound; };
   ASSERT_EQ(feed.check(good), ReadError::None);
   std::size_t accepted = 0;
