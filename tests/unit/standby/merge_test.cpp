@@ -565,6 +565,69 @@ TEST(Standby, losses_of_a_side_in_a_forgotten_run_are_told) {
   EXPECT_EQ(bench.merge.counts().lost, 5U);
 }
 
+TEST(Standby, of_two_processes_that_end_together_what_arrived_first_shows_the_run) {
+  Bench bench;
+  bench.messages(kA, 1, 17);
+  bench.messages(kB, 1, 17);
+  for (const Side side : {kA, kB}) bench.merge.ended(side, bench.now);
+  for (const Side side : {kA, kB}) bench.merge.began(side);
+  bench.epoch = {0, 0};
+  bench.now += 3'000 * kMs;
+  bench.salt = 1'000'000;
+  Head later = bench.head(kB, 18);  // a number that could go on in the old run
+  later.arrival_ns += 50 * kMs;
+  bench.merge.take(kB, message(later, bench.salt + 18 * 16), bench.now);
+  bench.messages(kA, 3, 4);
+  EXPECT_EQ(bench.wait(10), "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 ");
+  for (const Side side : {kA, kB}) bench.merge.ended(side, bench.now);
+  EXPECT_EQ(bench.wait(150), "| 3 4 -5..17 18 ");
+}
+
+TEST(Standby, what_the_other_side_brings_late_of_the_run_before_comes_before_a_run_is_found_by_numbers) {
+  Bench bench;
+  bench.messages(kA, 1, 1);
+  bench.messages(kB, 1, 1);
+  bench.merge.ended(kA, bench.now);
+  bench.merge.began(kA);
+  bench.epoch[0] = 0;
+  for (const Side side : {kB, kA}) {  // another channel shows that the new process is of this feed
+    Head head = bench.head(side, 50);
+    head.channel = 1;
+    bench.merge.take(side, message(head, 50), bench.now);
+  }
+  // The second side was stopped: what arrived 3 s apart comes at once.
+  bench.gap(kB, 2, 2);
+  bench.messages(kB, 3, 30);
+  const std::uint64_t now = bench.now;
+  bench.salt = 1'000'000;
+  const auto take = [&](Side side, std::uint32_t number) {
+    Head head = bench.head(side, number);
+    head.arrival_ns += 3'000 * kMs;
+    bench.merge.take(side, message(head, bench.salt + number * 16), now);
+  };
+  for (const std::uint32_t number : {2U, 3U}) take(kA, number);
+  ++bench.epoch[1];
+  for (const std::uint32_t number : {2U, 3U, 4U}) take(kB, number);
+  std::string all = "1 50 -2 ";
+  for (std::uint32_t n = 3; n <= 30; ++n) all += std::to_string(n) + " ";
+  EXPECT_EQ(bench.wait(150), all + "| 2 3 4 ") << "2 does not go on after 1 of the run before";
+}
+
+TEST(Standby, of_two_sides_that_wait_one_goes_on_whatever_their_times) {
+  constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+  Bench bench;
+  bench.messages(kA, 1, 2);
+  ++bench.epoch[0];  // it leaves the newest run at the end of time
+  Head last = bench.head(kA, 1);
+  last.arrival_ns = kEnd - 1;
+  Head stranger = bench.head(kB, 9);
+  stranger.arrival_ns = kEnd;
+  bench.merge.take(kB, message(stranger, 77), bench.now);
+  bench.merge.take(kA, message(last, 78), bench.now);
+  for (const Side side : {kA, kB}) bench.merge.ended(side, bench.now);
+  EXPECT_EQ(bench.merge.waiting(), 0U) << bench.told.take();
+}
+
 // Random schedules.
 
 /// A packet as the exchange sends it.
