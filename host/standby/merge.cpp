@@ -301,9 +301,9 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     known_[side] = ever_known_[side] = true;
     return enter(known);
   }
-  // What waits of the other side and arrived before goes first: it may show the run, and says how far the newest one
-  // is. But a process that has left the newest run waits for nothing in a run, and goes before what arrived at about
-  // the same time and may be of any. It never happens that each side waits for the other one.
+  // Records of the other side that wait and arrived before go first: they may show the run, and say how far the newest
+  // one is. But a process that has left the newest run does not wait for records of a known run, and goes before those
+  // of about the same time that may be of any. Here the sides never wait for each other.
   const bool has_left = mine.before == newest->id;
   const bool both_wait = !theirs.queue.empty() && theirs.run == 0;
   if (!theirs.queue.empty() && (both_wait || !has_left)) {
