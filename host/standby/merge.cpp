@@ -301,13 +301,15 @@ Merge::Fate Merge::find_run(Channel& channel, const Item& item, std::uint64_t no
     known_[side] = ever_known_[side] = true;
     return enter(known);
   }
-  // If both wait for their run, neither shows it to the other one: what arrived first goes first, but for a process
-  // that was in the newest run and has left it.
+  // Records of the other side that wait and arrived before go first: they may show the run, and say how far the newest
+  // one is. But a process that has left the newest run does not wait for records of a known run, and goes before those
+  // of about the same time that may be of any. Here the sides never wait for each other.
   const bool has_left = mine.before == newest->id;
   const bool both_wait = !theirs.queue.empty() && theirs.run == 0;
-  if (both_wait && !item.is_forced) {
+  if (!theirs.queue.empty() && (both_wait || !has_left)) {
     const std::uint64_t their_arrival_ns = HeaderView(pool_.front_slot(theirs.queue)).arrival_ns();
-    if (their_arrival_ns + (has_left ? options_.skew_ns : 0) < item.arrival_ns) return Fate::Wait;
+    const bool is_after = item.arrival_ns > their_arrival_ns;
+    if (is_after && (!has_left || item.arrival_ns - their_arrival_ns > options_.skew_ns)) return Fate::Wait;
   }
   if (has_left) return enter(begin_run(channel, item, now_ns));
   const bool is_later = newest->has_high && !item.is_recovered && distance(shown_by(item), newest->high.number) <= 0 &&

@@ -1,5 +1,5 @@
 // Records of two appliances, as the bytes steer them, or of any content: what comes out has the size of a record, is no
-// longer than what came, and what waits stays within its room.
+// longer than what came, and what waits stays within its room, and until both have ended.
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +36,7 @@ class Steps {
     for (std::size_t i = 0; i < left_ / 4; ++i) step();
     for (const Side side : {Side::First, Side::Second}) merge_.ended(side, now_ns_);
     merge_.tick(now_ns_ += 10'000'000'000);
+    fuzz::require(merge_.waiting() == 0, "nothing waits when both have ended");
     const MergeCounts& counts = merge_.counts();
     fuzz::require(counts.delivered[0] + counts.delivered[1] == counted_.records, "what came out is counted");
   }

@@ -221,7 +221,13 @@ bool Arbiter::is_of_anew(const Packet& packet) noexcept {
   const bool is_after_silence =
       !is_foreign(*anew) && since(anew->begin_t_ns, alive_t_ns_) >= options_.switch_silence_ns;
   const bool is_announced_one = announced_.is_set && !anew->is_early && is_announced(strangers_.first(*anew));
-  const bool is_believed = (is_after_silence || is_announced_one) && anew->successions + 1 >= Candidates::kEnough;
+  const bool has_neighbours = anew->successions + 1 >= Candidates::kEnough;
+  // One number is enough if it is among those that a sender begins anew with, and the run's own address brought it with
+  // other bytes than the run had.
+  const Packet& first = strangers_.first(*anew);
+  const bool begins =
+      first.preamble.sequence <= kRestartNumbers && own_.meets(anew->sources) && match_of(first) == Match::Other;
+  const bool is_believed = (is_after_silence && (has_neighbours || begins)) || (is_announced_one && has_neighbours);
   const bool has_line = (anew->lines & bit_of(index(packet.line))) != 0;
   const std::int64_t ahead = distance(packet.preamble.sequence, strangers_.last(*anew).preamble.sequence);
   return is_believed && has_line && anew->last_t_ns > alive_t_ns_ &&

@@ -573,6 +573,32 @@ TEST(Reset, that_was_announced_goes_on_over_the_number_where_the_run_fell_silent
             "34 35");
 }
 
+TEST(Reset, of_which_one_first_number_came_goes_on_over_the_number_where_the_run_fell_silent) {
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  Bench bench(ordered_options());
+  offer_all(bench, B, 1, 3);
+  bench.tick(3 * kSilence);
+  bench.story.take();
+  offer(bench, B, {1}, {.payload = other});  // 2 and 3 are lost
+  bench.tick(kWindow);
+  EXPECT_EQ(offer(bench, B, {4, 5}, {.payload = other}), "reset(1) 1");
+  EXPECT_EQ(bench.tick(2 * kSilence), "gap(2+2) 4 5");
+}
+
+TEST(Reset, is_not_shown_by_one_first_number_of_an_unknown_address_or_that_was_given_up) {
+  const std::array<std::byte, 2> other = {std::byte{0x77}, std::byte{0x77}};
+  Bench bench(ordered_options());
+  for (const Line line : {A, B}) offer(bench, line, {1, 2, 4, 5});
+  bench.tick(3 * kSilence);
+  EXPECT_EQ(offer(bench, B, {1}, {.source = 0, .payload = other}), "");
+  bench.tick(kWindow);
+  EXPECT_EQ(offer(bench, B, {6}), "6");
+  bench.tick(3 * kSilence);
+  EXPECT_EQ(offer(bench, B, {3}), "");
+  bench.tick(kWindow);
+  EXPECT_EQ(offer(bench, B, {7}), "7");
+}
+
 TEST(Reset, does_not_take_what_a_late_line_has_brought_of_numbers_that_were_leapt_over) {
   Bench bench(ordered_options());
   offer_all(bench, B, 1, 29);
