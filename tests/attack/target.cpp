@@ -17,6 +17,7 @@
 #include "tests/lib/hex.hpp"
 
 /// There in a build with sanitizers.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming): its name
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
 
 namespace stopbit::attack {
