@@ -123,6 +123,21 @@ void StepSession::tick(const StepTime& now) {
   }
 }
 
+std::uint64_t StepSession::next_tick_ns() const noexcept {
+  switch (state_) {
+    case State::Idle: return not_before_ns_;
+    case State::Connecting:
+    case State::LoggingOn: return step_ns_ + limits_.patience_ns + 1;
+    case State::LoggedOn: break;
+    case State::Stopped: return kNever;
+  }
+  if (heartbeat_ns() == 0) return kNever;
+  const std::uint64_t beat_ns = sent_ns_ + heartbeat_ns();
+  if (is_blocked_) return beat_ns;
+  const std::uint64_t silent_ns = heard_ns_ + silence_ns() + 1;
+  return std::min(beat_ns, has_probed_ ? std::max(silent_ns, probed_ns_ + silence_ns()) : silent_ns);
+}
+
 void StepSession::connected(const StepTime& now) {
   if (state_ != State::Connecting) return;
   state_ = State::LoggingOn;
@@ -174,13 +189,22 @@ void StepSession::log_on(const StepTime& now) {
   (void)send("A", std::span(fields).first(count), now);
 }
 
+std::uint64_t StepSession::heartbeat_ns() const noexcept {
+  return options_.heartbeat_s * kNsPerSecond;
+}
+
+/// How long a server may say nothing.
+std::uint64_t StepSession::silence_ns() const noexcept {
+  return heartbeat_ns() + heartbeat_ns() / 5;
+}
+
 /// Heartbeats both ways: a server that says nothing is asked, and then given up.
 void StepSession::watch(const StepTime& now) {
-  const std::uint64_t every = options_.heartbeat_s * kNsPerSecond;
-  // While a message waits for room, what follows it is not read.
+  const std::uint64_t every = heartbeat_ns();
   if (every == 0) return;
+  // While a message waits for room, what follows it is not read.
   const std::uint64_t silent = is_blocked_ ? 0 : now.monotonic_ns - heard_ns_;
-  const std::uint64_t patience = every + every / 5;
+  const std::uint64_t patience = silence_ns();
   // The answer has time of its own: when this process was held up, what the server said is not read yet.
   if (silent > patience && has_probed_ && now.monotonic_ns - probed_ns_ >= patience) return end(StepEnd::Silent, now);
   if (silent > patience && !has_probed_) {
@@ -233,7 +257,7 @@ bool StepSession::take(std::span<const std::byte> frame, const StepTime& now) {
   has_probed_ = false;
   if (state_ == State::LoggingOn) return take_before_log_on(type, now);
   if (type == "0") {
-    ++counts_.others;
+    note_other();
     return true;
   }
   if (type == "1") return answer_probe(frame, now);
@@ -275,7 +299,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
     return false;
   }
   if (!data.raw) {
-    ++counts_.others;
+    note_other();
     return true;
   }
   std::span<const std::byte> rest = *data.raw;
@@ -290,7 +314,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
       return false;
     }
     if (!inside.raw) {
-      ++counts_.others;
+      note_other();
     } else if (!hand_on(type_of(inner), *inside.raw, now)) {
       return false;
     }
@@ -302,6 +326,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
 bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now) {
   if (data.empty()) return bear(now);
   has_brought_ = has_followed_ = true;
+  strange_ = 0;
   ++counts_.packets;
   const auto named = std::find_if(options_.templates.begin(), options_.templates.end(),
                                   [&](const StepTemplate& one) { return one.type == type; });
@@ -311,7 +336,12 @@ bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data
   return true;
 }
 
-/// A message of no use: a few are borne.
+void StepSession::note_other() noexcept {
+  ++counts_.others;
+  strange_ = 0;
+}
+
+/// A message of no use: a few in a row are borne. A session of weeks may have many: rejects of heartbeats, say.
 bool StepSession::bear(const StepTime& now) {
   ++counts_.strange;
   if (++strange_ <= limits_.strange) return true;

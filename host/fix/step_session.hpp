@@ -36,7 +36,7 @@ struct StepLimits {
   std::uint64_t patience_ns = 10'000'000'000;  ///< For the connection, and for the log-on.
   std::uint64_t retry_ns = 1'000'000'000;  ///< Between two connections; twice as long after each that brought no data,
   std::uint64_t longest_retry_ns = 64'000'000'000;  ///< up to this.
-  std::uint32_t strange = 64;                       ///< Messages of no use that a connection may bring.
+  std::uint32_t strange = 64;                       ///< Messages of no use in a row.
 };
 
 /// The longest `head` of a packet.
@@ -50,7 +50,7 @@ enum class StepEnd : std::uint8_t {
   Closed,     ///< By the server, without a log-out.
   Malformed,  ///< Bytes that are no message, a wrong check sum, data that contradict their length, or too long ones.
   Silent,     ///< Nothing came in time.
-  Flooded,    ///< Too many messages of no use.
+  Flooded,    ///< Too many messages of no use in a row.
   Stuffed,    ///< The server does not take what it is sent.
 };
 inline constexpr std::size_t kStepEnds = 8;
@@ -119,6 +119,10 @@ class StepSession {
   void closed(const StepTime& now);
   /// Time passes: connections begin here only, and what found no room is offered again.
   void tick(const StepTime& now);
+  /// When tick() has something to do, monotonic, unless another call comes first; kNever. A tick before that does
+  /// nothing but offer what found no room.
+  [[nodiscard]] std::uint64_t next_tick_ns() const noexcept;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   /// Logs out, and nothing more is done.
   void stop(const StepTime& now);
 
@@ -137,10 +141,13 @@ class StepSession {
   [[nodiscard]] bool take_before_log_on(std::string_view type, const StepTime& now);
   [[nodiscard]] bool take_data(std::span<const std::byte> frame, const StepTime& now);
   [[nodiscard]] bool hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now);
+  void note_other() noexcept;
   [[nodiscard]] bool bear(const StepTime& now);
   [[nodiscard]] bool answer_probe(std::span<const std::byte> frame, const StepTime& now);
   void log_on(const StepTime& now);
   void watch(const StepTime& now);
+  [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
+  [[nodiscard]] std::uint64_t silence_ns() const noexcept;
   /// False: the connection has ended.
   bool send(std::string_view type, std::span<const FixField> fields, const StepTime& now);
   void end(StepEnd why, const StepTime& now, bool is_open_yet = true);
@@ -156,7 +163,7 @@ class StepSession {
   bool has_brought_ = false;   ///< Packets have come by this connection.
   bool has_probed_ = false;    ///< A test request waits for an answer.
   bool is_blocked_ = false;
-  std::uint32_t strange_ = 0;    ///< Of the connection.
+  std::uint32_t strange_ = 0;    ///< Messages of no use since the last one of use.
   std::uint64_t step_ns_ = 0;    ///< The connection began, or exists since.
   std::uint64_t sent_ns_ = 0;    ///< The last message of ours,
   std::uint64_t heard_ns_ = 0;   ///< and of the server.

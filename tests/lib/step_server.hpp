@@ -214,7 +214,12 @@ inline std::string play_step(cases::Random& random, std::size_t steps) {
         const std::uint64_t passed = random.below(3) * (kSecond / 2) * (random.chance(5) ? 60 : 1);
         now.monotonic_ns += passed;
         now.wall_ns += passed;
+        const bool may_do = session.is_blocked() || now.monotonic_ns >= session.next_tick_ns();
+        const auto doings = [&] { return server.sent.size() + server.ends.size() + server.connects; };
+        const std::size_t done = doings();
         session.tick(now);
+        server.check(may_do || doings() == done, "does something before the time that it has named");
+        server.check(session.next_tick_ns() > now.monotonic_ns, "names a time that has passed");
       }
     }
     ++prompts;

@@ -17,8 +17,8 @@ namespace asio = boost::asio;
 
 /// Answers to a server are short. The connection to a server that leaves this many unread is closed.
 constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
-/// How often deadlines are looked at, and whether the agent has room again: it cannot wake this thread.
-constexpr auto kStep = std::chrono::milliseconds(5);
+/// How often a session that waits for room looks whether the agent has made some: it cannot wake this thread.
+constexpr std::uint64_t kStepNs = 5'000'000;
 
 /// The shortest message of FIXT with data, of which one of STEP may have many.
 constexpr std::size_t kLeastMessage = sizeof("8=FIXT.1.1|9=10|95=1|96=x|10=000|") - 1;
@@ -27,6 +27,7 @@ constexpr std::size_t kLeastMessage = sizeof("8=FIXT.1.1|9=10|95=1|96=x|10=000|"
 
 struct StepDesk::Io {
   asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer timer{context};
 };
 
@@ -42,8 +43,11 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
         session_(options, limits, *this) {}
 
   void step() {
+    // Time is judged by what has come, not by what has been read.
+    if (session_.next_tick_ns() <= desk_.now().monotonic_ns) tcp_.look();
     session_.tick(desk_.now());
     tcp_.resume();
+    wait();
   }
   void stop() { session_.stop(desk_.now()); }
 
@@ -55,13 +59,21 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   void connected() override {
     tcp_.probe_silence();
     session_.connected(desk_.now());
+    wait();
   }
-  void failed() override { session_.failed(desk_.now()); }
-  void closed() override { session_.closed(desk_.now()); }
+  void failed() override {
+    session_.failed(desk_.now());
+    wait();
+  }
+  void closed() override {
+    session_.closed(desk_.now());
+    wait();
+  }
   std::span<std::byte> room() override { return session_.is_blocked() ? std::span<std::byte>() : session_.room(); }
   void filled(std::size_t count) override {
     read_ = desk_.now();
     session_.filled(count, read_);
+    wait();
   }
 
   // Of the session.
@@ -87,6 +99,12 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   void ended(fix::StepEnd why) override {
     link->last_end.store(why, std::memory_order_relaxed);
     link->ends.fetch_add(1, std::memory_order_release);
+  }
+
+  void wait() {
+    const std::uint64_t now_ns = desk_.now().monotonic_ns;
+    const std::uint64_t tick_ns = session_.next_tick_ns();
+    desk_.wake_at(session_.is_blocked() ? std::min(tick_ns, now_ns + kStepNs) : tick_ns, now_ns);
   }
 
   StepDesk& desk_;
@@ -123,29 +141,41 @@ fix::StepTime StepDesk::now() const {
   return {.monotonic_ns = now.monotonic_ns, .wall_ns = now.wall_ns};
 }
 
-void StepDesk::schedule() {
-  io_->timer.expires_after(kStep);
+void StepDesk::step() {
+  due_ns_ = fix::StepSession::kNever;
+  for (const auto& wire : wires_) wire->step();
+}
+
+void StepDesk::wake_at(std::uint64_t at_ns, std::uint64_t now_ns) {
+  if (at_ns >= due_ns_) return;
+  due_ns_ = at_ns;
+  io_->timer.expires_after(std::chrono::nanoseconds(at_ns > now_ns ? at_ns - now_ns : 0));
   io_->timer.async_wait([this](boost::system::error_code error) {
-    if (error || stop_.load(std::memory_order_relaxed)) return io_->context.stop();
-    for (const auto& wire : wires_) wire->step();
-    schedule();
+    // Else the timer has been set to an earlier time.
+    if (!error) step();
   });
 }
 
 void StepDesk::start(const std::function<void()>& begin) {
   if (wires_.empty()) return;
-  schedule();
   thread_ = std::thread([this, begin] {
     ::pthread_setname_np(::pthread_self(), "step");
     if (begin) begin();
+    step();
     io_->context.run();
     for (const auto& wire : wires_) wire->stop();
   });
 }
 
 void StepDesk::stop() {
-  stop_.store(true, std::memory_order_relaxed);
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  io_->context.stop();
+  thread_.join();
+}
+
+std::size_t StepDesk::run_for(std::uint64_t ns) {
+  io_->context.restart();
+  return io_->context.run_for(std::chrono::nanoseconds(ns));
 }
 
 }  // namespace stopbit::appliance
