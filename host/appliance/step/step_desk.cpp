@@ -44,12 +44,12 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
 
   void step() {
     // Time is judged by what has come, not by what has been read.
-    if (session_.next_tick_ns() <= desk_.now().monotonic_ns) tcp_.look();
-    session_.tick(desk_.now());
+    if (session_.next_tick_ns() <= desk_.clocks_.now().monotonic_ns) tcp_.look();
+    session_.tick(desk_.clocks_.now());
     tcp_.resume();
     wait();
   }
-  void stop() { session_.stop(desk_.now()); }
+  void stop() { session_.stop(desk_.clocks_.now()); }
 
   const net::Endpoint server;
   const std::shared_ptr<ingest::StepLink> link;
@@ -58,20 +58,20 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   // Of the connection.
   void connected() override {
     tcp_.probe_silence();
-    session_.connected(desk_.now());
+    session_.connected(desk_.clocks_.now());
     wait();
   }
   void failed() override {
-    session_.failed(desk_.now());
+    session_.failed(desk_.clocks_.now());
     wait();
   }
   void closed() override {
-    session_.closed(desk_.now());
+    session_.closed(desk_.clocks_.now());
     wait();
   }
   std::span<std::byte> room() override { return session_.is_blocked() ? std::span<std::byte>() : session_.room(); }
   void filled(std::size_t count) override {
-    read_ = desk_.now();
+    read_ = desk_.clocks_.now();
     session_.filled(count, read_);
     wait();
   }
@@ -102,7 +102,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   }
 
   void wait() {
-    const std::uint64_t now_ns = desk_.now().monotonic_ns;
+    const std::uint64_t now_ns = desk_.clocks_.now().monotonic_ns;
     const std::uint64_t tick_ns = session_.next_tick_ns();
     desk_.wake_at(session_.is_blocked() ? std::min(tick_ns, now_ns + kStepNs) : tick_ns, now_ns);
   }
@@ -110,7 +110,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   StepDesk& desk_;
   TcpConnection tcp_;
   fix::StepSession session_;
-  fix::StepTime read_;
+  Now read_;
 };
 
 StepDesk::StepDesk(Clocks clocks, Dial dial)
@@ -134,11 +134,6 @@ std::vector<StepDesk::Ends> StepDesk::ends() const {
     all.push_back({wire->server, count, wire->link->last_end.load(std::memory_order_relaxed)});
   }
   return all;
-}
-
-fix::StepTime StepDesk::now() const {
-  const Now now = clocks_.now();
-  return {.monotonic_ns = now.monotonic_ns, .wall_ns = now.wall_ns};
 }
 
 void StepDesk::step() {

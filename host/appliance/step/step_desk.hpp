@@ -58,7 +58,6 @@ class StepDesk {
 
   /// A step at this time, unless there is one before.
   void wake_at(std::uint64_t at_ns, std::uint64_t now_ns);
-  [[nodiscard]] fix::StepTime now() const;
 
   Clocks clocks_;
   Dial dial_;

@@ -25,6 +25,12 @@ class StepPort final : public Port {
     return Done{};
   }
 
+  Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> /*join*/,
+                                                      std::span<const Membership> /*leave*/,
+                                                      std::vector<std::string>& /*notes*/) override {
+    return Failure{"step: to add or remove a server takes a restart"};
+  }
+
   std::size_t poll(std::span<Arrival> batch) noexcept override {
     const std::uint64_t now = options_.clock();
     std::uint64_t until = now;

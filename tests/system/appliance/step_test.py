@@ -195,7 +195,8 @@ class Appliance:
         self.log = open("log", "w", encoding="utf-8")
         self.process = subprocess.Popen([TRIAL.program, "run", "appliance.toml", "-q"], stderr=self.log)
         atexit.register(self.process.kill)
-        TRIAL.wait_for("the start", lambda: 'what="started"' in read("log"))
+        TRIAL.wait_for("the start", lambda: 'what="started"' in read("log") or self.process.poll() is not None)
+        assert self.process.poll() is None, read("log")
         problems = [line for line in read("log").splitlines() if 'what="not confined"' in line and "Landlock" not in line]
         assert not problems, problems
 

@@ -54,7 +54,7 @@ struct Trial {
 
   testing::StepServer server;
   StepSession session;
-  StepTime now{.monotonic_ns = 5 * kSecond, .wall_ns = 1'513'150'519 * kSecond};  // 2017-12-13 07:35:19 UTC
+  Now now{.wall_ns = 1'513'150'519 * kSecond, .monotonic_ns = 5 * kSecond};  // 2017-12-13 07:35:19 UTC
 };
 
 TEST(StepSession, logs_on_as_the_exchange_does_and_hands_on_each_raw_data) {

@@ -51,6 +51,14 @@ struct Trial {
   std::unique_ptr<Port> port;
 };
 
+TEST(StepPort, says_that_other_servers_take_a_restart) {
+  Trial trial;
+  std::vector<std::string> notes;
+  const auto change = trial.port->prepare_groups({}, {}, notes);
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.message(), "step: to add or remove a server takes a restart");
+}
+
 TEST(StepPort, hands_out_what_its_sessions_bring) {
   Trial trial;
   EXPECT_EQ(trial.poll(), "");
