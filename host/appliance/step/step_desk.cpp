@@ -92,7 +92,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
     for (std::size_t i = kNumber; i > 0; --i, number >>= 8) preamble[i - 1] = static_cast<std::byte>(number);
     std::copy(head.begin(), head.end(), preamble.begin() + kNumber);
     // has_room has seen to it that it fits.
-    (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
+    has_pushed_ = link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
                              std::span(preamble).first(kNumber + head.size()), data);
   }
   void logged_on() override {}
@@ -101,7 +101,9 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
     link->ends.fetch_add(1, std::memory_order_release);
   }
 
+  /// After each call of the session.
   void wait() {
+    if (std::exchange(has_pushed_, false)) link->ring();
     const std::uint64_t now_ns = desk_.clocks_.now().monotonic_ns;
     const std::uint64_t tick_ns = session_.next_tick_ns();
     desk_.wake_at(session_.is_blocked() ? std::min(tick_ns, now_ns + kStepNs) : tick_ns, now_ns);
@@ -111,6 +113,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   TcpConnection tcp_;
   fix::StepSession session_;
   Now read_;
+  bool has_pushed_ = false;  ///< The agent has something to take.
 };
 
 StepDesk::StepDesk(Clocks clocks, Dial dial)

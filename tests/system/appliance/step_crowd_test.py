@@ -255,7 +255,7 @@ def check_records(served):
             recorded.setdefault(row["header"]["channel"], []).append(int(row["fields"]["n"]))
     for one in served:
         wanted = list(range(1, one.sent + 1))
-        assert recorded[one.name] == wanted, (one.name, len(recorded[one.name]), one.sent)
+        assert recorded[one.number] == wanted, (one.name, len(recorded[one.number]), one.sent)
     for one in served[:5]:
         rows = [json.loads(row) for row in TRIAL.stopbit("tail", f"{NAME}.{one.number}").splitlines()]
         seen = [int(row["fields"]["n"]) for row in rows if "template" in row]
@@ -275,7 +275,7 @@ def main():
     slow.server.plan = ["drips"]
     deaf.server.plan = ["reads no more"]
     appliance = Appliance()
-    assert "holds a secret" not in read("log"), read("log")
+    assert "holds a secret" not in read("log") and "cannot wake" not in read("log"), read("log")
 
     TRIAL.wait_for("the log-ons", lambda: all(one.server.is_in() for one in others))
     appliance.process.send_signal(signal.SIGHUP)

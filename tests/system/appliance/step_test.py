@@ -212,10 +212,12 @@ def main():
     write("feed.toml", FEED.format(name=NAME))
     write("appliance.toml", APPLIANCE.format(name=NAME))
     write("password", "a secret\n")
+    os.chmod("password", 0o644)
     assert "connects to the servers of its lines" in TRIAL.stopbit("run", "--check", "appliance.toml")
     server = step_server.Server(SERVER, "a secret")
     exchange = Exchange(server)
     appliance = Appliance()
+    assert re.search('what="note" text=".*password. holds a secret, but every user may read it', read("log")), read("log")
 
     TRIAL.wait_for("the log-on", server.is_in)
     exchange.send(200)
