@@ -192,9 +192,7 @@ bool Client::take(const Reply& reply, const Now& now) {
   switch (reply.kind) {
     case Reply::Kind::LoggedOn: return take_log_on(now);
     case Reply::Kind::LoggedOut: end(now, &counts_.broken); return false;
-    case Reply::Kind::Probe:
-      beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, now);
-      break;
+    case Reply::Kind::Probe: beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, now); break;
     case Reply::Kind::Accepted: return ++notices_ <= kNoticesARequest * requests_ || bear(now);
     case Reply::Kind::Complete: return take_end(reply.request, false, now);
     case Reply::Kind::Refused: return take_end(reply.request, true, now);

@@ -92,8 +92,9 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
     for (std::size_t i = kNumber; i > 0; --i, number >>= 8) preamble[i - 1] = static_cast<std::byte>(number);
     std::copy(head.begin(), head.end(), preamble.begin() + kNumber);
     // has_room has seen to it that it fits.
-    has_pushed_ = link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
+    (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
                              std::span(preamble).first(kNumber + head.size()), data);
+    has_pushed_ = true;
   }
   void logged_on() override {}
   void ended(fix::StepEnd why) override {

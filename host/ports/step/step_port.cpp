@@ -104,8 +104,8 @@ class StepPort final : public Port {
   StepPortOptions options_;
   std::vector<Session> sessions_;
   os::Descriptor epoll_{::epoll_create1(EPOLL_CLOEXEC)};  ///< Of the bells.
-  std::uint64_t polls_in_vain_ = 0;                        ///< In a row.
-  std::size_t first_ = 0;                                  ///< The session that is asked first, in turn.
+  std::uint64_t polls_in_vain_ = 0;                       ///< In a row.
+  std::size_t first_ = 0;                                 ///< The session that is asked first, in turn.
   std::uint64_t complete_until_ns_ = 0;
   PortCounters counters_;
 };

@@ -274,7 +274,8 @@ TEST(ReplayClient, ends_a_connection_that_is_refused) {
 TEST(ReplayClient, a_refused_log_on_ends_the_connection) {
   Session session({.connections_a_day = 9}, DialectKind::B3);
   session.want(10, 19);
-  for (int i = 0; i < 1'000 && !session.service.is_connecting; ++i) session.client.tick(testing::turn(session.now, kSecond / 10));
+  for (int i = 0; i < 1'000 && !session.service.is_connecting; ++i)
+    session.client.tick(testing::turn(session.now, kSecond / 10));
   session.service.is_connecting = false;
   session.service.is_open = true;
   session.client.connected(session.now);
