@@ -44,6 +44,7 @@ file = "4MiB"
 line = "16MiB"
 [[agent]]
 name = "md"
+idle = "backoff"
 [[port]]
 name = "gateway"
 kind = "step"
