@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
@@ -45,8 +46,10 @@ struct Trial {
     desk.step();
     peer = os::Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     ASSERT_TRUE(peer.ok());
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    ASSERT_EQ(::setsockopt(peer.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
   }
-  /// What the session has said, once it has said something.
+  /// What the session has said, once it has said something; nothing: it does not.
   std::string hear() {
     std::array<char, 4'096> text;
     const ssize_t size = ::recv(peer.get(), text.data(), text.size(), 0);
@@ -76,8 +79,17 @@ TEST(StepDesk, reads_what_has_come_before_it_judges_time) {
   Trial trial({.heartbeat_s = 10});
   trial.log_on();
   EXPECT_EQ(trial.link->ends, 0U) << "connected and answered while it did not run";
+  const auto is_rung = [&] {
+    pollfd bell{.fd = trial.link->bell.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&bell, 1, 0) == 1;
+  };
+  trial.link->is_bell_wanted = true;
+  trial.say(Voice::message("0|34=0|"));
+  trial.pass(60 * kSecond);
+  EXPECT_FALSE(is_rung()) << "the agent has nothing to take";
   trial.say(Voice::data("abc"));
   trial.pass(60 * kSecond);
+  EXPECT_TRUE(is_rung());
   ASSERT_TRUE(trial.link->packets.front());
   EXPECT_EQ(trial.hear().find("\00135=1\1"), std::string::npos) << "the server has said something";
   trial.pass(60 * kSecond);
