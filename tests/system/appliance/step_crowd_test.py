@@ -50,7 +50,7 @@ name = "gateway"
 kind = "step"
 password_file = "password"
 heartbeat = "3s"
-patience = "2s"
+patience = "5s"
 retry = "10ms"
 [[feed]]
 file = "feed.toml"
@@ -133,7 +133,7 @@ def check_ready(served):
 
 
 def reload():
-    run = subprocess.run([TRIAL.program, "ctl", "reload"], capture_output=True, text=True, check=False)
+    run = subprocess.run([TRIAL.program, "ctl", "reload", "--socket", "control.sock"], capture_output=True, text=True, check=False)
     return run.returncode, run.stdout + run.stderr
 
 
@@ -143,7 +143,7 @@ def check_reload(served):
         write("feed.toml", FEED + "".join(CHANNEL.format(number=number, name=NAME, port=9200 + number) for number in sessions))
 
     numbers = [one.number for one in served]
-    TRIAL.stopbit("ctl", "reload")
+    TRIAL.stopbit("ctl", "reload", "--socket", "control.sock")
     TRIAL.wait_for("the signal", lambda: 'what="reload" by="SIGHUP"' in read("log"))
     for others in (numbers + [99], numbers[1:]):
         describe(others)
@@ -294,12 +294,11 @@ def main():
     check_pause(others[-3:], appliance.process.pid)
     check_whole(others)
     assert all(one.server.connections == 1 for one in others), [one.server.connections for one in others]
+    check_breaks(reset, strange, slow, talker, deaf)
     TRIAL.wait_for("the end of a log-on without an answer", lambda: said_how(mute, "silent"))
     TRIAL.wait_for("another log-on", mute.server.is_in)
     check_ready(served)
     check_down(down, [mute] + others)
-    check_ready(served)
-    check_breaks(reset, strange, slow, talker, deaf)
     check_ready(served)
     check_whole(served)
     appliance.end()
