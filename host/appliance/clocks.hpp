@@ -4,18 +4,12 @@
 #include <functional>
 
 #include "host/os/clock.hpp"
+#include "microcode/base/now.hpp"
 
 namespace stopbit::appliance {
 
 /// Nanoseconds of one clock.
 using Clock = std::function<std::uint64_t()>;
-
-/// Both clocks, read at about the same time, ns. Ages and deadlines are by the monotonic one; the wall clock, since
-/// 1970, is for records, logs and people, as it may be stepped.
-struct Now {
-  std::uint64_t wall_ns = 0;
-  std::uint64_t monotonic_ns = 0;
-};
 
 /// What the kernel says of the wall clock (adjtimex).
 enum class ClockStatus : std::uint8_t {

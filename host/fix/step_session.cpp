@@ -100,7 +100,7 @@ StepSession::StepSession(StepOptions options, const StepLimits& limits, StepSink
 
 // The connection.
 
-void StepSession::tick(const StepTime& now) {
+void StepSession::tick(const Now& now) {
   switch (state_) {
     case State::Idle:
       if (now.monotonic_ns < not_before_ns_) return;
@@ -123,24 +123,39 @@ void StepSession::tick(const StepTime& now) {
   }
 }
 
-void StepSession::connected(const StepTime& now) {
+std::uint64_t StepSession::next_tick_ns() const noexcept {
+  switch (state_) {
+    case State::Idle: return not_before_ns_;
+    case State::Connecting:
+    case State::LoggingOn: return step_ns_ + limits_.patience_ns + 1;
+    case State::LoggedOn: break;
+    case State::Stopped: return kNever;
+  }
+  if (heartbeat_ns() == 0) return kNever;
+  const std::uint64_t beat_ns = sent_ns_ + heartbeat_ns();
+  if (is_blocked_) return beat_ns;
+  const std::uint64_t silent_ns = heard_ns_ + silence_ns() + 1;
+  return std::min(beat_ns, has_probed_ ? std::max(silent_ns, probed_ns_ + silence_ns()) : silent_ns);
+}
+
+void StepSession::connected(const Now& now) {
   if (state_ != State::Connecting) return;
   state_ = State::LoggingOn;
   step_ns_ = heard_ns_ = now.monotonic_ns;
   log_on(now);
 }
 
-void StepSession::closed(const StepTime& now) {
+void StepSession::closed(const Now& now) {
   end(is_logged_on() ? StepEnd::Closed : StepEnd::Refused, now, false);
 }
 
-void StepSession::stop(const StepTime& now) {
+void StepSession::stop(const Now& now) {
   if (is_logged_on()) (void)send("5", {}, now);
   if (state_ != State::Idle && state_ != State::Stopped) sink_.close();
   state_ = State::Stopped;
 }
 
-void StepSession::end(StepEnd why, const StepTime& now, bool is_open_yet) {
+void StepSession::end(StepEnd why, const Now& now, bool is_open_yet) {
   if (state_ == State::Idle || state_ == State::Stopped) return;
   state_ = State::Idle;
   is_blocked_ = false;
@@ -153,7 +168,7 @@ void StepSession::end(StepEnd why, const StepTime& now, bool is_open_yet) {
 
 // What is sent.
 
-bool StepSession::send(std::string_view type, std::span<const FixField> fields, const StepTime& now) {
+bool StepSession::send(std::string_view type, std::span<const FixField> fields, const Now& now) {
   std::array<char, 512> out;
   const FixText time = FixText::second(now.wall_ns + kZoneNs);
   const std::size_t size = write_message(
@@ -165,7 +180,7 @@ bool StepSession::send(std::string_view type, std::span<const FixField> fields, 
   return false;
 }
 
-void StepSession::log_on(const StepTime& now) {
+void StepSession::log_on(const Now& now) {
   const FixText heartbeat = FixText::number(options_.heartbeat_s);
   std::array<FixField, 4> fields = {{{kEncryptMethod, "0"}, {kHeartBtInt, heartbeat.view()}, {}, {}}};
   std::size_t count = 2;
@@ -174,13 +189,22 @@ void StepSession::log_on(const StepTime& now) {
   (void)send("A", std::span(fields).first(count), now);
 }
 
+std::uint64_t StepSession::heartbeat_ns() const noexcept {
+  return options_.heartbeat_s * kNsPerSecond;
+}
+
+/// How long a server may say nothing.
+std::uint64_t StepSession::silence_ns() const noexcept {
+  return heartbeat_ns() + heartbeat_ns() / 5;
+}
+
 /// Heartbeats both ways: a server that says nothing is asked, and then given up.
-void StepSession::watch(const StepTime& now) {
-  const std::uint64_t every = options_.heartbeat_s * kNsPerSecond;
-  // While a message waits for room, what follows it is not read.
+void StepSession::watch(const Now& now) {
+  const std::uint64_t every = heartbeat_ns();
   if (every == 0) return;
+  // While a message waits for room, what follows it is not read.
   const std::uint64_t silent = is_blocked_ ? 0 : now.monotonic_ns - heard_ns_;
-  const std::uint64_t patience = every + every / 5;
+  const std::uint64_t patience = silence_ns();
   // The answer has time of its own: when this process was held up, what the server said is not read yet.
   if (silent > patience && has_probed_ && now.monotonic_ns - probed_ns_ >= patience) return end(StepEnd::Silent, now);
   if (silent > patience && !has_probed_) {
@@ -196,13 +220,13 @@ void StepSession::watch(const StepTime& now) {
 
 // What comes.
 
-void StepSession::filled(std::size_t count, const StepTime& now) {
+void StepSession::filled(std::size_t count, const Now& now) {
   if (!is_open()) return;
   filled_ += count;
   take_messages(now);
 }
 
-void StepSession::take_messages(const StepTime& now) {
+void StepSession::take_messages(const Now& now) {
   is_blocked_ = false;
   std::size_t at = 0;
   while (true) {
@@ -223,7 +247,7 @@ void StepSession::take_messages(const StepTime& now) {
   filled_ -= at;
 }
 
-bool StepSession::take(std::span<const std::byte> frame, const StepTime& now) {
+bool StepSession::take(std::span<const std::byte> frame, const Now& now) {
   const std::string_view type = has_right_sum(frame) ? type_of(frame) : std::string_view();
   if (type.empty()) {
     end(StepEnd::Malformed, now);
@@ -233,7 +257,7 @@ bool StepSession::take(std::span<const std::byte> frame, const StepTime& now) {
   has_probed_ = false;
   if (state_ == State::LoggingOn) return take_before_log_on(type, now);
   if (type == "0") {
-    ++counts_.others;
+    note_other();
     return true;
   }
   if (type == "1") return answer_probe(frame, now);
@@ -246,7 +270,7 @@ bool StepSession::take(std::span<const std::byte> frame, const StepTime& now) {
   return take_data(frame, now);
 }
 
-bool StepSession::take_before_log_on(std::string_view type, const StepTime& now) {
+bool StepSession::take_before_log_on(std::string_view type, const Now& now) {
   if (type == "5" || type == "3") {
     end(StepEnd::Refused, now);
     return false;
@@ -259,7 +283,7 @@ bool StepSession::take_before_log_on(std::string_view type, const StepTime& now)
   return true;
 }
 
-bool StepSession::answer_probe(std::span<const std::byte> frame, const StepTime& now) {
+bool StepSession::answer_probe(std::span<const std::byte> frame, const Now& now) {
   FixReader reader(frame);
   while (const auto field = reader.next()) {
     if (field->tag != kTestReqId) continue;
@@ -268,14 +292,14 @@ bool StepSession::answer_probe(std::span<const std::byte> frame, const StepTime&
   return bear(now);
 }
 
-bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& now) {
+bool StepSession::take_data(std::span<const std::byte> frame, const Now& now) {
   const Data data = data_of(frame);
   if (!data.is_sound || (data.raw && data.raw->size() > limits_.data_bytes)) {
     end(StepEnd::Malformed, now);
     return false;
   }
   if (!data.raw) {
-    ++counts_.others;
+    note_other();
     return true;
   }
   std::span<const std::byte> rest = *data.raw;
@@ -290,7 +314,7 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
       return false;
     }
     if (!inside.raw) {
-      ++counts_.others;
+      note_other();
     } else if (!hand_on(type_of(inner), *inside.raw, now)) {
       return false;
     }
@@ -299,9 +323,10 @@ bool StepSession::take_data(std::span<const std::byte> frame, const StepTime& no
   return true;
 }
 
-bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now) {
+bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data, const Now& now) {
   if (data.empty()) return bear(now);
   has_brought_ = has_followed_ = true;
+  strange_ = 0;
   ++counts_.packets;
   const auto named = std::find_if(options_.templates.begin(), options_.templates.end(),
                                   [&](const StepTemplate& one) { return one.type == type; });
@@ -311,8 +336,13 @@ bool StepSession::hand_on(std::string_view type, std::span<const std::byte> data
   return true;
 }
 
-/// A message of no use: a few are borne.
-bool StepSession::bear(const StepTime& now) {
+void StepSession::note_other() noexcept {
+  ++counts_.others;
+  strange_ = 0;
+}
+
+/// A message of no use: a few in a row are borne. A session of weeks may have many: rejects of heartbeats, say.
+bool StepSession::bear(const Now& now) {
   ++counts_.strange;
   if (++strange_ <= limits_.strange) return true;
   end(StepEnd::Flooded, now);

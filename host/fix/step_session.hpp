@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "microcode/base/now.hpp"
+
 namespace stopbit::fix {
 
 struct FixField;
@@ -36,7 +38,7 @@ struct StepLimits {
   std::uint64_t patience_ns = 10'000'000'000;  ///< For the connection, and for the log-on.
   std::uint64_t retry_ns = 1'000'000'000;  ///< Between two connections; twice as long after each that brought no data,
   std::uint64_t longest_retry_ns = 64'000'000'000;  ///< up to this.
-  std::uint32_t strange = 64;                       ///< Messages of no use that a connection may bring.
+  std::uint32_t strange = 64;                       ///< Messages of no use in a row.
 };
 
 /// The longest `head` of a packet.
@@ -50,17 +52,11 @@ enum class StepEnd : std::uint8_t {
   Closed,     ///< By the server, without a log-out.
   Malformed,  ///< Bytes that are no message, a wrong check sum, data that contradict their length, or too long ones.
   Silent,     ///< Nothing came in time.
-  Flooded,    ///< Too many messages of no use.
+  Flooded,    ///< Too many messages of no use in a row.
   Stuffed,    ///< The server does not take what it is sent.
 };
 inline constexpr std::size_t kStepEnds = 8;
 [[nodiscard]] std::string_view to_text(StepEnd end) noexcept;
-
-/// Both clocks: deadlines go by the monotonic one, SendingTime by the other.
-struct StepTime {
-  std::uint64_t monotonic_ns = 0;
-  std::uint64_t wall_ns = 0;
-};
 
 /// Outputs of a session. They must not call the session.
 class StepSink {
@@ -109,18 +105,22 @@ class StepSession {
   StepSession(StepOptions options, const StepLimits& limits, StepSink& sink);
 
   // What connect() has led to.
-  void connected(const StepTime& now);
-  void failed(const StepTime& now) { end(StepEnd::Failed, now, false); }
+  void connected(const Now& now);
+  void failed(const Now& now) { end(StepEnd::Failed, now, false); }
   /// Where bytes of the connection are to be put; not empty unless is_blocked().
   [[nodiscard]] std::span<std::byte> room() noexcept { return {buffer_.get() + filled_, buffer_bytes_ - filled_}; }
   /// So many have been put there.
-  void filled(std::size_t count, const StepTime& now);
+  void filled(std::size_t count, const Now& now);
   /// By the server.
-  void closed(const StepTime& now);
+  void closed(const Now& now);
   /// Time passes: connections begin here only, and what found no room is offered again.
-  void tick(const StepTime& now);
+  void tick(const Now& now);
+  /// When tick() has something to do, monotonic, unless another call comes first; kNever. A tick before that does
+  /// nothing but offer what found no room.
+  [[nodiscard]] std::uint64_t next_tick_ns() const noexcept;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   /// Logs out, and nothing more is done.
-  void stop(const StepTime& now);
+  void stop(const Now& now);
 
   /// A message waits for room: no bytes are to be read.
   [[nodiscard]] bool is_blocked() const noexcept { return is_blocked_; }
@@ -131,19 +131,22 @@ class StepSession {
   enum class State : std::uint8_t { Idle, Connecting, LoggingOn, LoggedOn, Stopped };
 
   [[nodiscard]] bool is_open() const noexcept { return state_ == State::LoggingOn || state_ == State::LoggedOn; }
-  void take_messages(const StepTime& now);
+  void take_messages(const Now& now);
   // Of a whole message. False: the connection has ended.
-  [[nodiscard]] bool take(std::span<const std::byte> frame, const StepTime& now);
-  [[nodiscard]] bool take_before_log_on(std::string_view type, const StepTime& now);
-  [[nodiscard]] bool take_data(std::span<const std::byte> frame, const StepTime& now);
-  [[nodiscard]] bool hand_on(std::string_view type, std::span<const std::byte> data, const StepTime& now);
-  [[nodiscard]] bool bear(const StepTime& now);
-  [[nodiscard]] bool answer_probe(std::span<const std::byte> frame, const StepTime& now);
-  void log_on(const StepTime& now);
-  void watch(const StepTime& now);
+  [[nodiscard]] bool take(std::span<const std::byte> frame, const Now& now);
+  [[nodiscard]] bool take_before_log_on(std::string_view type, const Now& now);
+  [[nodiscard]] bool take_data(std::span<const std::byte> frame, const Now& now);
+  [[nodiscard]] bool hand_on(std::string_view type, std::span<const std::byte> data, const Now& now);
+  void note_other() noexcept;
+  [[nodiscard]] bool bear(const Now& now);
+  [[nodiscard]] bool answer_probe(std::span<const std::byte> frame, const Now& now);
+  void log_on(const Now& now);
+  void watch(const Now& now);
+  [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
+  [[nodiscard]] std::uint64_t silence_ns() const noexcept;
   /// False: the connection has ended.
-  bool send(std::string_view type, std::span<const FixField> fields, const StepTime& now);
-  void end(StepEnd why, const StepTime& now, bool is_open_yet = true);
+  bool send(std::string_view type, std::span<const FixField> fields, const Now& now);
+  void end(StepEnd why, const Now& now, bool is_open_yet = true);
 
   const StepOptions options_;
   const StepLimits limits_;
@@ -156,7 +159,7 @@ class StepSession {
   bool has_brought_ = false;   ///< Packets have come by this connection.
   bool has_probed_ = false;    ///< A test request waits for an answer.
   bool is_blocked_ = false;
-  std::uint32_t strange_ = 0;    ///< Of the connection.
+  std::uint32_t strange_ = 0;    ///< Messages of no use since the last one of use.
   std::uint64_t step_ns_ = 0;    ///< The connection began, or exists since.
   std::uint64_t sent_ns_ = 0;    ///< The last message of ours,
   std::uint64_t heard_ns_ = 0;   ///< and of the server.

@@ -52,7 +52,7 @@ struct PortCounters {
   std::array<PortCounter, net::kVerdicts> verdicts;  ///< By net::Verdict.
   PortCounter dropped_by_nic;                        ///< Came to the card and found no room or buffer there.
   PortCounter dropped_by_kernel;                     ///< Found no room in a kernel's buffer.
-  PortCounter failures;  ///< Receive calls that failed; a port whose interface has gone counts up here.
+  PortCounter failures;  ///< Receive calls that failed: of a port whose interface has gone, say. Ended connections.
   PortCounter clamped;   ///< Datagrams whose stamp was more than a millisecond outside the time they can have come in.
 };
 

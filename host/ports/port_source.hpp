@@ -69,6 +69,8 @@ class PortSource {
   [[nodiscard]] virtual std::optional<SocketPortOptions> sockets() const { return std::nullopt; }
   /// Whether the groups of its lines are servers that it connects to.
   [[nodiscard]] virtual bool has_sessions() const noexcept { return false; }
+  /// The file of its password; empty: it has none.
+  [[nodiscard]] virtual std::string password_file() const { return {}; }
 };
 
 /// A port before this one in the file.

@@ -23,11 +23,11 @@ Client::Client(const Dialect& dialect, const Limits& limits, ClientSink& sink)
 
 // What is wanted.
 
-void Client::want(Range range, std::uint64_t wall_ns) {
+void Client::want(Range range, const Now& now) {
   if (range.last < range.first) return;
-  begin_day(wall_ns);
+  begin_day(now);
   if (connections_left() == 0 && state_ == State::Idle) return give_up(range, GivenUp::Quota);
-  if (wanted_.empty()) not_before_ns_ = std::max(not_before_ns_, wall_ns + limits_.wait_ns);
+  if (wanted_.empty()) not_before_ns_ = std::max(not_before_ns_, now.monotonic_ns + limits_.wait_ns);
   if (!wanted_.add(range)) give_up(range, GivenUp::Room);
 }
 
@@ -38,8 +38,8 @@ void Client::forget() {
   state_ = State::Idle;
 }
 
-void Client::set_used(std::uint32_t connections, std::uint64_t wall_ns) {
-  begin_day(wall_ns);
+void Client::set_used(std::uint32_t connections, const Now& now) {
+  begin_day(now);
   used_ = std::max(used_, connections);
 }
 
@@ -49,8 +49,8 @@ std::int64_t Client::day_of(std::uint64_t wall_ns, std::int64_t day_begins_s) no
 }
 
 /// A clock that is set back gives no connection back.
-void Client::begin_day(std::uint64_t wall_ns) noexcept {
-  const std::int64_t day = day_of(wall_ns, limits_.day_begins_s);
+void Client::begin_day(const Now& now) noexcept {
+  const std::int64_t day = day_of(now.wall_ns, limits_.day_begins_s);
   if (day <= day_) return;
   day_ = day;
   used_ = 0;
@@ -68,26 +68,21 @@ void Client::give_up_all(GivenUp why) {
 
 // Connections.
 
-void Client::tick(std::uint64_t wall_ns) {
-  begin_day(wall_ns);
+void Client::tick(const Now& now) {
+  begin_day(now);
   if (state_ != State::Idle) {
-    // A clock that is set back must not make a connection last for ever.
-    step_ns_ = std::min(step_ns_, wall_ns);
-    sent_ns_ = std::min(sent_ns_, wall_ns);
-    if (wall_ns - step_ns_ > limits_.patience_ns) return end(wall_ns, &counts_.stalled);
+    if (now.monotonic_ns - step_ns_ > limits_.patience_ns) return end(now, &counts_.stalled);
     const std::uint64_t every = dialect_.heartbeat_ns();
-    if (state_ == State::Asked && every != 0 && wall_ns - sent_ns_ >= every) beat({}, wall_ns);
+    if (state_ == State::Asked && every != 0 && now.monotonic_ns - sent_ns_ >= every) beat({}, now);
     return;
   }
   if (wanted_.empty()) return;
   if (connections_left() == 0) return give_up_all(GivenUp::Quota);
-  const std::uint64_t longest = limits_.wait_ns + (limits_.retry_ns << kMostDoublings);
-  if (not_before_ns_ > wall_ns && not_before_ns_ - wall_ns > longest) not_before_ns_ = wall_ns + longest;
-  if (wall_ns < not_before_ns_) return;
+  if (now.monotonic_ns < not_before_ns_) return;
   state_ = State::Connecting;
   ++used_;
   ++counts_.connections;
-  step_ns_ = wall_ns;
+  step_ns_ = now.monotonic_ns;
   requests_ = notices_ = strange_ = 0;
   serial_ = 0;
   filled_ = 0;
@@ -96,29 +91,29 @@ void Client::tick(std::uint64_t wall_ns) {
   sink_.connect();
 }
 
-void Client::connected(std::uint64_t wall_ns) {
+void Client::connected(const Now& now) {
   if (state_ != State::Connecting) return;
   state_ = State::LoggingOn;
-  step_ns_ = wall_ns;
-  send(dialect_.log_on(room(), next_sending(wall_ns)));
+  step_ns_ = now.monotonic_ns;
+  send(dialect_.log_on(room(), next_sending(now)));
   request_ = serial_;
 }
 
-Sending Client::next_sending(std::uint64_t wall_ns) noexcept {
-  sent_ns_ = wall_ns;
-  return {.serial = ++serial_, .wall_ns = wall_ns};
+Sending Client::next_sending(const Now& now) noexcept {
+  sent_ns_ = now.monotonic_ns;
+  return {.serial = ++serial_, .wall_ns = now.wall_ns};
 }
 
 void Client::send(std::size_t size) {
   if (size != 0) sink_.send({out_.get(), size});
 }
 
-void Client::beat(std::string_view probe, std::uint64_t wall_ns) {
-  send(dialect_.heartbeat(room(), next_sending(wall_ns), probe));
+void Client::beat(std::string_view probe, const Now& now) {
+  send(dialect_.heartbeat(room(), next_sending(now), probe));
 }
 
-void Client::log_out(std::uint64_t wall_ns) {
-  send(dialect_.log_out(room(), next_sending(wall_ns)));
+void Client::log_out(const Now& now) {
+  send(dialect_.log_out(room(), next_sending(now)));
 }
 
 Range Client::next_request() const noexcept {
@@ -129,27 +124,27 @@ Range Client::next_request() const noexcept {
 }
 
 /// The next request of the connection, or its end.
-void Client::ask(std::uint64_t wall_ns) {
+void Client::ask(const Now& now) {
   if (wanted_.empty() || requests_ == std::max(limits_.requests_a_connection, 1U)) {
-    log_out(wall_ns);
-    return end(wall_ns, nullptr);
+    log_out(now);
+    return end(now, nullptr);
   }
   asked_ = next_request();
   next_ = asked_.first;
   state_ = State::Asked;
   ++requests_;
   ++counts_.requests;
-  send(dialect_.request(room(), next_sending(wall_ns), asked_));
+  send(dialect_.request(room(), next_sending(now), asked_));
   request_ = serial_;
 }
 
-void Client::end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open) {
+void Client::end(const Now& now, std::uint64_t* why, bool is_open) {
   if (state_ == State::Idle) return;
   state_ = State::Idle;
   if (why != nullptr) ++*why;
   if (is_open) sink_.close();
   fruitless_ = why == nullptr || has_brought_ ? 0 : fruitless_ + 1;
-  not_before_ns_ = wall_ns + (limits_.retry_ns << std::min(fruitless_, kMostDoublings));
+  not_before_ns_ = now.monotonic_ns + (limits_.retry_ns << std::min(fruitless_, kMostDoublings));
   if (fruitless_ < std::max(limits_.attempts, 1U)) return;
   fruitless_ = 0;
   if (wanted_.empty() || wanted_.front().first > asked_.last) return;
@@ -161,7 +156,7 @@ void Client::end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open) {
 
 // Answers.
 
-void Client::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
+void Client::bytes(std::span<const std::byte> bytes, const Now& now) {
   while (!bytes.empty()) {
     if (state_ != State::LoggingOn && state_ != State::Asked) return;
     const std::size_t taken = std::min(bytes.size(), buffer_bytes_ - filled_);
@@ -173,111 +168,109 @@ void Client::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
       const std::span<const std::byte> rest(buffer_.get() + at, filled_ - at);
       const auto size = dialect_.frame(rest);
       if (!size) break;
-      if (*size == 0 || *size > buffer_bytes_) return end(wall_ns, &counts_.malformed);
+      if (*size == 0 || *size > buffer_bytes_) return end(now, &counts_.malformed);
       if (rest.size() < *size) break;
-      if (!take_frame(rest.first(static_cast<std::size_t>(*size)), wall_ns)) return;
+      if (!take_frame(rest.first(static_cast<std::size_t>(*size)), now)) return;
       at += static_cast<std::size_t>(*size);
     }
     if (at != 0) std::copy(buffer_.get() + at, buffer_.get() + filled_, buffer_.get());
     filled_ -= at;
     // A header longer than any dialect has.
-    if (filled_ == buffer_bytes_) return end(wall_ns, &counts_.malformed);
+    if (filled_ == buffer_bytes_) return end(now, &counts_.malformed);
   }
 }
 
-bool Client::take_frame(std::span<const std::byte> frame, std::uint64_t wall_ns) {
+bool Client::take_frame(std::span<const std::byte> frame, const Now& now) {
   Place place;
   while (const auto reply = dialect_.read(frame, place)) {
-    if (!take(*reply, wall_ns)) return false;
+    if (!take(*reply, now)) return false;
   }
   return true;
 }
 
-bool Client::take(const Reply& reply, std::uint64_t wall_ns) {
+bool Client::take(const Reply& reply, const Now& now) {
   switch (reply.kind) {
-    case Reply::Kind::LoggedOn: return take_log_on(wall_ns);
-    case Reply::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
-    case Reply::Kind::Probe:
-      beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, wall_ns);
-      break;
-    case Reply::Kind::Accepted: return ++notices_ <= kNoticesARequest * requests_ || bear(wall_ns);
-    case Reply::Kind::Complete: return take_end(reply.request, false, wall_ns);
-    case Reply::Kind::Refused: return take_end(reply.request, true, wall_ns);
+    case Reply::Kind::LoggedOn: return take_log_on(now);
+    case Reply::Kind::LoggedOut: end(now, &counts_.broken); return false;
+    case Reply::Kind::Probe: beat({reinterpret_cast<const char*>(reply.bytes.data()), reply.bytes.size()}, now); break;
+    case Reply::Kind::Accepted: return ++notices_ <= kNoticesARequest * requests_ || bear(now);
+    case Reply::Kind::Complete: return take_end(reply.request, false, now);
+    case Reply::Kind::Refused: return take_end(reply.request, true, now);
     case Reply::Kind::Other: break;
     case Reply::Kind::Unreadable: ++counts_.unreadable; break;
     case Reply::Kind::Fast:
-    case Reply::Kind::Message: return take_fast(reply, wall_ns);
+    case Reply::Kind::Message: return take_fast(reply, now);
   }
-  return bear(wall_ns);
+  return bear(now);
 }
 
-bool Client::take_log_on(std::uint64_t wall_ns) {
-  if (state_ != State::LoggingOn) return bear(wall_ns);
-  step_ns_ = wall_ns;
-  ask(wall_ns);
+bool Client::take_log_on(const Now& now) {
+  if (state_ != State::LoggingOn) return bear(now);
+  step_ns_ = now.monotonic_ns;
+  ask(now);
   return state_ != State::Idle;
 }
 
 /// The service says that it refuses, or that nothing more of an answer comes. Of an answer whose last message has come
 /// already that is nothing new.
-bool Client::take_end(std::uint64_t request, bool is_refusal, std::uint64_t wall_ns) {
+bool Client::take_end(std::uint64_t request, bool is_refusal, const Now& now) {
   const bool is_present = request == 0 || request == request_;
   if (!is_present || (state_ == State::LoggingOn && !is_refusal)) {
-    return (!is_refusal && ++notices_ <= kNoticesARequest * requests_) || bear(wall_ns);
+    return (!is_refusal && ++notices_ <= kNoticesARequest * requests_) || bear(now);
   }
-  log_out(wall_ns);
-  end(wall_ns, &counts_.refused);
+  log_out(now);
+  end(now, &counts_.refused);
   return false;
 }
 
-bool Client::take_fast(const Reply& reply, std::uint64_t wall_ns) {
+bool Client::take_fast(const Reply& reply, const Now& now) {
   const bool fits = !reply.bytes.empty() && reply.bytes.size() <= limits_.answer_bytes;
   const Answer read = fits ? sink_.read(reply.bytes) : Answer{};
   const bool is_message = read.kind == Answer::Kind::Message;
-  if (reply.kind == Reply::Kind::Message && !is_message && read.kind != Answer::Kind::Unreadable) return bear(wall_ns);
+  if (reply.kind == Reply::Kind::Message && !is_message && read.kind != Answer::Kind::Unreadable) return bear(now);
   switch (read.kind) {
-    case Answer::Kind::LoggedOn: return take_log_on(wall_ns);
-    case Answer::Kind::LoggedOut: end(wall_ns, &counts_.broken); return false;
-    case Answer::Kind::Refused: return take_end(0, true, wall_ns);
-    case Answer::Kind::Other: return bear(wall_ns);
+    case Answer::Kind::LoggedOn: return take_log_on(now);
+    case Answer::Kind::LoggedOut: end(now, &counts_.broken); return false;
+    case Answer::Kind::Refused: return take_end(0, true, now);
+    case Answer::Kind::Other: return bear(now);
     case Answer::Kind::Message:
       // What frame and message say of the number is the same, or it is damaged.
-      if (!reply.number || *reply.number == read.number) return take_message(read.number, reply.bytes, wall_ns);
+      if (!reply.number || *reply.number == read.number) return take_message(read.number, reply.bytes, now);
       break;
     case Answer::Kind::Unreadable: break;
   }
   ++counts_.unreadable;
-  return bear(wall_ns);
+  return bear(now);
 }
 
-bool Client::take_message(std::uint64_t number, std::span<const std::byte> answer, std::uint64_t wall_ns) {
+bool Client::take_message(std::uint64_t number, std::span<const std::byte> answer, const Now& now) {
   const bool is_asked_for = state_ == State::Asked && number >= next_ && number <= asked_.last;
   if (!is_asked_for) {
     ++counts_.foreign;
-    return bear(wall_ns);
+    return bear(now);
   }
   // It may have come by another way since the request.
   if (wanted_.contains(number)) {
     // No room: numbers before it are missing, too many times, or its reader is busy. It is asked for again.
     if (!wanted_.can_remove(number) || !sink_.message(number, answer)) {
       ++counts_.foreign;
-      return bear(wall_ns);
+      return bear(now);
     }
     (void)wanted_.remove({number, number});
     has_brought_ = true;
     ++counts_.messages;
   }
   next_ = number + 1;
-  step_ns_ = wall_ns;
+  step_ns_ = now.monotonic_ns;
   if (number != asked_.last) return true;
-  ask(wall_ns);
+  ask(now);
   return state_ != State::Idle;
 }
 
 /// An answer of no use: a few are borne.
-bool Client::bear(std::uint64_t wall_ns) {
+bool Client::bear(const Now& now) {
   if (++strange_ <= limits_.strange) return true;
-  end(wall_ns, &counts_.flooded);
+  end(now, &counts_.flooded);
   return false;
 }
 

@@ -8,6 +8,7 @@
 
 #include "host/refill/dialect.hpp"
 #include "host/refill/ranges.hpp"
+#include "microcode/base/now.hpp"
 
 namespace stopbit::refill {
 
@@ -80,13 +81,14 @@ struct ClientCounts {
 ///     want ─► ranges ─► connect ─► log on ─► request ─► messages ─► log out
 ///                          └───────── closed, refused, late, hostile: again later, or given up
 ///
-/// No sockets and no clocks: the caller connects, reads and turns time. One thread; allocates when it is made only.
+/// No sockets and no clocks: the caller connects, reads and turns time. The wall clock says which day it is and what
+/// SendingTime says; all else goes by the monotonic one. One thread; allocates when it is made only.
 class Client {
  public:
   Client(const Dialect& dialect, const Limits& limits, ClientSink& sink);
 
   /// Messages are missing.
-  void want(Range range, std::uint64_t wall_ns);
+  void want(Range range, const Now& now);
   /// They have come by another way.
   void have(Range range) noexcept { (void)wanted_.remove(range); }  // no room: they are asked for in vain
   /// They are of no use any more: what is missing was healed by other means.
@@ -94,16 +96,16 @@ class Client {
   /// Numbers begin anew: what is wanted is no more.
   void forget();
   /// Connections of a day that another process has used already.
-  void set_used(std::uint32_t connections, std::uint64_t wall_ns);
+  void set_used(std::uint32_t connections, const Now& now);
 
   // What connect() has led to.
-  void connected(std::uint64_t wall_ns);
-  void failed(std::uint64_t wall_ns) { end(wall_ns, &counts_.broken); }
-  void bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns);
+  void connected(const Now& now);
+  void failed(const Now& now) { end(now, &counts_.broken); }
+  void bytes(std::span<const std::byte> bytes, const Now& now);
   /// By the service.
-  void closed(std::uint64_t wall_ns) { end(wall_ns, &counts_.broken, false); }
+  void closed(const Now& now) { end(now, &counts_.broken, false); }
   /// Time passes: connections begin and are given up here only.
-  void tick(std::uint64_t wall_ns);
+  void tick(const Now& now);
 
   [[nodiscard]] const Ranges& wanted() const noexcept { return wanted_; }
   [[nodiscard]] const ClientCounts& counts() const noexcept { return counts_; }
@@ -118,27 +120,27 @@ class Client {
  private:
   enum class State : std::uint8_t { Idle, Connecting, LoggingOn, Asked };
 
-  void begin_day(std::uint64_t wall_ns) noexcept;
+  void begin_day(const Now& now) noexcept;
   void give_up(Range range, GivenUp why);
   void give_up_all(GivenUp why);
   [[nodiscard]] Range next_request() const noexcept;
-  void ask(std::uint64_t wall_ns);
+  void ask(const Now& now);
   // Of a frame, and of what it says. False: the connection has ended.
-  [[nodiscard]] bool take_frame(std::span<const std::byte> frame, std::uint64_t wall_ns);
-  [[nodiscard]] bool take(const Reply& reply, std::uint64_t wall_ns);
-  [[nodiscard]] bool take_log_on(std::uint64_t wall_ns);
-  [[nodiscard]] bool take_end(std::uint64_t request, bool is_refusal, std::uint64_t wall_ns);
-  [[nodiscard]] bool take_fast(const Reply& reply, std::uint64_t wall_ns);
-  [[nodiscard]] bool take_message(std::uint64_t number, std::span<const std::byte> answer, std::uint64_t wall_ns);
-  [[nodiscard]] bool bear(std::uint64_t wall_ns);
+  [[nodiscard]] bool take_frame(std::span<const std::byte> frame, const Now& now);
+  [[nodiscard]] bool take(const Reply& reply, const Now& now);
+  [[nodiscard]] bool take_log_on(const Now& now);
+  [[nodiscard]] bool take_end(std::uint64_t request, bool is_refusal, const Now& now);
+  [[nodiscard]] bool take_fast(const Reply& reply, const Now& now);
+  [[nodiscard]] bool take_message(std::uint64_t number, std::span<const std::byte> answer, const Now& now);
+  [[nodiscard]] bool bear(const Now& now);
   /// Of the next message to be sent.
-  [[nodiscard]] Sending next_sending(std::uint64_t wall_ns) noexcept;
+  [[nodiscard]] Sending next_sending(const Now& now) noexcept;
   [[nodiscard]] std::span<char> room() noexcept { return {out_.get(), kSendBytes}; }
   void send(std::size_t size);
-  void beat(std::string_view probe, std::uint64_t wall_ns);
-  void log_out(std::uint64_t wall_ns);
+  void beat(std::string_view probe, const Now& now);
+  void log_out(const Now& now);
   /// The connection ends; `why` counts it, null: it has done its work.
-  void end(std::uint64_t wall_ns, std::uint64_t* why, bool is_open = true);
+  void end(const Now& now, std::uint64_t* why, bool is_open = true);
 
   const Dialect& dialect_;
   const Limits limits_;

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string& bytes : {text, testing::StepVoice::message(text), testing::StepVoice::data(text)}) {
     testing::StepServer server;
     fix::StepSession session({.templates = {{"UA3202", 3'202}}}, {}, server);
-    const fix::StepTime now{.monotonic_ns = 1, .wall_ns = 1};
+    const Now now{.wall_ns = 1, .monotonic_ns = 1};
     session.tick(now);
     server.is_connecting = false;
     server.is_open = true;

@@ -14,6 +14,7 @@
 #include "host/refill/dialects.hpp"
 #include "tests/lib/fix_field.hpp"
 #include "tests/lib/random.hpp"
+#include "tests/lib/turn.hpp"
 
 /// A replay service, honest or hostile, that a client of replays is tried on, and what the client must never do.
 namespace stopbit::testing {
@@ -137,7 +138,7 @@ class ReplayService final : public refill::ClientSink {
     }
   }
 
-  void want(refill::Client& client, refill::Range range, std::uint64_t now) {
+  void want(refill::Client& client, refill::Range range, const Now& now) {
     for (std::uint64_t n = range.first; n <= range.last; ++n) wanted.insert(n);
     client.want(range, now);
   }
@@ -225,9 +226,9 @@ inline std::string play_replays(cases::Random& random, std::size_t steps) {
                               .strange = static_cast<std::uint32_t>(random.below(10))};
   ReplayService service;
   refill::Client client(*dialect, limits, service);
-  std::uint64_t now = 1'700'000'000 * kSecond;
+  Now now{.wall_ns = 1'700'000'000 * kSecond, .monotonic_ns = kSecond};
   std::uint64_t next_wanted = 1;
-  std::uint64_t day = now / (86'400 * kSecond);
+  std::uint64_t day = now.wall_ns / (86'400 * kSecond);
   std::uint64_t connects_before = 0;
   std::vector<std::byte> bytes;
   const auto add = [&](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
@@ -276,8 +277,8 @@ inline std::string play_replays(cases::Random& random, std::size_t steps) {
         }
         break;
       default:
-        now += random.below(20) == 0 ? 40'000 * kSecond : random.below(3 * kSecond);
-        if (const std::uint64_t today = now / (86'400 * kSecond); today != day) {
+        turn(now, random.below(20) == 0 ? 40'000 * kSecond : random.below(3 * kSecond));
+        if (const std::uint64_t today = now.wall_ns / (86'400 * kSecond); today != day) {
           day = today;
           connects_before = service.connects;
         }
@@ -301,7 +302,7 @@ inline std::string play_replays(cases::Random& random, std::size_t steps) {
   }
   // In the end nothing is wanted: it came, or was given up.
   for (int i = 0; i < 5'000 && service.wrong.empty() && !client.wanted().empty(); ++i) {
-    now += 120 * kSecond;
+    turn(now, 120 * kSecond);
     client.tick(now);
     if (service.is_connecting) client.failed(now);
     if (std::exchange(service.is_open, false)) client.closed(now);

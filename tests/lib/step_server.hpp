@@ -101,7 +101,7 @@ class StepServer final : public fix::StepSink {
     if (!is_right && wrong.empty()) wrong = what;
   }
   /// Gives bytes to the session, as far as it takes them; what is left of them.
-  std::string give(fix::StepSession& session, std::string bytes, const fix::StepTime& now, std::size_t most = 1 << 20) {
+  std::string give(fix::StepSession& session, std::string bytes, const Now& now, std::size_t most = 1 << 20) {
     while (is_open && !bytes.empty() && most != 0 && !session.is_blocked()) {
       const std::span<std::byte> room = session.room();
       check(!room.empty(), "no room for bytes");
@@ -168,7 +168,7 @@ inline std::string play_step(cases::Random& random, std::size_t steps) {
   server.most_data = limits.data_bytes;
   server.most_message = limits.data_bytes + 4'096;
   fix::StepSession session({.heartbeat_s = static_cast<std::uint32_t>(random.below(4) * 5)}, limits, server);
-  fix::StepTime now{.monotonic_ns = kSecond, .wall_ns = 1'700'000'000 * kSecond};
+  Now now{.wall_ns = 1'700'000'000 * kSecond, .monotonic_ns = kSecond};
   std::string bytes;
   std::uint64_t made = 0;
   std::uint64_t prompts = 0;  ///< Messages and moments, each of which a message or two may answer.
@@ -214,7 +214,12 @@ inline std::string play_step(cases::Random& random, std::size_t steps) {
         const std::uint64_t passed = random.below(3) * (kSecond / 2) * (random.chance(5) ? 60 : 1);
         now.monotonic_ns += passed;
         now.wall_ns += passed;
+        const bool may_do = session.is_blocked() || now.monotonic_ns >= session.next_tick_ns();
+        const auto doings = [&] { return server.sent.size() + server.ends.size() + server.connects; };
+        const std::size_t done = doings();
         session.tick(now);
+        server.check(may_do || doings() == done, "does something before the time that it has named");
+        server.check(session.next_tick_ns() > now.monotonic_ns, "names a time that has passed");
       }
     }
     ++prompts;

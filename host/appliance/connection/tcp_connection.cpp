@@ -1,6 +1,7 @@
 #include "host/appliance/connection/tcp_connection.hpp"
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -25,9 +26,10 @@ void TcpConnection::connect() {
     });
     return;
   }
+  is_connecting_ = true;
   socket_.non_blocking(true, error);
   socket_.async_wait(tcp::socket::wait_write, [this, life = life_](error_code failed) {
-    if (life == life_) finish_connect(failed);
+    if (life == life_ && is_connecting_) finish_connect(failed);
   });
 }
 
@@ -40,7 +42,7 @@ bool TcpConnection::send(std::span<const char> bytes) {
 
 void TcpConnection::close() {
   ++life_;
-  is_writing_ = is_paused_ = false;
+  is_connecting_ = is_writing_ = is_paused_ = false;
   out_.clear();
   error_code ignored;
   if (socket_.is_open()) socket_.close(ignored);
@@ -48,6 +50,13 @@ void TcpConnection::close() {
 
 void TcpConnection::resume() {
   if (is_paused_ && !owner_.room().empty()) read();
+}
+
+void TcpConnection::look() {
+  if (!socket_.is_open()) return;
+  if (!is_connecting_) return receive();
+  pollfd file{.fd = socket_.native_handle(), .events = POLLOUT, .revents = 0};
+  if (::poll(&file, 1, 0) > 0) finish_connect({});
 }
 
 void TcpConnection::probe_silence() {
@@ -62,6 +71,7 @@ void TcpConnection::probe_silence() {
 }
 
 void TcpConnection::finish_connect(error_code error) {
+  is_connecting_ = false;
   int problem = 0;
   socklen_t size = sizeof(problem);
   if (!error && ::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_ERROR, &problem, &size) != 0) problem = errno;
@@ -97,21 +107,24 @@ void TcpConnection::read() {
 }
 
 void TcpConnection::take() {
-  const std::span<std::byte> room = owner_.room();
-  if (room.empty()) {
+  if (owner_.room().empty()) {
     is_paused_ = true;
     return;
   }
+  const std::uint64_t life = life_;
+  receive();
+  if (life == life_) read();
+}
+
+void TcpConnection::receive() {
+  const std::span<std::byte> room = owner_.room();
+  if (room.empty()) return;
   error_code error;
   const std::size_t count = socket_.read_some(asio::buffer(room.data(), room.size()), error);
-  if (error == asio::error::would_block) return read();
-  const std::uint64_t life = life_;
-  if (error) {
-    close();
-    return owner_.closed();
-  }
-  owner_.filled(count);
-  if (life == life_) read();
+  if (error == asio::error::would_block) return;
+  if (!error) return owner_.filled(count);
+  close();
+  owner_.closed();
 }
 
 }  // namespace stopbit::appliance

@@ -14,7 +14,7 @@ namespace stopbit::appliance {
 /// A TCP connection that begins again and again, without waiting. One thread, that of the context.
 class TcpConnection {
  public:
-  /// Whose connection it is. None of these but room() is called from within a call of the connection.
+  /// Whose connection it is. Of these, connect, send and close call none, resume calls room() only, look any.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -40,6 +40,8 @@ class TcpConnection {
   void close();
   /// The owner may have room again.
   void resume();
+  /// Takes what has come already: after a pause of the process, time may be judged before the events are.
+  void look();
   /// The kernel probes a silent peer, and drops the connection after about half a minute without an answer.
   void probe_silence();
 
@@ -48,6 +50,7 @@ class TcpConnection {
   void write();
   void read();
   void take();
+  void receive();
 
   boost::asio::io_context& context_;
   Dial dial_;
@@ -56,6 +59,7 @@ class TcpConnection {
   boost::asio::ip::tcp::socket socket_;
   std::uint64_t life_ = 0;  ///< What was begun for an earlier connection is of no use.
   std::string out_;
+  bool is_connecting_ = false;
   bool is_writing_ = false;
   bool is_paused_ = false;
 };

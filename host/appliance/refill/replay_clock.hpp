@@ -6,9 +6,9 @@
 
 namespace stopbit::appliance {
 
-/// The wall clock as the exchange's day and the patience with a service need it: steps of the machine's clock do not
-/// show while a connection exists, and at all only once the clock has kept to the new time for ten minutes. So a clock
-/// that is wrong for a moment neither ends a connection nor begins a day with its quota. One thread.
+/// The wall clock as the exchange's day and the messages to a service need it: steps of the machine's clock do not show
+/// while a connection exists, and at all only once the clock has kept to the new time for ten minutes. So a clock that
+/// is wrong for a moment does not begin a day with its quota. One thread.
 class ReplayClock {
  public:
   static constexpr std::uint64_t kSettledNs = 600'000'000'000;

@@ -88,24 +88,26 @@ ReplayService& ReplayDesk::add(ReplayService::Options options, std::size_t conne
   return *wires_.back()->service;
 }
 
-std::uint64_t ReplayDesk::now() {
+/// The wall clock without its steps.
+Now ReplayDesk::now() {
   const bool is_idle =
       std::all_of(wires_.begin(), wires_.end(), [](const auto& wire) { return wire->service->is_idle(); });
-  return clock_.read(clocks_.now(), is_idle);
+  const Now now = clocks_.now();
+  return {.wall_ns = clock_.read(now, is_idle), .monotonic_ns = now.monotonic_ns};
 }
 
 void ReplayDesk::step() {
-  const std::uint64_t wall_ns = now();
+  const Now both = now();
   ReplayWant want;
   for (ReplayLink* const link : links_) {
     while (link->wants.pop(want)) {
       for (const auto& wire : wires_) {
-        if (ReplayFeed* const feed = wire->service->feed_of(*link, want.channel)) feed->take(want, wall_ns);
+        if (ReplayFeed* const feed = wire->service->feed_of(*link, want.channel)) feed->take(want, both);
       }
     }
   }
   for (const auto& wire : wires_) {
-    wire->service->step(wall_ns);
+    wire->service->step(both);
     wire->resume();
   }
 }

@@ -49,7 +49,7 @@ class ReplayDesk {
 
   void step();
   void schedule();
-  [[nodiscard]] std::uint64_t now();
+  [[nodiscard]] Now now();
 
   Clocks clocks_;
   ReplayClock clock_;

@@ -28,12 +28,12 @@ void ReplayFeed::set_program(std::shared_ptr<const Program> program) {
   next_program_ = std::move(program);
 }
 
-void ReplayFeed::take(const ReplayWant& want, std::uint64_t wall_ns) {
+void ReplayFeed::take(const ReplayWant& want, const Now& now) {
   // Of another run: nothing that is still wanted has these numbers.
   if (want.epoch != epoch_) client_.forget();
   epoch_ = want.epoch;
   switch (want.kind) {
-    case ReplayWant::Kind::Missing: client_.want({want.first, want.last}, wall_ns); break;
+    case ReplayWant::Kind::Missing: client_.want({want.first, want.last}, now); break;
     case ReplayWant::Kind::Healed: client_.have_all(); break;
     case ReplayWant::Kind::Forget: client_.forget(); break;
   }
@@ -47,9 +47,9 @@ bool ReplayFeed::has_room(std::size_t bytes) const noexcept {
   return link_.answers.room() >= std::min(most, link_.answers.capacity());
 }
 
-void ReplayFeed::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
-  now_ns_ = wall_ns;
-  client_.bytes(bytes, wall_ns);
+void ReplayFeed::bytes(std::span<const std::byte> bytes, const Now& now) {
+  arrival_ns_ = now.wall_ns;
+  client_.bytes(bytes, now);
 }
 
 void ReplayFeed::connect() {
@@ -68,7 +68,7 @@ void ReplayFeed::send(std::span<const char> bytes) {
 
 bool ReplayFeed::message(std::uint64_t number, std::span<const std::byte> answer) {
   const ReplayAnswer out{
-      .channel = channel_, .epoch = epoch_, .number = number, .arrival_ns = now_ns_, .message = answer};
+      .channel = channel_, .epoch = epoch_, .number = number, .arrival_ns = arrival_ns_, .message = answer};
   return link_.answers.push(out);
 }
 

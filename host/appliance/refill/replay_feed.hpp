@@ -37,10 +37,10 @@ class ReplayFeed final : private refill::ClientSink {
   /// From any thread: answers of the next connection are read with this program.
   void set_program(std::shared_ptr<const Program> program);
 
-  void take(const ReplayWant& want, std::uint64_t wall_ns);
+  void take(const ReplayWant& want, const Now& now);
   /// Whether the agent's queue takes all messages that `bytes` of a connection can bring, or is empty.
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
-  void bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns);
+  void bytes(std::span<const std::byte> bytes, const Now& now);
 
   struct Counts {
     std::uint64_t no_quota = 0;     ///< Numbers given up: no connection was left,
@@ -67,7 +67,7 @@ class ReplayFeed final : private refill::ClientSink {
   std::mutex mutex_;  ///< For next_program_.
   std::shared_ptr<const Program> next_program_;
   std::uint16_t epoch_ = 0;
-  std::uint64_t now_ns_ = 0;  ///< Of the bytes that are read.
+  std::uint64_t arrival_ns_ = 0;  ///< Of the bytes that are read.
   Counts counts_;
   refill::Client client_;
 };

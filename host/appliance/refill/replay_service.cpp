@@ -6,14 +6,14 @@
 namespace stopbit::appliance {
 
 ReplayService::ReplayService(Options options, QuotaFile& quota, const ReplayCounterSet& counter_set, ReplayWire& wire,
-                             std::uint64_t wall_ns)
+                             const Now& now)
     : options_(std::move(options)),
       quota_(quota),
       counter_set_(counter_set),
       wire_(wire),
       used_(quota.used(options_.place)),
-      now_ns_(wall_ns) {
-  const std::int64_t today = refill::Client::day_of(wall_ns, options_.limits.day_begins_s);
+      now_(now) {
+  const std::int64_t today = refill::Client::day_of(now.wall_ns, options_.limits.day_begins_s);
   if (used_.is_damaged) {
     used_ = {.day = today, .connections = options_.limits.connections_a_day, .is_damaged = false};
   }
@@ -26,7 +26,7 @@ ReplayFeed& ReplayService::add(std::unique_ptr<refill::Dialect> dialect, std::ui
   ReplayWire& wire = *this;
   feeds_.push_back(std::make_unique<ReplayFeed>(std::move(dialect), options_.limits, channel, link, std::move(program),
                                                 engine_limits, wire));
-  share_quota(now_ns_);
+  share_quota(now_);
   return *feeds_.back();
 }
 
@@ -38,10 +38,10 @@ ReplayFeed* ReplayService::feed_of(const ReplayLink& link, std::uint32_t channel
 }
 
 /// What one channel has used, no other has.
-void ReplayService::share_quota(std::uint64_t wall_ns) {
-  const std::int64_t today = refill::Client::day_of(wall_ns, options_.limits.day_begins_s);
+void ReplayService::share_quota(const Now& now) {
+  const std::int64_t today = refill::Client::day_of(now.wall_ns, options_.limits.day_begins_s);
   if (used_.day < today) used_ = {.day = today};
-  for (const auto& feed : feeds_) feed->client().set_used(used_.connections, wall_ns);
+  for (const auto& feed : feeds_) feed->client().set_used(used_.connections, now);
 }
 
 void ReplayService::connect() {
@@ -55,18 +55,18 @@ void ReplayService::connect() {
   }
 }
 
-void ReplayService::step(std::uint64_t wall_ns) {
-  now_ns_ = wall_ns;
-  share_quota(wall_ns);
-  if (std::exchange(was_refused_, false) && active_ != nullptr) active_->client().failed(wall_ns);
+void ReplayService::step(const Now& now) {
+  now_ = now;
+  share_quota(now);
+  if (std::exchange(was_refused_, false) && active_ != nullptr) active_->client().failed(now);
   note_end();
   if (active_ != nullptr) {
-    active_->client().tick(wall_ns);
+    active_->client().tick(now);
     note_end();
   }
   for (std::size_t i = 0; i < feeds_.size() && active_ == nullptr; ++i) {
     ReplayFeed& feed = *feeds_[(turn_ + i) % feeds_.size()];
-    feed.client().tick(wall_ns);
+    feed.client().tick(now);
     if (feed.client().is_idle()) continue;
     active_ = &feed;
     turn_ = (turn_ + i + 1) % feeds_.size();
@@ -78,17 +78,17 @@ void ReplayService::note_end() {
   if (active_ != nullptr && active_->client().is_idle()) active_ = nullptr;
 }
 
-void ReplayService::connected(std::uint64_t wall_ns) {
-  if (active_ != nullptr) active_->client().connected(wall_ns);
+void ReplayService::connected(const Now& now) {
+  if (active_ != nullptr) active_->client().connected(now);
 }
 
-void ReplayService::failed(std::uint64_t wall_ns) {
-  if (active_ != nullptr) active_->client().failed(wall_ns);
+void ReplayService::failed(const Now& now) {
+  if (active_ != nullptr) active_->client().failed(now);
   note_end();
 }
 
-void ReplayService::closed(std::uint64_t wall_ns) {
-  if (active_ != nullptr) active_->client().closed(wall_ns);
+void ReplayService::closed(const Now& now) {
+  if (active_ != nullptr) active_->client().closed(now);
   note_end();
 }
 
@@ -96,8 +96,8 @@ bool ReplayService::has_room(std::size_t bytes) const noexcept {
   return active_ == nullptr || active_->has_room(bytes);
 }
 
-void ReplayService::bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns) {
-  if (active_ != nullptr) active_->bytes(bytes, wall_ns);
+void ReplayService::bytes(std::span<const std::byte> bytes, const Now& now) {
+  if (active_ != nullptr) active_->bytes(bytes, now);
   note_end();
 }
 

@@ -24,7 +24,7 @@ class ReplayService final : private ReplayWire {
     std::size_t place = 0;  ///< In the file of quotas.
   };
   ReplayService(Options options, QuotaFile& quota, const ReplayCounterSet& counter_set, ReplayWire& wire,
-                std::uint64_t wall_ns);
+                const Now& now);
   ReplayService(const ReplayService&) = delete;
   ReplayService& operator=(const ReplayService&) = delete;
 
@@ -37,15 +37,15 @@ class ReplayService final : private ReplayWire {
   [[nodiscard]] ReplayFeed* feed_of(const ReplayLink& link, std::uint32_t channel) noexcept;
 
   /// Time passes: connections begin and end here, and counters are brought up to date.
-  void step(std::uint64_t wall_ns);
+  void step(const Now& now);
 
   // What connect() has led to.
-  void connected(std::uint64_t wall_ns);
-  void failed(std::uint64_t wall_ns);
-  void closed(std::uint64_t wall_ns);
+  void connected(const Now& now);
+  void failed(const Now& now);
+  void closed(const Now& now);
   /// Whether that many bytes may be read now: the agent has room for all that they can bring.
   [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
-  void bytes(std::span<const std::byte> bytes, std::uint64_t wall_ns);
+  void bytes(std::span<const std::byte> bytes, const Now& now);
   [[nodiscard]] bool is_idle() const noexcept { return active_ == nullptr; }
 
  private:
@@ -53,7 +53,7 @@ class ReplayService final : private ReplayWire {
   void send(std::span<const char> bytes) override { wire_.send(bytes); }
   void close() override { wire_.close(); }
 
-  void share_quota(std::uint64_t wall_ns);
+  void share_quota(const Now& now);
   void note_end();
   void publish() const noexcept;
 
@@ -65,7 +65,7 @@ class ReplayService final : private ReplayWire {
   ReplayFeed* active_ = nullptr;  ///< Whose connection it is.
   std::size_t turn_ = 0;          ///< Of the channel that may connect first.
   QuotaFile::Used used_;
-  std::uint64_t now_ns_ = 0;
+  Now now_;
   bool was_refused_ = false;  ///< The connection was not made: its quota could not be stored.
   std::uint64_t not_stored_ = 0;
 };

@@ -17,8 +17,8 @@ namespace asio = boost::asio;
 
 /// Answers to a server are short. The connection to a server that leaves this many unread is closed.
 constexpr std::size_t kMostUnsent = std::size_t{64} << 10;
-/// How often deadlines are looked at, and whether the agent has room again: it cannot wake this thread.
-constexpr auto kStep = std::chrono::milliseconds(5);
+/// How often a session that waits for room looks whether the agent has made some: it cannot wake this thread.
+constexpr std::uint64_t kStepNs = 5'000'000;
 
 /// The shortest message of FIXT with data, of which one of STEP may have many.
 constexpr std::size_t kLeastMessage = sizeof("8=FIXT.1.1|9=10|95=1|96=x|10=000|") - 1;
@@ -27,6 +27,7 @@ constexpr std::size_t kLeastMessage = sizeof("8=FIXT.1.1|9=10|95=1|96=x|10=000|"
 
 struct StepDesk::Io {
   asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::steady_timer timer{context};
 };
 
@@ -42,10 +43,13 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
         session_(options, limits, *this) {}
 
   void step() {
-    session_.tick(desk_.now());
+    // Time is judged by what has come, not by what has been read.
+    if (session_.next_tick_ns() <= desk_.clocks_.now().monotonic_ns) tcp_.look();
+    session_.tick(desk_.clocks_.now());
     tcp_.resume();
+    wait();
   }
-  void stop() { session_.stop(desk_.now()); }
+  void stop() { session_.stop(desk_.clocks_.now()); }
 
   const net::Endpoint server;
   const std::shared_ptr<ingest::StepLink> link;
@@ -54,14 +58,22 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
   // Of the connection.
   void connected() override {
     tcp_.probe_silence();
-    session_.connected(desk_.now());
+    session_.connected(desk_.clocks_.now());
+    wait();
   }
-  void failed() override { session_.failed(desk_.now()); }
-  void closed() override { session_.closed(desk_.now()); }
+  void failed() override {
+    session_.failed(desk_.clocks_.now());
+    wait();
+  }
+  void closed() override {
+    session_.closed(desk_.clocks_.now());
+    wait();
+  }
   std::span<std::byte> room() override { return session_.is_blocked() ? std::span<std::byte>() : session_.room(); }
   void filled(std::size_t count) override {
-    read_ = desk_.now();
+    read_ = desk_.clocks_.now();
     session_.filled(count, read_);
+    wait();
   }
 
   // Of the session.
@@ -82,6 +94,7 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
     // has_room has seen to it that it fits.
     (void)link->packets.push({.t_ns = read_.monotonic_ns, .arrival_ns = read_.wall_ns},
                              std::span(preamble).first(kNumber + head.size()), data);
+    has_pushed_ = true;
   }
   void logged_on() override {}
   void ended(fix::StepEnd why) override {
@@ -89,10 +102,19 @@ class StepDesk::Wire final : private fix::StepSink, private TcpConnection::Owner
     link->ends.fetch_add(1, std::memory_order_release);
   }
 
+  /// After each call of the session.
+  void wait() {
+    if (std::exchange(has_pushed_, false)) link->ring();
+    const std::uint64_t now_ns = desk_.clocks_.now().monotonic_ns;
+    const std::uint64_t tick_ns = session_.next_tick_ns();
+    desk_.wake_at(session_.is_blocked() ? std::min(tick_ns, now_ns + kStepNs) : tick_ns, now_ns);
+  }
+
   StepDesk& desk_;
   TcpConnection tcp_;
   fix::StepSession session_;
-  fix::StepTime read_;
+  Now read_;
+  bool has_pushed_ = false;  ///< The agent has something to take.
 };
 
 StepDesk::StepDesk(Clocks clocks, Dial dial)
@@ -118,34 +140,41 @@ std::vector<StepDesk::Ends> StepDesk::ends() const {
   return all;
 }
 
-fix::StepTime StepDesk::now() const {
-  const Now now = clocks_.now();
-  return {.monotonic_ns = now.monotonic_ns, .wall_ns = now.wall_ns};
+void StepDesk::step() {
+  due_ns_ = fix::StepSession::kNever;
+  for (const auto& wire : wires_) wire->step();
 }
 
-void StepDesk::schedule() {
-  io_->timer.expires_after(kStep);
+void StepDesk::wake_at(std::uint64_t at_ns, std::uint64_t now_ns) {
+  if (at_ns >= due_ns_) return;
+  due_ns_ = at_ns;
+  io_->timer.expires_after(std::chrono::nanoseconds(at_ns > now_ns ? at_ns - now_ns : 0));
   io_->timer.async_wait([this](boost::system::error_code error) {
-    if (error || stop_.load(std::memory_order_relaxed)) return io_->context.stop();
-    for (const auto& wire : wires_) wire->step();
-    schedule();
+    // Else the timer has been set to an earlier time.
+    if (!error) step();
   });
 }
 
 void StepDesk::start(const std::function<void()>& begin) {
   if (wires_.empty()) return;
-  schedule();
   thread_ = std::thread([this, begin] {
     ::pthread_setname_np(::pthread_self(), "step");
     if (begin) begin();
+    step();
     io_->context.run();
     for (const auto& wire : wires_) wire->stop();
   });
 }
 
 void StepDesk::stop() {
-  stop_.store(true, std::memory_order_relaxed);
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  io_->context.stop();
+  thread_.join();
+}
+
+std::size_t StepDesk::run_for(std::uint64_t ns) {
+  io_->context.restart();
+  return io_->context.run_for(std::chrono::nanoseconds(ns));
 }
 
 }  // namespace stopbit::appliance

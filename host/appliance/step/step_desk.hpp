@@ -1,6 +1,6 @@
 #pragma once
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -45,19 +45,26 @@ class StepDesk {
   /// Logs out, closes connections and ends the thread. Once; without a thread, too.
   void stop();
 
+  // What the thread does, without a thread.
+
+  /// What is due now. The thread does this at its start, and whenever time matters to a session.
+  void step();
+  /// What comes, for this long. @returns how often the thread would have been woken.
+  std::size_t run_for(std::uint64_t ns);
+
  private:
   class Wire;
   struct Io;
 
-  void schedule();
-  [[nodiscard]] fix::StepTime now() const;
+  /// A step at this time, unless there is one before.
+  void wake_at(std::uint64_t at_ns, std::uint64_t now_ns);
 
   Clocks clocks_;
   Dial dial_;
   std::unique_ptr<Io> io_;
   std::vector<std::unique_ptr<Wire>> wires_;
   std::thread thread_;
-  std::atomic<bool> stop_ = false;
+  std::uint64_t due_ns_ = fix::StepSession::kNever;  ///< Of the timer.
 };
 
 }  // namespace stopbit::appliance

@@ -47,6 +47,7 @@
 #include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
 #include "host/os/shm/folder.hpp"
+#include "host/os/shm/read_file.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -84,6 +85,21 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
     return where + "without token_file and client_ca the page is open to every host that reaches this address";
   }
   return {};
+}
+
+/// Warnings for files of passwords, tokens and keys that every user may read.
+std::vector<std::string> exposed_secrets(const appliance::Settings& settings) {
+  std::vector<std::string> files = {settings.control.token_file, settings.control.key};
+  for (const appliance::PortSettings& port : settings.ports) files.push_back(port.source->password_file());
+  for (const appliance::ReplaySettings& replay : settings.replays) files.push_back(replay.password_file);
+  if (settings.nic) {
+    for (const appliance::PublishSettings& published : settings.nic->publish) files.push_back(published.token_file);
+  }
+  std::vector<std::string> warnings;
+  for (const std::string& file : std::set<std::string>(files.begin(), files.end())) {
+    if (std::string text = os::exposure_of_secret(file); !text.empty()) warnings.push_back(std::move(text));
+  }
+  return warnings;
 }
 
 /// Answers clients; on the thread of the housekeeper.
@@ -430,6 +446,7 @@ int check(const appliance::Settings& settings) {
       print_stderr("warning: feed '{}': {}\n", feed.description.name, problem);
     }
   }
+  for (const std::string& warning : exposed_secrets(settings)) print_stderr("warning: {}\n", warning);
   (void)endpoints(settings.control);
   for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
     if (!settings.nic) break;
@@ -470,6 +487,9 @@ int run(const RunArguments& arguments) {
   }
   for (const std::string& note : appliance.notes()) {
     log.write({appliance::Change::Level::Warning, "note", {{"text", note}}});
+  }
+  for (const std::string& warning : exposed_secrets(appliance.settings())) {
+    log.write({appliance::Change::Level::Warning, "note", {{"text", warning}}});
   }
   if (!appliance.on_card().empty()) {
     log.write({appliance::Change::Level::Info,

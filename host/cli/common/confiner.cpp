@@ -71,8 +71,8 @@ void Confiner::step(Log& log) {
     log.write({appliance::Change::Level::Error,
                "opener ended",
                {{"text",
-                 "the opener process ended: no gaps or recordings are written and no image can be loaded until the "
-                 "appliance is restarted"}}});
+                 "the opener process ended: no gaps or recordings are written, no images loaded and no connections "
+                 "made until the appliance is restarted"}}});
   }
   if (const int error = filters_.error(); error != 0 && !told_error_) {
     told_error_ = true;

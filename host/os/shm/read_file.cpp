@@ -1,6 +1,7 @@
 #include "host/os/shm/read_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,6 +38,13 @@ Result<std::string> read_secret(const std::string& path) {
   std::string line = text.value().substr(0, text.value().find('\n'));
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return line;
+}
+
+std::string exposure_of_secret(const std::string& path) {
+  struct stat status {};
+  // One that does not exist is an error where it is read.
+  if (path.empty() || ::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IROTH) == 0) return {};
+  return "'" + path + "' holds a secret, but every user may read it: chmod o-r";
 }
 
 }  // namespace stopbit::os

@@ -20,5 +20,7 @@ struct ReadFailure {
                                                          std::size_t most);
 /// A password: the first line of a file, without its end; empty for no file.
 [[nodiscard]] Result<std::string> read_secret(const std::string& path);
+/// A warning for the file of a password, token or key that every user may read; empty: this one is not.
+[[nodiscard]] std::string exposure_of_secret(const std::string& path);
 
 }  // namespace stopbit::os

@@ -44,6 +44,7 @@ class StepSource final : public PortSource {
     return make_step_port(std::move(options));
   }
   [[nodiscard]] bool has_sessions() const noexcept override { return true; }
+  [[nodiscard]] std::string password_file() const override { return password_file_; }
 
  private:
   static std::string value_of(config::Table& table, const char* key) {

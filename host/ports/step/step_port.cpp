@@ -1,6 +1,9 @@
 #include "host/ports/step/step_port.hpp"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +11,9 @@
 
 namespace stopbit::ingest {
 namespace {
+
+/// Fewer polls in vain than those after which an agent blocks.
+constexpr std::uint32_t kPollsBeforeBell = 1'024;
 
 struct Session {
   net::Endpoint server;
@@ -22,7 +28,18 @@ class StepPort final : public Port {
     auto link = options_.open_session(membership.group, options_.session, options_.limits);
     if (!link) return Failure{"step " + net::to_text(membership.group) + ": " + link.message()};
     sessions_.push_back({membership.group, std::move(link).value()});
+    // By edges: nothing has to be read to end an event.
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, sessions_.back().link->bell.get(), &event) != 0) {
+      return Failure{os::system_error("watch", "the session with " + net::to_text(membership.group))};
+    }
     return Done{};
+  }
+
+  Result<std::unique_ptr<GroupChange>> prepare_groups(std::span<const Membership> /*join*/,
+                                                      std::span<const Membership> /*leave*/,
+                                                      std::vector<std::string>& /*notes*/) override {
+    return Failure{"step: to add or remove a server takes a restart"};
   }
 
   std::size_t poll(std::span<Arrival> batch) noexcept override {
@@ -46,15 +63,26 @@ class StepPort final : public Port {
     first_ = sessions_.empty() ? 0 : (first_ + 1) % sessions_.size();
     complete_until_ns_ = std::max(complete_until_ns_, until);
     counters_.failures.set(ends);
+    polls_in_vain_ = count == 0 ? polls_in_vain_ + 1 : 0;
+    if (polls_in_vain_ == kPollsBeforeBell) want_bell();
     return count;
   }
 
   std::uint64_t complete_until() const noexcept override { return complete_until_ns_; }
+  std::optional<int> wakes_by() const noexcept override { return epoll_.get(); }
   const PortCounters& counters() const noexcept override { return counters_; }
   std::string_view name() const noexcept override { return "step"; }
 
  private:
   using Item = os::MessageQueue<StepLink::Info>::Item;
+
+  /// The agent may block soon. Packets that come before the next poll are found by it, those after that ring.
+  void want_bell() noexcept {
+    // Events of packets that were taken.
+    std::array<epoll_event, 64> old;
+    while (::epoll_wait(epoll_.get(), old.data(), static_cast<int>(old.size()), 0) > 0) continue;
+    for (const Session& session : sessions_) session.link->is_bell_wanted.exchange(true);
+  }
 
   /// It was read by another thread: what a poll has not found may be older than the poll.
   [[nodiscard]] std::uint64_t time_of(const Item& item, std::uint64_t now) const noexcept {
@@ -75,7 +103,9 @@ class StepPort final : public Port {
 
   StepPortOptions options_;
   std::vector<Session> sessions_;
-  std::size_t first_ = 0;  ///< The session that is asked first, in turn.
+  os::Descriptor epoll_{::epoll_create1(EPOLL_CLOEXEC)};  ///< Of the bells.
+  std::uint64_t polls_in_vain_ = 0;                       ///< In a row.
+  std::size_t first_ = 0;                                 ///< The session that is asked first, in turn.
   std::uint64_t complete_until_ns_ = 0;
   PortCounters counters_;
 };

@@ -21,8 +21,8 @@ struct StepPortOptions {
 };
 
 /// Hands out what sessions of STEP bring: a line's group is the address of a server, each RawData is a datagram from
-/// and to it. poll makes no system call. What is not polled waits: then the session reads no more, and TCP lets the
-/// server wait.
+/// and to it. poll makes no system call while packets come. What is not polled waits: then the session reads no more,
+/// and TCP lets the server wait.
 ///
 /// counters().failures counts connections that have ended, or could not be made.
 [[nodiscard]] std::unique_ptr<Port> make_step_port(StepPortOptions options);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Records from a server of STEP, which tears messages, closes, refuses, lies.
+# Records from a server of STEP, which tears messages, closes, refuses, lies; and from 60 of one process, some of which
+# break.
 #
 #     step.sh BIN_FOLDER        status 77: no network namespaces here
 set -euo pipefail
@@ -11,3 +12,5 @@ enter_namespace "" "$@"
 make_workplace step
 use_loopback
 python3 -B "$here/step_test.py" "$bin" "$name"
+mkdir crowd
+(cd crowd && python3 -B "$here/step_crowd_test.py" "$bin" "$name.crowd")

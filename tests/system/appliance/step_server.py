@@ -4,6 +4,7 @@ nothing of ours says what is right.
 
 import random
 import socket
+import struct
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
@@ -109,7 +110,8 @@ def step(fields, raw=None):
 
 
 class Server:
-    """One session at a time. `plan`: what is done with the next connections, each once; then they are let in."""
+    """One session at a time. `plan`: what is done with the next connections, each once ("refuses", "hangs up",
+    "says nothing", "drips", "reads no more"); then they are let in."""
 
     def __init__(self, address, password):
         self.password = password
@@ -134,7 +136,11 @@ class Server:
 
     def accept(self):
         while True:
-            connection = self.listener.accept()[0]
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return  # it has stopped
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.lock:
                 self.session = None  # the one before has ended
                 self.connections += 1
@@ -159,6 +165,7 @@ class Server:
                     with self.lock:
                         if self.session is connection:
                             self.session = None
+                    connection.close()
                     return
                 text += more.decode("latin-1")
                 continue
@@ -181,10 +188,17 @@ class Server:
                 connection.close()
                 self.refused += 1
                 return
-            connection.sendall(self.session_message("A", [(347, "UTF-8"), (98, 0), (108, 3)]))
+            if doing == "says nothing":
+                self.refused += 1
+                continue
+            answer = self.session_message("A", [(347, "UTF-8"), (98, 0), (108, 3)])
+            for at in range(0, len(answer), 1 if doing == "drips" else len(answer)):
+                connection.sendall(answer[at:at + 1] if doing == "drips" else answer)
             is_in = True
             with self.lock:
                 self.session = connection
+            if doing == "reads no more":
+                return
 
     @staticmethod
     def session_message(kind, more=()):
@@ -213,6 +227,19 @@ class Server:
             session, self.session = self.session, None
         session.shutdown(socket.SHUT_RDWR)
         session.close()
+
+    def reset(self):
+        """The connection ends with RST: by the thread that reads it, as the kernel waits for that one."""
+        with self.lock:
+            session, self.session = self.session, None
+        session.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        session.shutdown(socket.SHUT_RD)
+
+    def stop(self):
+        """Nothing listens any more."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.close()
 
     def count_of(self, kind):
         return sum(fields["35"] == kind for fields in list(self.heard))

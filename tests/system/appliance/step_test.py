@@ -195,7 +195,8 @@ class Appliance:
         self.log = open("log", "w", encoding="utf-8")
         self.process = subprocess.Popen([TRIAL.program, "run", "appliance.toml", "-q"], stderr=self.log)
         atexit.register(self.process.kill)
-        TRIAL.wait_for("the start", lambda: 'what="started"' in read("log"))
+        TRIAL.wait_for("the start", lambda: 'what="started"' in read("log") or self.process.poll() is not None)
+        assert self.process.poll() is None, read("log")
         problems = [line for line in read("log").splitlines() if 'what="not confined"' in line and "Landlock" not in line]
         assert not problems, problems
 
@@ -211,10 +212,12 @@ def main():
     write("feed.toml", FEED.format(name=NAME))
     write("appliance.toml", APPLIANCE.format(name=NAME))
     write("password", "a secret\n")
+    os.chmod("password", 0o644)
     assert "connects to the servers of its lines" in TRIAL.stopbit("run", "--check", "appliance.toml")
     server = step_server.Server(SERVER, "a secret")
     exchange = Exchange(server)
     appliance = Appliance()
+    assert re.search('what="note" text=".*password. holds a secret, but every user may read it', read("log")), read("log")
 
     TRIAL.wait_for("the log-on", server.is_in)
     exchange.send(200)

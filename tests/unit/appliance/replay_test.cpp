@@ -21,6 +21,7 @@
 #include "tests/lib/form.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/lib/turn.hpp"
 #include "tests/lib/why.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -284,7 +285,8 @@ struct Wire final : ReplayWire {
 /// A service with two channels of one agent, over a file of quotas that outlives it.
 class Desk {
  public:
-  Desk(const testing::Scratch& folder, refill::Limits limits, std::uint64_t start = kNoon) : now(start) {
+  Desk(const testing::Scratch& folder, refill::Limits limits, std::uint64_t start = kNoon)
+      : now{.wall_ns = start, .monotonic_ns = kSecond} {
     const std::vector<std::string> services = {"it"};
     EXPECT_EQ(testing::why(quota.open(folder.path(), services)), "");
     CounterSetBuilder builder;
@@ -302,10 +304,7 @@ class Desk {
     take({.channel = channel, .epoch = epoch, .first = first, .last = last});
   }
   void take(const ReplayWant& what) { service->feed_of(link, what.channel)->take(what, now); }
-  void step(std::uint64_t ns = kSecond / 10) {
-    now += ns;
-    service->step(now);
-  }
+  void step(std::uint64_t ns = kSecond / 10) { service->step(testing::turn(now, ns)); }
   void give(const Bytes& body) {
     const Bytes bytes = framed(body);
     ASSERT_TRUE(service->has_room(bytes.size()));
@@ -331,7 +330,7 @@ class Desk {
   }
   std::uint64_t left() const { return counter_set.quota_left.value(); }
 
-  std::uint64_t now;
+  Now now;
   QuotaFile quota;
   ReplayCounterSet counter_set;
   std::optional<counters::Segment> segment;
@@ -426,12 +425,14 @@ TEST(ReplayService, makes_no_connection_that_it_cannot_note) {
   const testing::Scratch full;
   ASSERT_EQ(testing::why(none.open(full.path(), services)), "");
   Wire wire;
-  ReplayService service({.name = "it", .limits = {.connections_a_day = 3}}, none, counter_set, wire, kNoon);
+  ReplayService service({.name = "it", .limits = {.connections_a_day = 3}}, none, counter_set, wire,
+                        {.wall_ns = kNoon});
   ReplayLink link;
   ReplayFeed& feed = service.add(moex("F"), 0, link, program(), {});
   none = QuotaFile();  // its descriptor is gone, so that the system refuses
-  feed.take({.epoch = 1, .first = 1, .last = 1}, kNoon);
-  for (std::uint64_t i = 1; i < 20; ++i) service.step(kNoon + i * 100 * kSecond);
+  feed.take({.epoch = 1, .first = 1, .last = 1}, {.wall_ns = kNoon});
+  for (std::uint64_t i = 1; i < 20; ++i)
+    service.step({.wall_ns = kNoon + i * 100 * kSecond, .monotonic_ns = i * 100 * kSecond});
   EXPECT_EQ(wire.connects, 0U);
   EXPECT_EQ(counter_set.not_stored.value(), 3U);
   EXPECT_EQ(counter_set.not_brought.value() + counter_set.no_quota.value(), 1U);
@@ -550,7 +551,7 @@ TEST(ReplayService, keeps_its_promises_with_any_peer) {
         }
       }
       connects += desk.wire.connects;
-      now = desk.now;
+      now = desk.now.wall_ns;
     }
     ASSERT_LE(connects, 20U) << "seed " << seed;
   }

@@ -54,7 +54,7 @@ struct Trial {
 
   testing::StepServer server;
   StepSession session;
-  StepTime now{.monotonic_ns = 5 * kSecond, .wall_ns = 1'513'150'519 * kSecond};  // 2017-12-13 07:35:19 UTC
+  Now now{.wall_ns = 1'513'150'519 * kSecond, .monotonic_ns = 5 * kSecond};  // 2017-12-13 07:35:19 UTC
 };
 
 TEST(StepSession, logs_on_as_the_exchange_does_and_hands_on_each_raw_data) {
@@ -186,6 +186,45 @@ TEST(StepSession, bears_a_few_messages_of_no_use) {
   for (int i = 0; i < 4; ++i) trial.give(Voice::data("early"));
   EXPECT_EQ(trial.ends(StepEnd::Flooded), 1U) << "before the log-on";
   EXPECT_EQ(trial.packets(), "");
+}
+
+TEST(StepSession, bears_messages_of_no_use_for_ever_between_others) {
+  for (const std::string& good : {Voice::data("x"), Voice::message("0|34=0|"), Voice::message("UA1202|34=0|"),
+                                  Voice::nested({"x"}), Voice::data(Voice::message("h|34=2|", "", "", "FIXT.1.1"))}) {
+    Trial trial({}, {.strange = 3});
+    trial.log_on();
+    for (int i = 0; i < 100; ++i) {
+      for (int j = 0; j < 3; ++j) trial.give(Voice::message("3|45=1|"));
+      trial.give(good);
+    }
+    EXPECT_TRUE(trial.session.is_logged_on()) << good;
+    EXPECT_EQ(trial.session.counts().strange, 300U);
+    for (int j = 0; j < 4; ++j) trial.give(Voice::message("3|45=1|"));
+    EXPECT_EQ(trial.ends(StepEnd::Flooded), 1U) << good;
+  }
+}
+
+TEST(StepSession, says_when_time_matters) {
+  Trial trial({.heartbeat_s = 10}, {.patience_ns = 5 * kSecond, .retry_ns = kSecond});
+  const std::uint64_t begin = trial.now.monotonic_ns;
+  EXPECT_LE(trial.session.next_tick_ns(), begin) << "it connects at the first tick";
+  trial.connect();
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 5 * kSecond + 1);
+  trial.give(Voice::log_on());
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 10 * kSecond) << "a heartbeat";
+  trial.pass(10 * kSecond);
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 12 * kSecond + 1) << "the server has said nothing";
+  trial.pass(2 * kSecond + 1);
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 22 * kSecond + 1) << "a heartbeat";
+  trial.pass(10 * kSecond);
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 24 * kSecond + 1) << "an answer to the question";
+  trial.close();
+  EXPECT_EQ(trial.session.next_tick_ns(), begin + 24 * kSecond + 1) << "another connection, after twice the pause";
+  trial.session.stop(trial.now);
+  EXPECT_EQ(trial.session.next_tick_ns(), StepSession::kNever);
+  Trial quiet;
+  quiet.log_on();
+  EXPECT_EQ(quiet.session.next_tick_ns(), StepSession::kNever) << "without heartbeats";
 }
 
 TEST(StepSession, survives_floods_of_heartbeats_and_gives_up_a_server_that_takes_no_answers) {

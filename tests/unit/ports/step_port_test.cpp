@@ -1,6 +1,7 @@
 #include "host/ports/step/step_port.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 
 #include <array>
 #include <map>
@@ -51,6 +52,46 @@ struct Trial {
   std::unique_ptr<Port> port;
 };
 
+/// A thread that blocks is woken by the next packet, and by none before.
+TEST(StepPort, wakes_a_thread_that_has_found_nothing_for_a_while) {
+  Trial trial;
+  const os::Descriptor all(::epoll_create1(EPOLL_CLOEXEC));  // as an agent with several ports has it
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  ASSERT_EQ(::epoll_ctl(all.get(), EPOLL_CTL_ADD, trial.port->wakes_by().value_or(-1), &event), 0);
+  const auto is_woken = [&] { return ::epoll_wait(all.get(), &event, 1, 0) == 1; };
+  const auto rest = [&] {
+    for (int i = 0; i < 4'000; ++i) EXPECT_EQ(trial.poll(), "");
+  };
+  for (int i = 0; i < 3; ++i) {
+    trial.bring(kFirst, "busy", 1);
+    trial.links[kFirst.address]->ring();
+    EXPECT_EQ(is_woken(), i != 0) << "for a thread that is awake nothing is done, neither to call it nor to end a call";
+    EXPECT_NE(trial.poll(), "");
+    rest();
+    EXPECT_FALSE(is_woken()) << "it blocks";
+    for (const net::Endpoint from : {kSecond, kFirst}) {
+      trial.bring(from, "abc", 2);
+      trial.links[from.address]->ring();
+      EXPECT_TRUE(is_woken());
+    }
+    EXPECT_NE(trial.poll(), "");
+    rest();
+    EXPECT_FALSE(is_woken()) << "it blocks again";
+    trial.bring(kSecond, "abc", 3);
+    trial.links[kSecond.address]->ring();
+    EXPECT_TRUE(is_woken());
+    EXPECT_NE(trial.poll(), "");
+  }
+}
+
+TEST(StepPort, says_that_other_servers_take_a_restart) {
+  Trial trial;
+  std::vector<std::string> notes;
+  const auto change = trial.port->prepare_groups({}, {}, notes);
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.message(), "step: to add or remove a server takes a restart");
+}
+
 TEST(StepPort, hands_out_what_its_sessions_bring) {
   Trial trial;
   EXPECT_EQ(trial.poll(), "");
@@ -64,7 +105,6 @@ TEST(StepPort, hands_out_what_its_sessions_bring) {
   EXPECT_EQ(trial.port->complete_until(), 20U);
   EXPECT_EQ(trial.port->counters().frames.value(), 3U);
   EXPECT_EQ(trial.port->counters().verdicts[static_cast<std::size_t>(net::Verdict::Accepted)].value(), 3U);
-  EXPECT_FALSE(trial.port->wakes_by()) << "it is polled";
   trial.links[kFirst.address]->ends = 2;
   trial.links[kSecond.address]->ends = 1;
   (void)trial.poll();

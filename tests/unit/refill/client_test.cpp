@@ -6,6 +6,7 @@
 
 #include "tests/lib/form.hpp"
 #include "tests/lib/replay_service.hpp"
+#include "tests/lib/turn.hpp"
 
 namespace stopbit::refill::client_test {
 
@@ -22,7 +23,7 @@ struct Session {
   void want(std::uint64_t first, std::uint64_t last) { service.want(client, {first, last}, now); }
   /// Time passes until it connects, and the service lets it in.
   void log_on() {
-    for (int i = 0; i < 1'000 && !service.is_connecting; ++i) client.tick(now += kSecond / 10);
+    for (int i = 0; i < 1'000 && !service.is_connecting; ++i) client.tick(testing::turn(now, kSecond / 10));
     ASSERT_TRUE(service.is_connecting);
     service.is_connecting = false;
     service.is_open = true;
@@ -44,7 +45,7 @@ struct Session {
   testing::ServiceVoice voice;
   testing::ReplayService service;
   Client client;
-  std::uint64_t now = kNoon;
+  Now now{.wall_ns = kNoon, .monotonic_ns = kSecond};
 };
 
 TEST(ReplayClient, asks_for_what_is_missing_in_requests_that_are_allowed) {
@@ -69,7 +70,7 @@ TEST(ReplayClient, asks_for_what_is_missing_in_requests_that_are_allowed) {
   EXPECT_EQ(session.client.counts().messages, 271U);
   EXPECT_EQ(session.client.counts().requests, 4U);
   EXPECT_EQ(session.client.connections_left(), 3U);
-  for (int i = 0; i < 100; ++i) session.client.tick(session.now += kSecond);
+  for (int i = 0; i < 100; ++i) session.client.tick(testing::turn(session.now, kSecond));
   EXPECT_EQ(session.service.connects, 2U) << "nothing is wanted";
 }
 
@@ -133,7 +134,7 @@ TEST(ReplayClient, gives_up_what_the_service_does_not_bring_and_goes_on_with_the
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(session.service.lost.empty());
     session.log_on();
-    session.client.tick(session.now += 6 * kSecond);  // stalls
+    session.client.tick(testing::turn(session.now, 6 * kSecond));  // stalls
   }
   EXPECT_EQ(session.client.counts().stalled, 3U);
   EXPECT_EQ(session.service.lost, (std::set<std::uint64_t>{10, 11, 12, 13, 14}));
@@ -169,7 +170,7 @@ TEST(ReplayClient, drips_do_not_keep_a_connection_open) {
   session.log_on();
   const auto answer = testing::ReplayService::numbered(10);
   for (std::size_t i = 0; i + 1 < answer.size(); ++i) {
-    session.client.bytes(std::span(answer).subspan(i, 1), session.now += kSecond);
+    session.client.bytes(std::span(answer).subspan(i, 1), testing::turn(session.now, kSecond));
     session.client.tick(session.now);
   }
   EXPECT_FALSE(session.service.is_open);
@@ -180,7 +181,7 @@ TEST(ReplayClient, uses_no_more_connections_than_a_day_has) {
   session.client.set_used(2, session.now);
   session.want(10, 19);
   for (int i = 0; i < 10'000 && session.service.lost.empty(); ++i) {
-    session.client.tick(session.now += kSecond / 10);
+    session.client.tick(testing::turn(session.now, kSecond / 10));
     if (session.service.is_connecting) session.client.failed(session.now);
     session.service.is_connecting = false;
   }
@@ -188,15 +189,16 @@ TEST(ReplayClient, uses_no_more_connections_than_a_day_has) {
   EXPECT_EQ(session.service.lost.size(), 10U);
   session.want(20, 21);
   EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 2) << "reported at once";
-  session.now = kNoon + kDay / 2 + 3'600 * kSecond;  // past midnight, but the exchange's day begins at 3
+  session.now.wall_ns = kNoon + kDay / 2 + 3'600 * kSecond;  // past midnight, but the exchange's day begins at 3
   session.want(30, 31);
   EXPECT_EQ(session.service.gave_up[GivenUp::Quota], 3);
-  session.now += 3 * 3'600 * kSecond;
+  testing::turn(session.now, 3 * 3'600 * kSecond);
   session.want(40, 41);
   session.log_on();
   session.give_all({40, 41});
   EXPECT_EQ(session.client.connections_left(), 3U);
-  session.client.tick(session.now - 2 * kDay);
+  session.now.wall_ns -= 2 * kDay;
+  session.client.tick(session.now);
   EXPECT_EQ(session.client.connections_left(), 3U) << "a clock that is set back";
 }
 
@@ -272,7 +274,8 @@ TEST(ReplayClient, ends_a_connection_that_is_refused) {
 TEST(ReplayClient, a_refused_log_on_ends_the_connection) {
   Session session({.connections_a_day = 9}, DialectKind::B3);
   session.want(10, 19);
-  for (int i = 0; i < 1'000 && !session.service.is_connecting; ++i) session.client.tick(session.now += kSecond / 10);
+  for (int i = 0; i < 1'000 && !session.service.is_connecting; ++i)
+    session.client.tick(testing::turn(session.now, kSecond / 10));
   session.service.is_connecting = false;
   session.service.is_open = true;
   session.client.connected(session.now);
@@ -323,16 +326,35 @@ TEST(ReplayClient, answers_probes_and_beats_while_it_waits) {
   EXPECT_EQ(session.service.field("112"), "are you there");
   EXPECT_EQ(session.service.field("34"), "3");
   const std::size_t sent = session.service.sent.size();
-  session.client.tick(session.now += 29 * kSecond);
+  session.client.tick(testing::turn(session.now, 29 * kSecond));
   EXPECT_EQ(session.service.sent.size(), sent);
-  session.client.tick(session.now += kSecond);
+  session.client.tick(testing::turn(session.now, kSecond));
   ASSERT_EQ(session.service.sent.size(), sent + 1);
   EXPECT_EQ(session.service.field("35"), "0");
   EXPECT_EQ(session.service.field("112"), "");
-  session.client.tick(session.now += kSecond);
+  session.client.tick(testing::turn(session.now, kSecond));
   EXPECT_EQ(session.service.sent.size(), sent + 1);
-  session.client.tick(session.now - 500 * kSecond);  // a clock that is set back
-  EXPECT_TRUE(session.service.is_open);
+}
+
+TEST(ReplayClient, waits_by_a_clock_that_is_not_set_back) {
+  const Limits limits{.connections_a_day = 9, .patience_ns = 5 * kSecond, .retry_ns = kSecond};
+  for (const bool is_back : {true, false}) {
+    const auto set = [is_back](Now& now) { now.wall_ns += is_back ? -kDay : kDay; };
+    Session session(limits);
+    session.client.tick(session.now);
+    session.want(10, 19);
+    session.log_on();
+    set(session.now);
+    session.client.tick(session.now);
+    EXPECT_TRUE(session.service.is_open);
+    session.client.tick(testing::turn(session.now, 5 * kSecond + 1));
+    EXPECT_EQ(session.client.counts().stalled, 1U);
+    set(session.now);
+    session.client.tick(testing::turn(session.now, 2 * kSecond - 1));
+    EXPECT_FALSE(session.service.is_connecting) << "twice the time, as nothing was brought";
+    session.client.tick(testing::turn(session.now, 1));
+    EXPECT_TRUE(session.service.is_connecting);
+  }
 }
 
 TEST(ReplayClient, what_finds_no_room_is_wanted_still) {
