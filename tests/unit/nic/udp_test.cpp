@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/nic/transport/udp/control_message.hpp"
 #include "host/nic/transport/udp/datagram.hpp"
 #include "host/nic/transport/udp/sockets.hpp"
 #include "host/nic/transport/udp/udp_transport.hpp"
@@ -357,6 +358,124 @@ TEST_P(Udp, serves_honest_nodes_beside_hostile_connections) {
   ASSERT_TRUE(until(all, [&] { return counts.half_open + counts.garbled + counts.wrong_token == 200; }))
       << counts.half_open << " " << counts.garbled << " " << counts.wrong_token;
   EXPECT_EQ(counts.joined, 1U);
+}
+
+/// A message of any kind with any content, whole and with its checksum.
+std::vector<std::byte> random_message(std::mt19937_64& random) {
+  UdpMessageBuffer buffer;
+  const auto kind = static_cast<UdpMessageKind>(1 + random() % 8);
+  switch (kind) {
+    case UdpMessageKind::Hello: {
+      UdpHello hello;
+      hello.incarnation = 1 + random() % 3;
+      hello.wanted = static_cast<NodeId>(random() % 2 == 0 ? kUdpNoNode : random() % 6);
+      hello.nodes = 4;
+      hello.frame_bytes = 1024;
+      hello.network = {'t', 'e', 's', 't'};
+      const auto message = write_message(buffer, kind, hello);
+      return {message.begin(), message.end()};
+    }
+    case UdpMessageKind::Welcome: {
+      UdpWelcome welcome;
+      welcome.node = static_cast<NodeId>(random() % 6);
+      welcome.session = static_cast<std::uint32_t>(1 + random() % 3);
+      welcome.cipher = static_cast<UdpCipher>(random() % 8 == 0 ? 1 : 0);
+      const auto message = write_message(buffer, kind, welcome);
+      return {message.begin(), message.end()};
+    }
+    case UdpMessageKind::Refused: {
+      UdpRefused refused;
+      refused.reason = UdpRefusal::Full;
+      const auto message = write_message(buffer, kind, refused);
+      return {message.begin(), message.end()};
+    }
+    case UdpMessageKind::Peer: {
+      UdpPeerLine line;
+      line.node = static_cast<NodeId>(random() % 6);
+      line.session = static_cast<std::uint32_t>(random() % 3);
+      line.port = static_cast<std::uint16_t>(random() % 2);
+      line.host[10] = line.host[11] = static_cast<std::uint8_t>(random() % 4 == 0 ? 0 : 255);
+      line.epoch = static_cast<std::uint32_t>(random() % 8 == 0 ? 1 : 0);
+      const auto message = write_message(buffer, kind, line);
+      return {message.begin(), message.end()};
+    }
+    case UdpMessageKind::Complete:
+    case UdpMessageKind::Alive:
+    case UdpMessageKind::Rekey:
+    case UdpMessageKind::Leave: break;
+  }
+  const auto message = write_message(buffer, kind);
+  return {message.begin(), message.end()};
+}
+
+TEST(UdpMembers, that_break_the_protocol_leave_the_others_alone) {
+  UdpOptions how;
+  how.network = "test";
+  how.nodes = 4;
+  how.frame_bytes = 1024;
+  how.listen = "127.0.0.1:0";
+  auto host = UdpTransport::listen(how);
+  ASSERT_TRUE(host.ok());
+  how.listen.clear();
+  how.node = 3;
+  auto honest = UdpTransport::start(how, host.value()->address());
+  ASSERT_TRUE(honest.ok());
+  const std::uint64_t end = os::monotonic_clock_ns() + 60'000'000'000;
+  const auto work = [&] {
+    host.value()->progress();
+    honest.value()->progress();
+    ASSERT_LT(os::monotonic_clock_ns(), end);
+  };
+  while (!honest.value()->is_joined()) ASSERT_NO_FATAL_FAILURE(work());
+  Stranger stranger(host.value()->address());
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 300; ++i) {
+    const os::Descriptor socket = stranger.connect();
+    for (std::uint64_t count = 1 + random() % 6; count > 0; --count) {
+      const std::vector<std::byte> message = random_message(random);
+      (void)::send(socket.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    const std::uint64_t until_ns = os::monotonic_clock_ns() + 2'500'000;
+    while (os::monotonic_clock_ns() < until_ns) ASSERT_NO_FATAL_FAILURE(work());
+  }
+  while (host.value()->is_member(1) || host.value()->is_member(2)) ASSERT_NO_FATAL_FAILURE(work());
+  EXPECT_TRUE(honest.value()->is_joined());
+  EXPECT_TRUE(host.value()->is_member(3));
+  EXPECT_GT(host.value()->counters().garbled, 0U);
+  EXPECT_GT(host.value()->counters().joined, 1U);
+}
+
+TEST(UdpMembers, believe_no_node_0_that_breaks_the_protocol) {
+  const os::Descriptor listener = std::move(listen_tcp(resolve("127.0.0.1:0").value()).value());
+  const std::string address = to_text(own_endpoint(listener.get()).value());
+  UdpOptions how;
+  how.network = "test";
+  how.nodes = 4;
+  how.frame_bytes = 1024;
+  std::mt19937_64 random(8);
+  std::uint64_t garbled = 0;
+  for (int i = 0; i < 100; ++i) {
+    auto member = UdpTransport::start(how, address);
+    ASSERT_TRUE(member.ok());
+    os::Descriptor socket;
+    const std::uint64_t end = os::monotonic_clock_ns() + 60'000'000'000;
+    while (!socket.ok() && os::monotonic_clock_ns() < end) {
+      member.value()->progress();
+      UdpEndpoint from;
+      socket = accept_tcp(listener.get(), from);
+    }
+    for (std::uint64_t count = 1 + random() % 12; count > 0; --count) {
+      const std::vector<std::byte> message = random_message(random);
+      (void)::send(socket.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    std::array<std::byte, 64> nothing{};
+    for (const std::uint64_t until_ns = os::monotonic_clock_ns() + 5'000'000; os::monotonic_clock_ns() < until_ns;) {
+      for (NodeId to = 0; to < 6; ++to) (void)member.value()->send(to, nothing);
+      (void)member.value()->receive(nothing);
+    }
+    garbled += member.value()->counters().garbled;
+  }
+  EXPECT_GT(garbled, 0U);
 }
 
 TEST_P(Udp, survives_a_peer_whose_port_is_closed) {
