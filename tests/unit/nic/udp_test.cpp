@@ -128,6 +128,17 @@ TEST_P(Udp, carries_frames_of_every_length_and_names_their_sender) {
   EXPECT_EQ(host->counters().forged + host->counters().replayed + host->counters().malformed, 0U);
 }
 
+TEST_P(Udp, carries_frames_over_ipv6) {
+  if (!bind_udp(resolve("[::1]:0").value())) GTEST_SKIP() << "this machine has no IPv6";
+  const Node host = listen(options(), "[::1]:0");
+  const Node a = start(options(), host->address());
+  const std::vector<UdpTransport*> all{host.get(), a.get()};
+  ASSERT_TRUE(until(all, [&] { return a->is_joined(); })) << a->why_not_joined();
+  EXPECT_TRUE(reaches(*a, *host, all));
+  EXPECT_TRUE(reaches(*host, *a, all));
+  EXPECT_EQ(to_text(*host->address_of(1)), "::1");
+}
+
 TEST_P(Udp, refuses_a_node_of_another_network_or_shape_and_says_why) {
   const Node host = listen(options());
   UdpOptions other = options();
@@ -355,7 +366,7 @@ TEST_P(Udp, serves_honest_nodes_beside_hostile_connections) {
   ASSERT_TRUE(until(all, [&] { return a->is_joined(); })) << a->why_not_joined();
   EXPECT_TRUE(reaches(*a, *host, all));
   const UdpCounters& counts = host->counters();
-  ASSERT_TRUE(until(all, [&] { return counts.half_open + counts.garbled + counts.wrong_token == 200; }))
+  ASSERT_TRUE(until(all, [&] { return counts.half_open + counts.garbled + counts.wrong_token >= 200; }))
       << counts.half_open << " " << counts.garbled << " " << counts.wrong_token;
   EXPECT_EQ(counts.joined, 1U);
 }

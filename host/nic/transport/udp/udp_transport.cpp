@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,6 +91,7 @@ class UdpTransport::Parts {
   /// `name`: of node 0, or nothing.
   [[nodiscard]] Status open(const std::string& name) {
     if (Status opened = tls.open(options.token); !opened) return opened;
+    wipe(std::as_writable_bytes(std::span(options.token)));  // only its length is asked for from now on
     return name.empty() ? open_host() : open_member(name);
   }
 
