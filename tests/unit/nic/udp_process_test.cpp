@@ -77,6 +77,37 @@ TEST(UdpProcesses, join_transfer_die_and_come_back) {
   }
 }
 
+TEST(UdpProcesses, are_told_when_frames_do_not_fit_the_path_to_node_0) {
+  Process both([](const Say& say) {
+    if (::unshare(CLONE_NEWNET) != 0) return say("skip");
+    run("ip link set lo up mtu 1500");
+    UdpOptions how = options(kToken);
+    how.listen = "127.0.0.1:0";
+    how.frame_bytes = 1433;  // with 40 of the carrier and 28 of IPv4 one too many
+    auto host = UdpTransport::listen(how);
+    if (!host) return say(host.message());
+    how.listen.clear();
+    auto member = UdpTransport::start(how, host.value()->address());
+    if (!member) return say(member.message());
+    while (member.value()->problem().empty() && !member.value()->is_joined()) {
+      member.value()->progress();
+      host.value()->progress();
+    }
+    say(member.value()->problem());
+    // Node 0 has taken it for a member, and sends what the interface does not take.
+    while (!host.value()->is_member(1)) host.value()->progress();
+    (void)host.value()->send(1, std::vector<std::byte>(1433));
+    host.value()->progress();
+    say(std::to_string(host.value()->counters().too_long) + " too long");
+  });
+  const std::string first = both.line();
+  if (first == "skip") GTEST_SKIP() << "no network namespaces without privilege";
+  EXPECT_EQ(first,
+            "a frame of 1433 bytes does not fit the path to node 0, whose MTU is 1500: set the frame size of all nodes "
+            "to at most 1432");
+  EXPECT_EQ(both.line(), "1 too long");
+}
+
 /// Hears every packet of an interface until the last one, and says what it has understood.
 void eavesdrop(const char* interface, const Say& say) {
   const os::Descriptor socket(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));

@@ -123,7 +123,8 @@ bool UdpBatches::is_settled(int error) {
     return true;
   }
   ++(error == EMSGSIZE ? counters_.too_long : counters_.broken);
-  ++first_;  // the links send it again
+  take_errors();  // the kernel keeps a copy of what was too long, in the room for datagrams that come
+  ++first_;       // the links send it again
   return true;
 }
 
@@ -193,12 +194,10 @@ void UdpBatches::take_errors() {
       sock_extended_err error{};
       if (!is_error || each->cmsg_len < CMSG_LEN(sizeof(error))) continue;
       std::memcpy(&error, CMSG_DATA(each), sizeof(error));
-      if (error.ee_errno == EMSGSIZE) {
-        ++counters_.too_long;
-        reported_mtu_ = error.ee_info;
-      } else {
-        ++counters_.unreachable;
-      }
+      const bool is_too_long = error.ee_errno == EMSGSIZE;
+      if (is_too_long) reported_mtu_ = error.ee_info;
+      if (error.ee_origin == SO_EE_ORIGIN_LOCAL) continue;  // counted where the call failed
+      ++(is_too_long ? counters_.too_long : counters_.unreachable);
     }
   }
 }

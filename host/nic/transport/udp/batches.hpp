@@ -45,7 +45,7 @@ class UdpBatches {
   void fill();
   /// Asks the kernel how many it has dropped.
   void count_drops() noexcept;
-  /// What routers have reported as the longest packet of a path, last; 0: nothing. Not authenticated.
+  /// The longest packet of a path, as a router or the own interface has reported it last; 0: none. Not authenticated.
   [[nodiscard]] std::uint32_t reported_mtu() const noexcept { return reported_mtu_; }
   [[nodiscard]] bool has_segmentation() const noexcept { return has_segmentation_; }
 

@@ -60,8 +60,8 @@ class UdpTransport final : public Transport {
   /// What to give to `join`: HOST:PORT.
   [[nodiscard]] const std::string& address() const noexcept;
   [[nodiscard]] const UdpCounters& counters() const noexcept;
-  /// The longest packet of a path, as a router has reported it last; 0: none has. Not authenticated: a hint for people
-  /// whose frames do not arrive.
+  /// The longest packet of a path, as a router or the own interface has reported it last; 0: none has. Not
+  /// authenticated: a hint when frames do not arrive.
   [[nodiscard]] std::uint32_t reported_mtu() const noexcept;
   /// Frames of one length to one node leave in one system call and as one packet (UDP GSO).
   [[nodiscard]] bool has_segmentation() const noexcept;
