@@ -14,7 +14,11 @@
 //                                   each. producers_1: that one alone
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
 //                                   ring without nodes, by turns, and the ratio. /far_way: sent by puts, over shm;
-//                                   /fabric-shm, /fabric-tcp: over these
+//                                   /fabric-shm, /fabric-tcp, /udp, /udp-sealed: over these
+//   nic/udp_ping_pong/48            half a round trip of a datagram of 48 bytes over loopback between two processes
+//   that
+//                                   poll their sockets; /1064 likewise: what udp cannot undercut
+//   nic/udp_frame/48, nic/udp_sealed_frame/48   the same of a frame of the carrier, without links and ports
 //   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
 //                                   figure is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
@@ -23,9 +27,9 @@
 //   nic/apart/hop                   what a frame takes to the process in which libfabric runs apart, or back
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
 //
-// Ways: `shm`, `fabric-shm`, `fabric-tcp`, two nodes in two processes over these carriers, each node with its port on a
-// processor of its own; `local`, two ports of one node, the other one in a process that has no node. Every answer is
-// compared with what was sent, before the clock starts and while it runs.
+// Ways: `shm`, `fabric-shm`, `fabric-tcp`, `udp`, `udp-sealed`, two nodes in two processes over these carriers, each
+// node with its port on a processor of its own; `local`, two ports of one node, the other one in a process that has no
+// node. Every answer is compared with what was sent, before the clock starts and while it runs.
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -71,6 +75,8 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/nic/transport/udp/sockets.hpp"
+#include "host/nic/transport/udp/udp_transport.hpp"
 #include "host/os/clock.hpp"
 #include "host/remote/publisher.hpp"
 #include "host/remote/subscriber.hpp"
@@ -624,6 +630,31 @@ Way fabric(const std::string& name, const std::string& provider, std::uint64_t r
     address = opened.value()->address();
     return std::move(opened).value();
   };
+  return way;
+}
+
+std::unique_ptr<Transport> open_udp(const std::string& token, NodeId node, std::string& address) {
+  UdpOptions options;
+  options.network = "bench";
+  options.nodes = 2;
+  options.lease_ns = 60'000'000'000;
+  options.token = token;
+  if (node == 0) options.listen = "127.0.0.1:0";
+  Result<std::unique_ptr<UdpTransport>> opened =
+      node == 0 ? UdpTransport::listen(options) : UdpTransport::join(options, address);
+  if (!opened) throw std::runtime_error(opened.message());
+  address = opened.value()->address();
+  return std::move(opened).value();
+}
+constexpr const char* kUdpToken = "bench bench bench bench";
+
+Way udp(const std::string& name, const std::string& token) {
+  Way way;
+  way.name = name;
+  way.joins = true;
+  way.link = udp_link_options();
+  way.round_trips = 2000;
+  way.open = [token](NodeId node, std::string& address) { return open_udp(token, node, address); };
   return way;
 }
 
@@ -1266,6 +1297,152 @@ void echo(const IsolatedMemory& memory, const std::atomic<bool>& is_over) {
   }
 }
 
+/// One side of a ping-pong of datagrams or frames: sends one, or takes one if it has come.
+struct PingPong {
+  std::function<void(std::span<const std::byte>)> send;
+  std::function<std::size_t(std::span<std::byte>)> receive;
+};
+
+/// Half of a round trip between two processes, each with one side that `open` makes; `address` is the first one's.
+void measure_ping_pong(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                       std::size_t rounds, const std::string& name, std::size_t bytes,
+                       const std::function<PingPong(std::size_t side, std::string& address)>& open, Report& report) {
+  if (!arguments.wants(name)) return;
+  constexpr std::uint64_t kRounds = 5000;
+  const Shared memory(sizeof(Board));
+  Board& board = *new (memory.bytes().data()) Board;
+  std::vector<Histogram> bursts;
+  const auto play = [&](std::size_t side) {
+    pin(side == 0 ? processors.first : processors.second);
+    std::string address;
+    std::vector<std::byte> into(2048);
+    std::vector<std::byte> frame(bytes);
+    PingPong way;
+    if (side == 0) {
+      way = open(0, address);
+      address.copy(board.address.data(), board.address.size() - 1);
+    }
+    board.arrived[side].store(1, std::memory_order_release);
+    for (Patience patience; board.arrived[1 - side].load(std::memory_order_acquire) == 0; patience.look()) {
+      if (side == 0) (void)way.receive(into);
+    }
+    if (side == 1) {
+      address = board.address.data();
+      way = open(1, address);
+    }
+    // The first one finds the way, and may be lost; `number` tells which is meant.
+    const auto take = [&](std::uint64_t number, bool is_sent_again) {
+      std::uint64_t got = 0;
+      Patience patience;
+      for (std::uint64_t looks = 1; got != number; ++looks, patience.look()) {
+        if (is_sent_again && looks % 100'000 == 0) way.send(frame);
+        if (way.receive(into) == bytes) std::memcpy(&got, into.data(), sizeof(got));
+      }
+    };
+    const Undisturbed undisturbed;
+    std::uint64_t number = 0;
+    for (std::size_t round = 0; round <= rounds; ++round) {
+      Histogram histogram;
+      std::uint64_t before = ticks();
+      for (std::uint64_t i = 0; i < kRounds; ++i) {
+        ++number;
+        if (side == 0) {
+          take(number, false);
+          std::memcpy(frame.data(), &number, sizeof(number));
+          way.send(frame);
+        } else {
+          std::memcpy(frame.data(), &number, sizeof(number));
+          way.send(frame);
+          take(number, true);
+          const std::uint64_t after = ticks();
+          histogram.record(after - before);
+          before = after;
+        }
+      }
+      if (round > 0) bursts.push_back(histogram);
+    }
+    // The last answer must leave the batch, and may be asked for again.
+    board.end.fetch_add(side, std::memory_order_release);
+    for (Patience patience; side == 0 && board.end.load(std::memory_order_acquire) == 0; patience.look()) {
+      if (way.receive(into) == bytes) way.send(frame);
+    }
+  };
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      play(0);
+      ::_exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_nic: %s\n", error.what());
+      ::_exit(1);
+    }
+  }
+  std::optional<std::string> problem;
+  try {
+    play(1);
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (problem || status != 0) {
+    report.problem(name + ": " + problem.value_or("the answering process ended"));
+    return;
+  }
+  report.add(name, "ns", bursts, clock.ns_per_tick() / 2);
+}
+
+/// Two sockets, without anything of ours.
+PingPong plain_sockets(std::size_t side, std::string& address) {
+  const auto check = [](auto result) {
+    if (!result) throw std::runtime_error(result.message());
+    return std::move(result).value();
+  };
+  const auto socket = std::make_shared<os::Descriptor>(check(bind_udp(check(nic::resolve("127.0.0.1:0")))));
+  const auto peer = std::make_shared<UdpSocketAddress>();
+  if (side == 0) {
+    address = to_text(check(own_endpoint(socket->get())));
+  } else {
+    *peer = to_socket_address(check(nic::resolve(address)));
+  }
+  PingPong way;
+  way.send = [socket, peer](std::span<const std::byte> frame) {
+    (void)::sendto(socket->get(), frame.data(), frame.size(), MSG_DONTWAIT, peer->get(), peer->bytes);
+  };
+  way.receive = [socket, peer](std::span<std::byte> into) -> std::size_t {
+    peer->bytes = sizeof(peer->storage);
+    const ssize_t got = ::recvfrom(socket->get(), into.data(), into.size(), MSG_DONTWAIT, peer->get(), &peer->bytes);
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
+  };
+  return way;
+}
+
+PingPong frames_of_udp(const std::string& token, std::size_t side, std::string& address) {
+  const std::shared_ptr<Transport> transport = open_udp(token, static_cast<NodeId>(side), address);
+  PingPong way;
+  way.send = [transport, side](std::span<const std::byte> frame) {
+    (void)transport->send(static_cast<NodeId>(1 - side), frame);
+  };
+  way.receive = [transport](std::span<std::byte> into) { return transport->receive(into); };
+  return way;
+}
+
+void measure_udp(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors, std::size_t rounds,
+                 Report& report) {
+  for (const std::size_t bytes : {std::size_t{48}, std::size_t{1064}}) {
+    const std::string size = "/" + std::to_string(bytes);
+    measure_ping_pong(clock, arguments, processors, rounds, "nic/udp_ping_pong" + size, bytes, plain_sockets, report);
+    measure_ping_pong(
+        clock, arguments, processors, rounds, "nic/udp_frame" + size, bytes,
+        [](std::size_t side, std::string& address) { return frames_of_udp("", side, address); }, report);
+    measure_ping_pong(
+        clock, arguments, processors, rounds, "nic/udp_sealed_frame" + size, bytes,
+        [](std::size_t side, std::string& address) { return frames_of_udp(kUdpToken, side, address); }, report);
+  }
+}
+
 /// What a frame takes to the process of libfabric, or back from it: half of a round trip to one on another processor
 /// that does nothing else.
 void measure_apart(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
@@ -1354,6 +1531,8 @@ int main(int argc, char** argv) {
     } else {
       report.note("nic/fabric: " + has.message());
     }
+    ways.push_back(udp("udp", ""));
+    ways.push_back(udp("udp-sealed", kUdpToken));
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
     using enum stopbit::remote::SubscriberOptions::Way;
     measure_remote_ring(clock, arguments, *processors, rounds, shm("remote", 2), Near, "", report);
@@ -1362,6 +1541,7 @@ int main(int argc, char** argv) {
       if (way.joins) measure_remote_ring(clock, arguments, *processors, rounds, way, Far, "/" + way.name, report);
     }
     measure_producers(clock, arguments, *processors, rounds, report);
+    measure_udp(clock, arguments, *processors, rounds, report);
     measure_apart(clock, arguments, *processors, rounds, report);
     count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);

@@ -106,7 +106,7 @@ def measure(quick):
 EXCHANGES = [("message_8", "message, 8 bytes"), ("message_40", "message, 40 bytes"), ("put_8", "put, 8 bytes, seen in memory"),
              ("put_4096", "put, 4096 bytes"), ("notification", "notification put"), ("get_8", "get, 8 bytes (whole)"),
              ("get_4096", "get, 4096 bytes (whole)"), ("lock", "lock of a window (whole)"), ("add", "fetch and add (whole)")]
-WAYS = ["shm", "local", "fabric-shm", "fabric-tcp"]
+WAYS = ["shm", "local", "fabric-shm", "fabric-tcp", "udp", "udp-sealed"]
 # Half a round trip as the documents measured it, us: hardware of 1996 to 2012.
 SOURCES = {"message_8": "0.99 (VELO R2), 1.3 (R1), 1.2 (ULTRA)", "put_8": "1.99", "notification": "1.4", "get_8": "2.82", "lock": "2.7"}
 TARGETS = [("nic/shm/message_8", "message of 8 bytes over shm, half a round trip", "ns", 250),

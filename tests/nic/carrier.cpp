@@ -14,6 +14,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "host/nic/transport/simulated/simulated_network.hpp"
+#include "host/nic/transport/udp/udp_transport.hpp"
 #include "tests/lib/scratch.hpp"
 
 namespace stopbit::nic {
@@ -58,6 +59,7 @@ class Cable final : public Transport {
   [[nodiscard]] NodeId node() const noexcept override { return end_->node(); }
   [[nodiscard]] std::size_t nodes() const noexcept override { return end_->nodes(); }
   [[nodiscard]] std::size_t frame_bytes() const noexcept override { return end_->frame_bytes(); }
+  [[nodiscard]] bool is_exact() const noexcept override { return end_->is_exact(); }
   [[nodiscard]] bool send(NodeId to, std::span<const std::byte> frame) override {
     return is_cut_[node()] || is_cut_[to] || end_->send(to, frame);
   }
@@ -207,6 +209,78 @@ class Fabric final : public Network {
   std::vector<End> ends_;
 };
 
+/// Datagrams over loopback, in one thread; all nodes know each other before the first packet.
+class Udp final : public Network {
+ public:
+  Udp(std::size_t nodes, std::string token) : token_(std::move(token)), is_cut_(nodes), ends_(nodes) {
+    for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
+    connect();
+  }
+  [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node].cable; }
+  void set_time(std::uint64_t) override {}
+  void cut(NodeId node) override { is_cut_[node] = true; }
+  void mend(NodeId node) override { is_cut_[node] = false; }
+  void restart(NodeId node) override {
+    if (node == 0) throw std::runtime_error("node 0 of this carrier is not restarted here");
+    ends_[node] = {};
+    wait([&] {
+      return std::none_of(ends_.begin(), ends_.end(),
+                          [&](const End& end) { return end.transport != nullptr && end.transport->is_member(node); });
+    });
+    open(node);
+    connect();
+  }
+
+ private:
+  struct End {
+    UdpTransport* transport = nullptr;
+    std::unique_ptr<Cable> cable;
+  };
+
+  void open(NodeId node) {
+    UdpOptions options;
+    options.nodes = std::max<std::size_t>(2, ends_.size());
+    options.frame_bytes = 4080;
+    options.lease_ns = 600'000'000'000;
+    options.token = token_;
+    if (node == 0) {
+      options.listen = "127.0.0.1:0";
+    } else {
+      options.node = node;
+    }
+    auto opened =
+        node == 0 ? UdpTransport::listen(options) : UdpTransport::start(options, ends_[0].transport->address());
+    if (!opened) throw std::runtime_error(opened.message());
+    ends_[node].transport = opened.value().get();
+    ends_[node].cable = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
+  }
+
+  template <class IsSo>
+  void wait(IsSo is_so) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); !is_so();) {
+      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("udp: the nodes do not connect");
+      for (const End& each : ends_) {
+        if (each.transport != nullptr) each.transport->progress();
+      }
+    }
+  }
+
+  void connect() {
+    wait([&] {
+      return std::all_of(ends_.begin(), ends_.end(), [&](const End& end) {
+        for (std::size_t other = 0; other < ends_.size(); ++other) {
+          if (!end.transport->is_member(static_cast<NodeId>(other))) return false;
+        }
+        return end.transport->is_joined();
+      });
+    });
+  }
+
+  std::string token_;
+  std::vector<bool> is_cut_;
+  std::vector<End> ends_;
+};
+
 Carrier model(std::string_view name, const impair::LineOptions& line, std::uint64_t seed) {
   return {name, [line, seed](std::size_t nodes) {
             ModelOptions options;
@@ -258,6 +332,8 @@ std::vector<Carrier> carriers() {
                            model("model, bad network, another seed", bad_line(), 1000),
                            simulated("simulated ring", 0),
                            simulated("simulated ring, bit errors", 1e-4)};
+  all.push_back({"udp", [](std::size_t nodes) { return std::make_unique<Udp>(nodes, ""); }});
+  all.push_back({"udp, sealed", [](std::size_t nodes) { return std::make_unique<Udp>(nodes, "0123456789abcdef"); }});
   if (!why_not_fabric().empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
   all.push_back({"fabric, tcp, isolated", [](std::size_t nodes) {
