@@ -202,13 +202,13 @@ def check_down(session, others):
     before = port_failures()
     session.server.stop()
 
-    def is_not_ready():
+    def is_it_alone():
         for one in others:
             one.send()
-        return not ready()[0]
+        is_ready, lines = ready()
+        return not is_ready and re.findall(r"^(\S+) +silent", lines, re.MULTILINE) == [session.name]
 
-    TRIAL.wait_for("not ready", is_not_ready)
-    TRIAL.wait_for("its line alone", lambda: re.findall(r"^(\S+) +silent", ready()[1], re.MULTILINE) == [session.name])
+    TRIAL.wait_for("not ready, for its line alone", is_it_alone)
     TRIAL.wait_for("the alarm", lambda: re.search(
         f'level=error what="channel state" channel="{session.name}" .*now="silent"', read("log")))
     TRIAL.wait_for("tries", lambda: port_failures() >= before + 3)
