@@ -26,7 +26,7 @@ struct Trial {
   explicit Trial(const fix::StepOptions& options = {})
       : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
         desk({.wall = [this] { return now; }, .monotonic = [this] { return now; }, .status = {}},
-             [this](net::Endpoint server) {
+             [](net::Endpoint server) {
                return opener::perform({.kind = opener::RequestKind::Connect}, {.connections = {server}});
              }) {
     sockaddr_in address{};
