@@ -160,6 +160,33 @@ class Patience {
   std::uint64_t begin_ = 0;
 };
 
+/// Runs both at once, `there` in a process of its own. What went wrong in either, if something did.
+template <class There, class Here>
+std::optional<std::string> in_two_processes(const There& there, const Here& here) {
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      there();
+      ::_exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_nic: %s\n", error.what());
+      ::_exit(1);
+    }
+  }
+  std::optional<std::string> problem;
+  try {
+    here();
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!problem && status != 0) problem = "the answering process ended";
+  return problem;
+}
+
 /// The memory of a port: its pages, and what it registers.
 struct PortMemory {
   Shared pages{PageLayout::kBytes};
@@ -679,25 +706,17 @@ class Contest {
 
   void run(const TickClock& clock, std::pair<int, int> processors, Report& report) {
     if (exchanges_.empty() && streams_.empty()) return;
-    const pid_t child = ::fork();
-    if (child < 0) throw std::runtime_error("cannot start a process");
-    if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int code = be_answerer(processors.second);
-      node_.reset();
-      transport_.reset();  // with its inbox
-      ::_exit(code);
-    }
-    std::optional<std::string> problem;
-    try {
-      pin(processors.first);
-      ask_all(clock, processors, report);
-    } catch (const std::exception& error) {
-      problem = error.what();
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (!problem && status != 0) problem = "the answering process ended";
+    const auto problem = in_two_processes(
+        [&] {
+          const int code = be_answerer(processors.second);
+          node_.reset();
+          transport_.reset();  // with its inbox
+          if (code != 0) ::_exit(code);
+        },
+        [&] {
+          pin(processors.first);
+          ask_all(clock, processors, report);
+        });
     if (problem) report.problem("nic/" + way_.name + ": " + *problem);
   }
 
@@ -960,28 +979,9 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   };
   std::vector<Histogram> remote_bursts;
   std::vector<Histogram> plain_bursts;
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("cannot start a process");
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    try {
-      play(1, remote_bursts, plain_bursts);
-      ::_exit(0);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "bench_nic: %s\n", error.what());
-      ::_exit(1);
-    }
-  }
-  std::optional<std::string> problem;
-  try {
-    play(0, remote_bursts, plain_bursts);
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (problem || status != 0) {
-    report.problem(name + ": " + problem.value_or("the answering process ended"));
+  if (const auto problem = in_two_processes([&] { play(1, remote_bursts, plain_bursts); },
+                                            [&] { play(0, remote_bursts, plain_bursts); })) {
+    report.problem(name + ": " + *problem);
     return;
   }
   std::vector<double> ratios;
@@ -1367,28 +1367,8 @@ void measure_ping_pong(const TickClock& clock, const Arguments& arguments, std::
       if (way.receive(into) == bytes) way.send(frame);
     }
   };
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("cannot start a process");
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    try {
-      play(0);
-      ::_exit(0);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "bench_nic: %s\n", error.what());
-      ::_exit(1);
-    }
-  }
-  std::optional<std::string> problem;
-  try {
-    play(1);
-  } catch (const std::exception& error) {
-    problem = error.what();
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (problem || status != 0) {
-    report.problem(name + ": " + problem.value_or("the answering process ended"));
+  if (const auto problem = in_two_processes([&] { play(0); }, [&] { play(1); })) {
+    report.problem(name + ": " + *problem);
     return;
   }
   report.add(name, "ns", bursts, clock.ns_per_tick() / 2);

@@ -103,29 +103,13 @@ class Shm final : public Network {
   std::vector<std::unique_ptr<Cable>> ends_;
 };
 
-/// Endpoints of libfabric in one thread, all connected before the first packet: the time of a case is not theirs.
-class Fabric final : public Network {
+/// Nodes in one thread that join node 0, all connected before the first packet: the time of a case is not theirs.
+template <class Joining>
+class Joined : public Network {
  public:
-  /// `program`: the program that runs libfabric in a process of its own, for node 0; or nothing.
-  Fabric(std::size_t nodes, std::string provider, std::string program = {})
-      : provider_(std::move(provider)), program_(std::move(program)), is_cut_(nodes), ends_(nodes) {
-    for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
-    connect();
-  }
-  /// Provider shm cannot send to an endpoint of the same process that has been closed: those who say goodbye go first.
-  ~Fabric() override {
-    while (!ends_.empty()) ends_.pop_back();
-  }
-  [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node].cable; }
-  /// The other process gets some of the real time: at each step while frames are known to be under way, and now and
-  /// then in any case, as it may have frames that it has not counted yet.
-  void set_time(std::uint64_t) override {
-    constexpr std::uint64_t kStepsAtMost = 4;
-    if (program_.empty() || (under_way() == lost_ && ++steps_ % kStepsAtMost != 0)) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  void cut(NodeId node) override { is_cut_[node] = true; }
-  void mend(NodeId node) override { is_cut_[node] = false; }
+  [[nodiscard]] Transport& port(NodeId node) final { return *ends_[node].cable; }
+  void cut(NodeId node) final { is_cut_[node] = true; }
+  void mend(NodeId node) final { is_cut_[node] = false; }
   void restart(NodeId node) override {
     if (node == 0) throw std::runtime_error("node 0 of this carrier is not restarted here");
     ends_[node] = {};
@@ -135,6 +119,74 @@ class Fabric final : public Network {
     });
     open(node);
     connect();
+  }
+
+ protected:
+  struct End {
+    Joining* transport = nullptr;
+    std::unique_ptr<Cable> cable;
+  };
+
+  explicit Joined(std::size_t nodes) : is_cut_(nodes), ends_(nodes) {}
+  void open_all() {
+    for (std::size_t node = 0; node < ends_.size(); ++node) open(static_cast<NodeId>(node));
+    connect();
+  }
+  /// With add().
+  virtual void open(NodeId node) = 0;
+  /// Until all nodes can send to each other.
+  virtual void connect() = 0;
+
+  /// `listen`: where node 0 is reached.
+  template <class Options>
+  void add(NodeId node, Options options, const std::string& listen) {
+    options.nodes = std::max<std::size_t>(2, ends_.size());
+    options.lease_ns = 600'000'000'000;
+    if (node == 0) {
+      options.listen = listen;
+    } else {
+      options.node = node;
+    }
+    auto opened = node == 0 ? Joining::listen(options) : Joining::start(options, ends_[0].transport->address());
+    if (!opened) throw std::runtime_error(opened.message());
+    ends_[node].transport = opened.value().get();
+    ends_[node].cable = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
+  }
+  template <class IsSo>
+  void wait(IsSo is_so) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); !is_so();) {
+      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("the nodes do not connect");
+      for (const End& each : ends_) {
+        if (each.transport != nullptr) each.transport->progress();
+      }
+    }
+  }
+
+  std::vector<bool> is_cut_;
+  std::vector<End> ends_;
+};
+
+/// Endpoints of libfabric.
+class Fabric final : public Joined<FabricTransport> {
+ public:
+  /// `program`: the program that runs libfabric in a process of its own, for node 0; or nothing.
+  Fabric(std::size_t nodes, std::string provider, std::string program = {})
+      : Joined(nodes), provider_(std::move(provider)), program_(std::move(program)) {
+    open_all();
+  }
+  /// Provider shm cannot send to an endpoint of the same process that has been closed: those who say goodbye go first.
+  ~Fabric() override {
+    while (!ends_.empty()) ends_.pop_back();
+  }
+  /// The other process gets some of the real time: at each step while frames are known to be under way, and now and
+  /// then in any case, as it may have frames that it has not counted yet.
+  void set_time(std::uint64_t) override {
+    constexpr std::uint64_t kStepsAtMost = 4;
+    if (program_.empty() || (under_way() == lost_ && ++steps_ % kStepsAtMost != 0)) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  void restart(NodeId node) override {
+    Joined::restart(node);
     lost_ = under_way();
   }
 
@@ -148,44 +200,20 @@ class Fabric final : public Network {
     }
     return count;
   }
-  struct End {
-    FabricTransport* transport = nullptr;
-    std::unique_ptr<Cable> cable;
-  };
 
-  void open(NodeId node) {
+  void open(NodeId node) override {
     static int count = 0;
-    const bool is_shm = provider_ == "shm";
     FabricOptions options;
     options.provider = provider_;
     if (node == 0) options.program = program_;
-    options.nodes = std::max<std::size_t>(2, ends_.size());
-    options.lease_ns = 600'000'000'000;
-    if (node == 0) {
-      options.listen = is_shm ? "stopbit-cases-" + std::to_string(::getpid()) + "-" + std::to_string(count++)
-                              : std::string("127.0.0.1:0");
-    } else {
-      options.node = node;
-    }
-    auto opened =
-        node == 0 ? FabricTransport::listen(options) : FabricTransport::start(options, ends_[0].transport->address());
-    if (!opened) throw std::runtime_error(opened.message());
-    ends_[node].transport = opened.value().get();
-    ends_[node].cable = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
-  }
-
-  template <class IsSo>
-  void wait(IsSo is_so) {
-    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); !is_so();) {
-      if (std::chrono::steady_clock::now() > end) throw std::runtime_error(provider_ + ": the nodes do not connect");
-      for (const End& each : ends_) {
-        if (each.transport != nullptr) each.transport->progress();
-      }
-    }
+    const bool is_shm = provider_ == "shm";
+    add(node, options,
+        is_shm ? "stopbit-cases-" + std::to_string(::getpid()) + "-" + std::to_string(count++)
+               : std::string("127.0.0.1:0"));
   }
 
   /// Until a frame of each node has reached each other one.
-  void connect() {
+  void connect() override {
     const std::array<std::byte, 1> nothing{};
     std::vector<std::byte> into(ends_[0].transport->frame_bytes());
     for (const End& from : ends_) {
@@ -205,67 +233,22 @@ class Fabric final : public Network {
   std::string program_;
   std::uint64_t lost_ = 0;  ///< Of those, which will not come any more.
   std::uint64_t steps_ = 0;
-  std::vector<bool> is_cut_;
-  std::vector<End> ends_;
 };
 
-/// Datagrams over loopback, in one thread; all nodes know each other before the first packet.
-class Udp final : public Network {
+/// Datagrams over loopback.
+class Udp final : public Joined<UdpTransport> {
  public:
-  Udp(std::size_t nodes, std::string token) : token_(std::move(token)), is_cut_(nodes), ends_(nodes) {
-    for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
-    connect();
-  }
-  [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node].cable; }
+  Udp(std::size_t nodes, std::string token) : Joined(nodes), token_(std::move(token)) { open_all(); }
   void set_time(std::uint64_t) override {}
-  void cut(NodeId node) override { is_cut_[node] = true; }
-  void mend(NodeId node) override { is_cut_[node] = false; }
-  void restart(NodeId node) override {
-    if (node == 0) throw std::runtime_error("node 0 of this carrier is not restarted here");
-    ends_[node] = {};
-    wait([&] {
-      return std::none_of(ends_.begin(), ends_.end(),
-                          [&](const End& end) { return end.transport != nullptr && end.transport->is_member(node); });
-    });
-    open(node);
-    connect();
-  }
 
  private:
-  struct End {
-    UdpTransport* transport = nullptr;
-    std::unique_ptr<Cable> cable;
-  };
-
-  void open(NodeId node) {
+  void open(NodeId node) override {
     UdpOptions options;
-    options.nodes = std::max<std::size_t>(2, ends_.size());
     options.frame_bytes = 4080;
-    options.lease_ns = 600'000'000'000;
     options.token = token_;
-    if (node == 0) {
-      options.listen = "127.0.0.1:0";
-    } else {
-      options.node = node;
-    }
-    auto opened =
-        node == 0 ? UdpTransport::listen(options) : UdpTransport::start(options, ends_[0].transport->address());
-    if (!opened) throw std::runtime_error(opened.message());
-    ends_[node].transport = opened.value().get();
-    ends_[node].cable = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
+    add(node, options, "127.0.0.1:0");
   }
-
-  template <class IsSo>
-  void wait(IsSo is_so) {
-    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); !is_so();) {
-      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("udp: the nodes do not connect");
-      for (const End& each : ends_) {
-        if (each.transport != nullptr) each.transport->progress();
-      }
-    }
-  }
-
-  void connect() {
+  void connect() override {
     wait([&] {
       return std::all_of(ends_.begin(), ends_.end(), [&](const End& end) {
         for (std::size_t other = 0; other < ends_.size(); ++other) {
@@ -277,8 +260,6 @@ class Udp final : public Network {
   }
 
   std::string token_;
-  std::vector<bool> is_cut_;
-  std::vector<End> ends_;
 };
 
 Carrier model(std::string_view name, const impair::LineOptions& line, std::uint64_t seed) {

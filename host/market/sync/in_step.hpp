@@ -6,9 +6,9 @@
 
 namespace stopbit::market {
 
-/// Which instruments are in step: their next entry is applied without a further look. One word for each, so that what
-/// an entry in order touches of 65,536 instruments is half a megabyte. It remembers what was found out: whoever changes
-/// what it was found out from ends it. One thread.
+/// Which instruments are in step: their next entry is applied without a further look. One word for each, so that
+/// entries in order of 65,536 instruments touch half a megabyte. The word stores a conclusion: a change of anything
+/// that it was drawn from must end it. One thread.
 class InStep {
  public:
   explicit InStep(std::uint32_t instruments)

@@ -92,7 +92,7 @@ inline bool until(Host& host, const std::function<bool()>& is_so) {
   return true;
 }
 
-/// Node 0 of a carrier: port 1 has a window, and tells whoever sends it a message its name.
+/// Node 0 of a carrier: port 1 has a window, and answers each message with the window's name.
 template <class Carrier>
 void serve(const Result<std::unique_ptr<Carrier>>& transport, const LinkOptions& link, const Say& say) {
   if (!transport) return say(transport.message());

@@ -306,7 +306,7 @@ struct Ends {
 
 TEST(UdpStream, opens_with_one_token_and_neither_it_nor_the_text_travels) {
   const std::string token = "correct horse battery";
-  const std::string text = "what nobody else may read";
+  const std::string text = "a secret of two nodes";
   Ends ends(token, token);
   ends.run();
   ASSERT_TRUE(ends.server->is_open() && ends.client->is_open());

@@ -1,5 +1,5 @@
 // The carrier udp between processes: on one host, and through a cable between two network namespaces that loses packets
-// and on which somebody listens.
+// and has an eavesdropper.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -13,10 +13,10 @@
 
 namespace stopbit::nic {
 
-/// Membership at node 0: lets nodes in, hands out numbers, sessions and keys, and notices who is gone.
+/// Membership at node 0: lets nodes in, hands out numbers, sessions and keys, and notices when one leaves.
 ///
-/// Each member has its control connection. A line of the table goes to a member when it has changed; what a member has
-/// still to be told is a flag per line, so a member that does not read costs no memory. Keys are derived, when a line
+/// Each member has its control connection. A line of the table goes to a member when it has changed; one flag per line
+/// says that it is still to be sent, so a member that does not read costs no memory. Keys are derived, when a line
 /// is written, from a secret of the epoch, which is drawn at random and overwritten when the next epoch begins.
 class UdpHost {
  public:
@@ -34,7 +34,7 @@ class UdpHost {
     std::uint32_t session = 0;
     UdpEndpoint endpoint;
     std::uint64_t said_ns = 0;
-    std::vector<bool> due;  ///< Lines that it has not been told yet.
+    std::vector<bool> due;  ///< Lines that are still to be sent to it.
     std::size_t due_count = 0;
     std::size_t next_due = 0;
     bool is_complete = false;

@@ -62,7 +62,7 @@ void UdpMember::lose(std::uint64_t now_ns) {
     reason_ = options_.is_sealed() ? "node 0 has closed the connection: perhaps it has no token"
                                    : "node 0 has closed the connection: perhaps it requires a token";
   }
-  // A node that has never been in can be told at once. Later, node 0 may just be starting anew.
+  // If the node has never been in, this is final. Later, node 0 may just be restarting.
   if (!has_been_in_ && connection.was_refused()) problem_ = reason_;
   connection_.reset();
   is_joined_ = false;

@@ -11,7 +11,8 @@ namespace stopbit::nic {
 /// cleared, so that a jump forward clears whole words.
 class ReplayWindow {
  public:
-  static constexpr std::uint64_t kNumbers = 1984;  ///< Numbers this far behind the highest one can still be new.
+  /// A number lower than the highest one by less than this can still be new.
+  static constexpr std::uint64_t kNumbers = 1984;
 
   /// Has not come yet, and is not too old to know.
   [[nodiscard]] bool is_new(std::uint64_t number) const noexcept {

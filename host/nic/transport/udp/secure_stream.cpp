@@ -23,7 +23,7 @@ using Session = std::unique_ptr<SSL_SESSION, FreeSession>;
 
 }  // namespace
 
-/// OpenSSL asks for the session that a pre-shared key stands for.
+/// OpenSSL asks for the session of a pre-shared key.
 struct UdpTlsCallbacks {
   static Session session_of(SSL* ssl) {
     constexpr std::array<unsigned char, 2> kSuite = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256

@@ -20,8 +20,8 @@ struct UdpOptions {
   /// number at which others join. Node 0 must have one. Empty at others: the address from which node 0 is reached, and
   /// any port.
   std::string listen;
-  /// All nodes of a network know it: 16 to 1024 bytes, at random, because whoever hears a node join can try guesses. It
-  /// never travels.
+  /// The same at all nodes of a network: 16 to 1024 random bytes, because an eavesdropper who sees a node join can try
+  /// guesses. It is never sent.
   std::string token;
   UdpEncryption encryption = UdpEncryption::Required;
   std::optional<UdpCipher> cipher;  ///< At node 0. Nothing: the one that is faster on its processor.

@@ -122,7 +122,7 @@ TEST(Synchroniser, refuses_copies) {
 
 TEST(Synchroniser, knows_where_instruments_in_step_are) {
   const auto feed = started();
-  // Within one message, so that nobody asks in between.
+  // In one message, so that no state is read in between.
   EXPECT_EQ(feed->message(1, {{1, 1}, {1, 2}, {1, 3}, {1, 2}, {1, 5}}),
             "= apply 1 1\n= apply 1 2\n= apply 1 3\n= state 1 stale 4 gap\n");
   EXPECT_EQ(feed->machine().counts().repeats, 1U);
