@@ -121,7 +121,8 @@ void UdpHost::step_pending(std::uint64_t now_ns) {
     UdpConnection& connection = *pending_[i];
     connection.pump(now_ns);
     const std::optional<UdpMessage> message = connection.next();
-    if (message && message->kind == UdpMessageKind::Hello) {
+    // Members take a port of 0 for a mistake of node 0.
+    if (message && message->kind == UdpMessageKind::Hello && body_of<UdpHello>(*message).port != 0) {
       const auto hello = body_of<UdpHello>(*message);
       std::unique_ptr<UdpConnection> greeted = std::move(pending_[i]);
       pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
