@@ -110,6 +110,8 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
     ++counts_.refused;
     message_ = 0;
     is_new_ = false;
+    is_over_ = true;
+    taken_rows_ = 0;
     return;
   }
   if (!is_joined_) {
@@ -355,6 +357,7 @@ bool Synchroniser::is_of_before(std::uint32_t row, std::uint64_t message, std::u
 void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number, std::uint64_t over) noexcept {
   ++counts_.returns;
   over_ = over + 1;
+  if (picture_.part.row == row) picture_.is_open = false;
   asks_.clear();
   Scope& scope = scope_of(row);
   holes_.forget(scope.numbers, scope.numbers.high);
@@ -377,18 +380,14 @@ bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::sp
   Scope& scope = scope_of(row);
   const Mark before = mark(row);
   Mark told = before;
-  const bool is_return = goes_back(row, number);
-  is_over_ = !is_return && is_of_before(row, message_, number);
-  if (is_return || is_over_) {
-    if (picture_.part.row == row) picture_.is_open = false;
-    begin_anew(row, is_return ? number : scope.numbers.high + 1,
-               is_return ? channel_missing_ : std::max(channel_missing_, message_));
-  }
-  if (is_over_) {
-    ++counts_.repeats;
+  if (is_of_before(row, message_, number)) {
+    begin_anew(row, scope.numbers.high + 1, std::max(channel_missing_, message_));
     tell_from(row, before, false);
+    is_over_ = true;
+    ++counts_.repeats;
     return is_new_entry_ = false;
   }
+  if (goes_back(row, number)) begin_anew(row, number, channel_missing_);
   if (is_joined_) scope.proof = proof(scope);  // settle() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
