@@ -11,21 +11,12 @@ namespace stopbit::market {
 /// A number without meaning: no order, no level.
 inline constexpr std::uint32_t kNoHandle = 0xFFFF'FFFF;
 
-/// Where an order of a book by id is.
-struct OrderPlace {
-  std::uint32_t level;
-  std::uint32_t side;  ///< Side.
-};
-
+/// An order of a book by position.
 struct Order {
   std::uint64_t id;
   std::int64_t quantity;
-  std::uint32_t next;      ///< In its level, towards the later ones; in the list of free orders.
-  std::uint32_t previous;  ///< In its level.
-  union {
-    std::int64_t price;  ///< In books by position.
-    OrderPlace at;       ///< In books by id.
-  };
+  std::int64_t price;
+  std::uint32_t next;  ///< In the list of free orders.
 };
 static_assert(sizeof(Order) == 32);
 
@@ -60,76 +51,87 @@ class ItemPool {
   std::uint32_t free_ = kNoHandle;
 };
 
-/// Finds orders by (instrument, id): open addressing, at most half full, without marks for deleted ones. The salt keeps
-/// a sender from choosing ids that collide; what a book holds does not depend on it.
-class OrderIndex {
+/// An order of a book by id, in the place where it is found.
+struct ListedOrder {
+  std::uint64_t id;
+  std::int64_t quantity;
+  std::uint32_t level;  ///< kNoHandle: there is no order here.
+  std::uint32_t instrument;
+  std::uint32_t next;      ///< Place of the next one in its level, towards the later ones; kNoHandle: none.
+  std::uint32_t previous;  ///< The same towards the earlier ones.
+};
+static_assert(sizeof(ListedOrder) == 32);
+
+/// Orders by (instrument, id): open addressing, at most half full, without marks for deleted ones. An order is itself
+/// in the table, so that an entry about it touches one place in memory that is not in the cache, beside those of its
+/// neighbours. Places change when another order is erased. The salt keeps a sender from choosing ids that collide; what
+/// a book holds does not depend on it.
+class OrderTable {
  public:
-  OrderIndex(std::uint32_t orders, std::uint64_t salt)
-      : mask_(std::bit_ceil(std::uint64_t{orders} * 2 + 2) - 1),
+  static constexpr std::uint32_t kMostOrders = (1U << 30) - 1;
+
+  OrderTable(std::uint32_t orders, std::uint64_t salt)
+      : room_(orders < kMostOrders ? orders : kMostOrders),
+        mask_(std::bit_ceil(room_ * 2 + 2) - 1),
         salt_(salt | 1),
-        places_(make_large_array<Place>(mask_ + 1)) {
-    for (std::uint64_t i = 0; i <= mask_; ++i) places_[i].order = kNoHandle;
+        places_(make_large_array<ListedOrder>(std::size_t{mask_} + 1)) {
+    for (std::uint32_t i = 0; i <= mask_; ++i) places_[i].level = kNoHandle;
   }
 
-  [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    return at(place_of(instrument, id));
-  }
-  /// Of the order, or the free place where it belongs. Until the next insert or erase.
-  [[nodiscard]] std::uint64_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    std::uint64_t place = home_of(instrument, id);
-    while (places_[place].order != kNoHandle && (places_[place].id != id || places_[place].instrument != instrument)) {
+  /// Of the order, or the free place where it belongs. Until the next change of the table.
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    std::uint32_t place = home_of(instrument, id);
+    while (is_taken(place) && (places_[place].id != id || places_[place].instrument != instrument)) {
       place = (place + 1) & mask_;
     }
     return place;
   }
-  /// kNoHandle if the place is free.
-  [[nodiscard]] std::uint32_t at(std::uint64_t place) const noexcept { return places_[place].order; }
-  /// At the free place where the order belongs; at most `orders` may be in it.
-  void insert_at(std::uint64_t place, std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
-    places_[place] = {id, order, instrument};
+  [[nodiscard]] bool is_taken(std::uint32_t place) const noexcept { return places_[place].level != kNoHandle; }
+  [[nodiscard]] ListedOrder& operator[](std::uint32_t place) noexcept { return places_[place]; }
+  [[nodiscard]] const ListedOrder& operator[](std::uint32_t place) const noexcept { return places_[place]; }
+  [[nodiscard]] bool has_room() const noexcept { return count_ < room_; }
+
+  /// At the free place where the order belongs, while there is room: its names. It is taken as soon as it has a level.
+  ListedOrder& name(std::uint32_t place, std::uint32_t instrument, std::uint64_t id) noexcept {
+    ++count_;
+    ListedOrder& order = places_[place];
+    order.id = id;
+    order.instrument = instrument;
+    return order;
   }
-  void insert(std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
-    insert_at(place_of(instrument, id), instrument, id, order);
-  }
-  void erase(std::uint32_t instrument, std::uint64_t id) noexcept {
-    const std::uint64_t place = place_of(instrument, id);
-    if (at(place) != kNoHandle) erase_at(place);
-  }
-  /// The order at the place.
-  void erase_at(std::uint64_t hole) noexcept {
-    // Entries after the hole that could be in it move there, or they would no longer be found.
-    for (std::uint64_t next = (hole + 1) & mask_; places_[next].order != kNoHandle; next = (next + 1) & mask_) {
-      const std::uint64_t home = home_of(places_[next].instrument, places_[next].id);
+  /// Takes the order at a place out. Calls `moved(place)` for each that has another place from here on.
+  template <class Moved>
+  void erase(std::uint32_t hole, const Moved& moved) noexcept {
+    --count_;
+    // Orders after the hole that could be in it move there, or they would no longer be found.
+    for (std::uint32_t next = (hole + 1) & mask_; is_taken(next); next = (next + 1) & mask_) {
+      const std::uint32_t home = home_of(places_[next].instrument, places_[next].id);
       if (((next - home) & mask_) < ((next - hole) & mask_)) continue;
       places_[hole] = places_[next];
+      moved(hole);
       hole = next;
     }
-    places_[hole].order = kNoHandle;
+    places_[hole].level = kNoHandle;
   }
   void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
     __builtin_prefetch(&places_[home_of(instrument, id)], 1);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return (mask_ + 1) * sizeof(Place); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return (std::size_t{mask_} + 1) * sizeof(ListedOrder); }
 
  private:
-  struct Place {
-    std::uint64_t id;
-    std::uint32_t order;  ///< kNoHandle: free.
-    std::uint32_t instrument;
-  };
-  static_assert(sizeof(Place) == 16);
-
-  [[nodiscard]] std::uint64_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+  [[nodiscard]] std::uint32_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
     // The instrument comes in after the salted id is mixed: before, ids of two instruments could cancel it out.
     std::uint64_t x = id + salt_;
     x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
     x = (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
-    return (x ^ x >> 32) & mask_;
+    return static_cast<std::uint32_t>(x ^ x >> 32) & mask_;
   }
 
-  std::uint64_t mask_;
+  std::uint32_t room_;
+  std::uint32_t mask_;
   std::uint64_t salt_;
-  LargeArray<Place> places_;
+  LargeArray<ListedOrder> places_;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace stopbit::market
