@@ -19,12 +19,15 @@ struct PriceLevel {
   std::uint64_t rank;
   std::int64_t quantity;
   union {
-    std::uint32_t next;  ///< In the list of free levels.
-    Side side;           ///< Of a level in use.
+    std::uint32_t next;        ///< In the list of free levels.
+    std::uint32_t instrument;  ///< Of a level in use.
   };
-  std::uint32_t first;  ///< Place of its first order.
+  std::uint32_t first;  ///< Order.
   std::uint32_t last;
-  std::uint32_t orders;
+  std::uint32_t orders : 31;
+  std::uint32_t is_ask : 1;
+
+  [[nodiscard]] Side side() const noexcept { return is_ask != 0 ? Side::Ask : Side::Bid; }
 };
 static_assert(sizeof(PriceLevel) == 32);
 
@@ -98,34 +101,30 @@ class OrderBook {
       empty(event.side(), pools);
       return Fault::None;
     }
-    const std::uint32_t place = pools.orders.place_of(instrument_, event.id());
-    const bool is_known = pools.orders.is_taken(place);
+    std::uint32_t* const link = find(event.id(), pools);
     if (event.kind() == Kind::New) {
-      if (is_known) return Fault::Twice;
+      if (*link != kNoHandle) return Fault::Twice;
       if (event.side() != Side::Bid && event.side() != Side::Ask) return Fault::Address;
-      if (!pools.orders.has_room()) return Fault::Room;
-      const Fault fault = put(place, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
-      if (fault == Fault::None) pools.orders.name(place, instrument_, event.id());
-      return fault;
+      return add(event, link, pools);
     }
-    if (!is_known) {
+    if (*link == kNoHandle) {
       if (event.kind() > Kind::Overlay) return Fault::Address;
       if (!is_open_) return Fault::Missing;
       ++unseen_;
       return Fault::None;
     }
-    ListedOrder& order = pools.orders[place];
+    ListedOrder& order = pools.orders[*link];
     PriceLevel& level = pools.levels[order.level];
-    const Side side = level.side;
+    const Side side = level.side();
     if (event.side() != Side::None && event.side() != side) return Fault::OtherPrice;
     const bool moves = event.price() != kNoPrice && rank_of(side, event.price()) != level.rank;
     switch (event.kind()) {
       case Kind::Overlay:
         if (moves) {
-          leave(place, side, pools);
-          if (put(place, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
+          leave(*link, side, pools);
+          if (put(*link, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
             return Fault::None;
-          erase(place, pools);
+          pools.orders.erase(link);
           return Fault::Room;
         }
         [[fallthrough]];
@@ -136,20 +135,19 @@ class OrderBook {
         return Fault::None;
       case Kind::Delete:
         if (moves) return Fault::OtherPrice;
-        leave(place, side, pools);
-        erase(place, pools);
+        leave(*link, side, pools);
+        pools.orders.erase(link);
         return Fault::None;
       default: return Fault::Address;
     }
   }
 
-  /// Loads what apply() will need: first the order, some events later its level.
+  /// Loads what apply() will need: first where the order is found, some events later the order.
   void prefetch(const Event& event, const OrderPools& pools) const noexcept {
     pools.orders.prefetch(instrument_, event.id());
   }
   void prefetch_order(const Event& event, const OrderPools& pools) const noexcept {
-    const std::uint32_t place = pools.orders.place_of(instrument_, event.id());
-    if (pools.orders.is_taken(place)) pools.levels.prefetch(pools.orders[place].level);
+    pools.orders.prefetch_order(instrument_, event.id());
   }
 
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
@@ -199,19 +197,38 @@ class OrderBook {
   [[nodiscard]] const State& of(Side side) const noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
   [[nodiscard]] State& of(Side side) noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
 
+  /// The link that names the order, or belongs to it.
+  [[nodiscard]] std::uint32_t* find(std::uint64_t id, OrderPools& pools) const noexcept {
+    return pools.orders.find(instrument_, id,
+                             [&](std::uint32_t level) { return pools.levels[level].instrument == instrument_; });
+  }
+
+  [[nodiscard]] Fault add(const Event& event, std::uint32_t* end, OrderPools& pools) noexcept {
+    const std::uint32_t order = pools.orders.take();
+    if (order == kNoHandle) return Fault::Room;
+    const Fault fault = put(order, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
+    if (fault != Fault::None) {
+      pools.orders.give(order);
+      return fault;
+    }
+    pools.orders.insert(end, order, event.id());
+    return Fault::None;
+  }
+
   /// Puts an order, which is in no level, at the end of one. If there is no room it stays in none.
-  [[nodiscard]] Fault put(std::uint32_t place, Side side, std::uint64_t rank, std::int64_t quantity,
+  [[nodiscard]] Fault put(std::uint32_t order, Side side, std::uint64_t rank, std::int64_t quantity,
                           OrderPools& pools) noexcept {
     State& state = of(side);
     const std::uint32_t found = level_at(state, side, rank, pools);
     if (found == kNoHandle) return Fault::Room;
     PriceLevel& level = pools.levels[found];
-    ListedOrder& order = pools.orders[place];
-    order.quantity = quantity;
-    order.level = found;
-    order.next = kNoHandle;
-    order.previous = level.last;
-    link(place, pools);
+    ListedOrder& item = pools.orders[order];
+    item.quantity = quantity;
+    item.level = found;
+    item.next = kNoHandle;
+    item.previous = level.last;
+    (level.last != kNoHandle ? pools.orders[level.last].next : level.first) = order;
+    level.last = order;
     ++level.orders;
     level.quantity += summand(quantity);
     ++state.orders;
@@ -219,27 +236,15 @@ class OrderBook {
   }
 
   /// Takes an order out of its level, and the level away if it was the last one.
-  void leave(std::uint32_t place, Side side, OrderPools& pools) noexcept {
+  void leave(std::uint32_t order, Side side, OrderPools& pools) noexcept {
     State& state = of(side);
-    const ListedOrder& order = pools.orders[place];
-    PriceLevel& level = pools.levels[order.level];
-    (order.next != kNoHandle ? pools.orders[order.next].previous : level.last) = order.previous;
-    (order.previous != kNoHandle ? pools.orders[order.previous].next : level.first) = order.next;
-    level.quantity -= summand(order.quantity);
+    const ListedOrder& item = pools.orders[order];
+    PriceLevel& level = pools.levels[item.level];
+    (item.next != kNoHandle ? pools.orders[item.next].previous : level.last) = item.previous;
+    (item.previous != kNoHandle ? pools.orders[item.previous].next : level.first) = item.next;
+    level.quantity -= summand(item.quantity);
     --state.orders;
-    if (--level.orders == 0) remove_level(state, order.level, pools);
-  }
-
-  /// Its neighbours, or its level, name an order by the place that it has.
-  static void link(std::uint32_t place, OrderPools& pools) noexcept {
-    const ListedOrder& order = pools.orders[place];
-    PriceLevel& level = pools.levels[order.level];
-    (order.next != kNoHandle ? pools.orders[order.next].previous : level.last) = place;
-    (order.previous != kNoHandle ? pools.orders[order.previous].next : level.first) = place;
-  }
-  /// An order that is in no level. Others move, of any book.
-  static void erase(std::uint32_t place, OrderPools& pools) noexcept {
-    pools.orders.erase(place, [&](std::uint32_t moved) { link(moved, pools); });
+    if (--level.orders == 0) remove_level(state, item.level, pools);
   }
 
   [[nodiscard]] std::uint32_t level_at(State& state, Side side, std::uint64_t rank, OrderPools& pools) noexcept {
@@ -274,8 +279,13 @@ class OrderBook {
       pools.levels.give(made);
       return kNoHandle;
     }
-    pools.levels[made] = {
-        .rank = rank, .quantity = 0, .side = side, .first = kNoHandle, .last = kNoHandle, .orders = 0};
+    pools.levels[made] = {.rank = rank,
+                          .quantity = 0,
+                          .instrument = instrument_,
+                          .first = kNoHandle,
+                          .last = kNoHandle,
+                          .orders = 0,
+                          .is_ask = side == Side::Ask ? 1U : 0U};
     if (state.best == kNoHandle || rank > pools.levels[state.best].rank) state.best = made;
     if (place != PriceLadder::kNowhere) {
       pools.ladders[state.ladder].put(place, made);
@@ -417,8 +427,9 @@ class OrderBook {
     State& state = of(side);
     while (state.best != kNoHandle) {
       const std::uint32_t first = pools.levels[state.best].first;
+      std::uint32_t* const link = find(pools.orders[first].id, pools);
       leave(first, side, pools);
-      erase(first, pools);
+      pools.orders.erase(link);
     }
     state.misses = 0;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -51,72 +52,69 @@ class ItemPool {
   std::uint32_t free_ = kNoHandle;
 };
 
-/// An order of a book by id, in the place where it is found.
+/// An order of a book by id.
 struct ListedOrder {
   std::uint64_t id;
   std::int64_t quantity;
-  std::uint32_t level;  ///< kNoHandle: there is no order here.
-  std::uint32_t instrument;
-  std::uint32_t next;      ///< Place of the next one in its level, towards the later ones; kNoHandle: none.
-  std::uint32_t previous;  ///< The same towards the earlier ones.
+  std::uint32_t level;
+  std::uint32_t chain;     ///< The next one that is found in the same way.
+  std::uint32_t next;      ///< In its level, towards the later ones; in the list of free orders.
+  std::uint32_t previous;  ///< In its level.
 };
 static_assert(sizeof(ListedOrder) == 32);
 
-/// Orders by (instrument, id): open addressing, at most half full, without marks for deleted ones. An order is itself
-/// in the table, so that an entry about it touches one place in memory that is not in the cache, beside those of its
-/// neighbours. Places change when another order is erased. The salt keeps a sender from choosing ids that collide; what
-/// a book holds does not depend on it.
+/// Orders by (instrument, id): chains, at most one for every two places. A new order is where the last one was that was
+/// taken out, which is in the cache. The salt keeps a sender from choosing ids that collide; what a book holds does not
+/// depend on it.
 class OrderTable {
  public:
   static constexpr std::uint32_t kMostOrders = (1U << 30) - 1;
 
   OrderTable(std::uint32_t orders, std::uint64_t salt)
-      : room_(orders < kMostOrders ? orders : kMostOrders),
-        mask_(std::bit_ceil(room_ * 2 + 2) - 1),
+      : items_(orders < kMostOrders ? orders : kMostOrders),
+        mask_(std::bit_ceil((orders < kMostOrders ? orders : kMostOrders) * 2 + 2) - 1),
         salt_(salt | 1),
-        places_(make_large_array<ListedOrder>(std::size_t{mask_} + 1)) {
-    for (std::uint32_t i = 0; i <= mask_; ++i) places_[i].level = kNoHandle;
+        heads_(make_large_array<std::uint32_t>(std::size_t{mask_} + 1)) {
+    std::fill_n(heads_.get(), std::size_t{mask_} + 1, kNoHandle);
   }
 
-  /// Of the order, or the free place where it belongs. Until the next change of the table.
-  [[nodiscard]] std::uint32_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    std::uint32_t place = home_of(instrument, id);
-    while (is_taken(place) && (places_[place].id != id || places_[place].instrument != instrument)) {
-      place = (place + 1) & mask_;
-    }
-    return place;
+  /// The link that names the order, or the end of the chain where it belongs: kNoHandle. Until the next change of the
+  /// table. `is_of(level)`: whether the level is of a book of the instrument.
+  template <class IsOf>
+  [[nodiscard]] std::uint32_t* find(std::uint32_t instrument, std::uint64_t id, const IsOf& is_of) noexcept {
+    std::uint32_t* link = &heads_[home_of(instrument, id)];
+    while (*link != kNoHandle && (items_[*link].id != id || !is_of(items_[*link].level))) link = &items_[*link].chain;
+    return link;
   }
-  [[nodiscard]] bool is_taken(std::uint32_t place) const noexcept { return places_[place].level != kNoHandle; }
-  [[nodiscard]] ListedOrder& operator[](std::uint32_t place) noexcept { return places_[place]; }
-  [[nodiscard]] const ListedOrder& operator[](std::uint32_t place) const noexcept { return places_[place]; }
-  [[nodiscard]] bool has_room() const noexcept { return count_ < room_; }
+  [[nodiscard]] ListedOrder& operator[](std::uint32_t order) noexcept { return items_[order]; }
+  [[nodiscard]] const ListedOrder& operator[](std::uint32_t order) const noexcept { return items_[order]; }
 
-  /// At the free place where the order belongs, while there is room: its names. It is taken as soon as it has a level.
-  ListedOrder& name(std::uint32_t place, std::uint32_t instrument, std::uint64_t id) noexcept {
-    ++count_;
-    ListedOrder& order = places_[place];
-    order.id = id;
-    order.instrument = instrument;
-    return order;
+  /// An order that is in no chain yet; kNoHandle if there is no room.
+  [[nodiscard]] std::uint32_t take() noexcept { return items_.take(); }
+  void give(std::uint32_t order) noexcept { items_.give(order); }
+  /// At the end of a chain that find() has found.
+  void insert(std::uint32_t* end, std::uint32_t order, std::uint64_t id) noexcept {
+    items_[order].id = id;
+    items_[order].chain = kNoHandle;
+    *end = order;
   }
-  /// Takes the order at a place out. Calls `moved(place)` for each that has another place from here on.
-  template <class Moved>
-  void erase(std::uint32_t hole, const Moved& moved) noexcept {
-    --count_;
-    // Orders after the hole that could be in it move there, or they would no longer be found.
-    for (std::uint32_t next = (hole + 1) & mask_; is_taken(next); next = (next + 1) & mask_) {
-      const std::uint32_t home = home_of(places_[next].instrument, places_[next].id);
-      if (((next - home) & mask_) < ((next - hole) & mask_)) continue;
-      places_[hole] = places_[next];
-      moved(hole);
-      hole = next;
-    }
-    places_[hole].level = kNoHandle;
+  /// Takes out the order that find() has found.
+  void erase(std::uint32_t* link) noexcept {
+    const std::uint32_t order = *link;
+    *link = items_[order].chain;
+    items_.give(order);
   }
   void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    __builtin_prefetch(&places_[home_of(instrument, id)], 1);
+    __builtin_prefetch(&heads_[home_of(instrument, id)], 1);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return (std::size_t{mask_} + 1) * sizeof(ListedOrder); }
+  /// After prefetch().
+  void prefetch_order(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    const std::uint32_t order = heads_[home_of(instrument, id)];
+    if (order != kNoHandle) items_.prefetch(order);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return items_.bytes() + (std::size_t{mask_} + 1) * sizeof(std::uint32_t);
+  }
 
  private:
   [[nodiscard]] std::uint32_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
@@ -127,11 +125,10 @@ class OrderTable {
     return static_cast<std::uint32_t>(x ^ x >> 32) & mask_;
   }
 
-  std::uint32_t room_;
+  ItemPool<ListedOrder> items_;
   std::uint32_t mask_;
   std::uint64_t salt_;
-  LargeArray<ListedOrder> places_;
-  std::uint32_t count_ = 0;
+  LargeArray<std::uint32_t> heads_;
 };
 
 }  // namespace stopbit::market

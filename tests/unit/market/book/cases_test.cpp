@@ -420,24 +420,30 @@ TEST_F(Books, that_are_defined_anew_begin_anew) {
 }
 
 TEST(OrderTable, spreads_ids_that_instruments_could_cancel_out) {
-  // The same id xor instrument << 40 in each: they must not share a home.
+  // The same id xor instrument << 40 in each: they must not share a chain.
   constexpr std::uint32_t kOrders = 20'000;
   OrderTable table(kOrders, 12'345);
   const auto id_of = [](std::uint32_t instrument) { return std::uint64_t{7} ^ std::uint64_t{instrument} << 40; };
-  for (std::uint32_t i = 0; i < kOrders; ++i) table.name(table.place_of(i, id_of(i)), i, id_of(i)).level = i;
-  EXPECT_FALSE(table.has_room());
-  std::size_t run = 0;
-  std::size_t longest = 0;
-  for (std::uint32_t place = 0; place < table.bytes() / sizeof(ListedOrder); ++place) {
-    run = table.is_taken(place) ? run + 1 : 0;
-    longest = std::max(longest, run);
+  const auto find = [&](std::uint32_t instrument) {
+    return table.find(instrument, id_of(instrument), [&](std::uint32_t level) { return level == instrument; });
+  };
+  for (std::uint32_t i = 0; i < kOrders; ++i) {
+    const std::uint32_t order = table.take();
+    ASSERT_NE(order, kNoHandle);
+    table[order].level = i;
+    table.insert(find(i), order, id_of(i));
   }
-  EXPECT_LT(longest, 100U) << "in one chain it would be all of them";
-  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(table[table.place_of(i, id_of(i))].level, i);
+  EXPECT_EQ(table.take(), kNoHandle);
+  std::uint64_t steps = 0;
+  for (std::uint32_t i = 0; i < kOrders; ++i) {
+    ASSERT_EQ(table[*find(i)].level, i);
+    for (std::uint32_t at = *find(i); at != kNoHandle; at = table[at].chain) ++steps;
+  }
+  EXPECT_LT(steps, 2U * kOrders) << "in one chain that would be 200 million";
 }
 
-TEST(OrderBook, keeps_the_order_of_arrival_wherever_orders_move) {
-  // As many orders as there is room for: an erased one moves others, of either instrument.
+TEST(OrderBook, keeps_the_order_of_arrival_beside_another_book) {
+  // As many orders as there is room for, with the same ids.
   constexpr std::uint64_t kIds = 12;
   BookSet books({.instruments = 2, .orders = 7, .levels = 7, .listed = 64, .salt = 5});
   using Live = std::pair<std::uint64_t, std::int64_t>;  // id, price
