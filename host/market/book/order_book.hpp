@@ -101,19 +101,19 @@ class OrderBook {
       empty(event.side(), pools);
       return Fault::None;
     }
-    std::uint32_t* const link = find(event.id(), pools);
+    const OrderTable::Place place = find(event.id(), pools);
     if (event.kind() == Kind::New) {
-      if (*link != kNoHandle) return Fault::Twice;
+      if (place.order != kNoHandle) return Fault::Twice;
       if (event.side() != Side::Bid && event.side() != Side::Ask) return Fault::Address;
-      return add(event, link, pools);
+      return add(event, place, pools);
     }
-    if (*link == kNoHandle) {
+    if (place.order == kNoHandle) {
       if (event.kind() > Kind::Overlay) return Fault::Address;
       if (!is_open_) return Fault::Missing;
       ++unseen_;
       return Fault::None;
     }
-    ListedOrder& order = pools.orders[*link];
+    ListedOrder& order = pools.orders[place.order];
     PriceLevel& level = pools.levels[order.level];
     const Side side = level.side();
     if (event.side() != Side::None && event.side() != side) return Fault::OtherPrice;
@@ -121,10 +121,10 @@ class OrderBook {
     switch (event.kind()) {
       case Kind::Overlay:
         if (moves) {
-          leave(*link, side, pools);
-          if (put(*link, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
+          leave(place.order, side, pools);
+          if (put(place.order, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
             return Fault::None;
-          pools.orders.erase(link);
+          erase(place, pools);
           return Fault::Room;
         }
         [[fallthrough]];
@@ -135,8 +135,8 @@ class OrderBook {
         return Fault::None;
       case Kind::Delete:
         if (moves) return Fault::OtherPrice;
-        leave(*link, side, pools);
-        pools.orders.erase(link);
+        leave(place.order, side, pools);
+        erase(place, pools);
         return Fault::None;
       default: return Fault::Address;
     }
@@ -197,13 +197,15 @@ class OrderBook {
   [[nodiscard]] const State& of(Side side) const noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
   [[nodiscard]] State& of(Side side) noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
 
-  /// The link that names the order, or belongs to it.
-  [[nodiscard]] std::uint32_t* find(std::uint64_t id, OrderPools& pools) const noexcept {
-    return pools.orders.find(instrument_, id,
-                             [&](std::uint32_t level) { return pools.levels[level].instrument == instrument_; });
+  [[nodiscard]] OrderTable::Place find(std::uint64_t id, const OrderPools& pools) const noexcept {
+    return pools.orders.find(instrument_, id, [&](std::uint32_t level) { return pools.levels[level].instrument; });
+  }
+  /// An order that is in no level.
+  static void erase(const OrderTable::Place& place, OrderPools& pools) noexcept {
+    pools.orders.erase(place, [&](std::uint32_t level) { return pools.levels[level].instrument; });
   }
 
-  [[nodiscard]] Fault add(const Event& event, std::uint32_t* end, OrderPools& pools) noexcept {
+  [[nodiscard]] Fault add(const Event& event, const OrderTable::Place& place, OrderPools& pools) noexcept {
     const std::uint32_t order = pools.orders.take();
     if (order == kNoHandle) return Fault::Room;
     const Fault fault = put(order, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
@@ -211,7 +213,7 @@ class OrderBook {
       pools.orders.give(order);
       return fault;
     }
-    pools.orders.insert(end, order, event.id());
+    pools.orders.insert(place, order, event.id());
     return Fault::None;
   }
 
@@ -427,9 +429,9 @@ class OrderBook {
     State& state = of(side);
     while (state.best != kNoHandle) {
       const std::uint32_t first = pools.levels[state.best].first;
-      std::uint32_t* const link = find(pools.orders[first].id, pools);
+      const OrderTable::Place place = find(pools.orders[first].id, pools);
       leave(first, side, pools);
-      pools.orders.erase(link);
+      erase(place, pools);
     }
     state.misses = 0;
   }
