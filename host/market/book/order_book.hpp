@@ -101,19 +101,20 @@ class OrderBook {
       empty(event.side(), pools);
       return Fault::None;
     }
-    const OrderTable::Place place = find(event.id(), pools);
+    const std::uint32_t place =
+        pools.orders.find(instrument_, event.id(), [&](std::uint32_t level) { return pools.levels[level].instrument; });
     if (event.kind() == Kind::New) {
-      if (place.order != kNoHandle) return Fault::Twice;
+      if (place != kNoHandle) return Fault::Twice;
       if (event.side() != Side::Bid && event.side() != Side::Ask) return Fault::Address;
-      return add(event, place, pools);
+      return add(event, pools);
     }
-    if (place.order == kNoHandle) {
+    if (place == kNoHandle) {
       if (event.kind() > Kind::Overlay) return Fault::Address;
       if (!is_open_) return Fault::Missing;
       ++unseen_;
       return Fault::None;
     }
-    ListedOrder& order = pools.orders[place.order];
+    ListedOrder& order = pools.orders[place];
     PriceLevel& level = pools.levels[order.level];
     const Side side = level.side();
     if (event.side() != Side::None && event.side() != side) return Fault::OtherPrice;
@@ -121,10 +122,10 @@ class OrderBook {
     switch (event.kind()) {
       case Kind::Overlay:
         if (moves) {
-          leave(place.order, side, pools);
-          if (put(place.order, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
+          leave(place, side, pools);
+          if (put(place, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
             return Fault::None;
-          erase(place, pools);
+          pools.orders.erase(place, instrument_);
           return Fault::Room;
         }
         [[fallthrough]];
@@ -135,8 +136,8 @@ class OrderBook {
         return Fault::None;
       case Kind::Delete:
         if (moves) return Fault::OtherPrice;
-        leave(place.order, side, pools);
-        erase(place, pools);
+        leave(place, side, pools);
+        pools.orders.erase(place, instrument_);
         return Fault::None;
       default: return Fault::Address;
     }
@@ -197,24 +198,12 @@ class OrderBook {
   [[nodiscard]] const State& of(Side side) const noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
   [[nodiscard]] State& of(Side side) noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
 
-  [[nodiscard]] OrderTable::Place find(std::uint64_t id, const OrderPools& pools) const noexcept {
-    return pools.orders.find(instrument_, id, [&](std::uint32_t level) { return pools.levels[level].instrument; });
-  }
-  /// An order that is in no level.
-  static void erase(const OrderTable::Place& place, OrderPools& pools) noexcept {
-    pools.orders.erase(place, [&](std::uint32_t level) { return pools.levels[level].instrument; });
-  }
-
-  [[nodiscard]] Fault add(const Event& event, const OrderTable::Place& place, OrderPools& pools) noexcept {
-    const std::uint32_t order = pools.orders.take();
-    if (order == kNoHandle) return Fault::Room;
-    const Fault fault = put(order, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
-    if (fault != Fault::None) {
-      pools.orders.give(order);
-      return fault;
-    }
-    pools.orders.insert(place, order, event.id());
-    return Fault::None;
+  [[nodiscard]] Fault add(const Event& event, OrderPools& pools) noexcept {
+    const std::uint32_t place = pools.orders.insert(instrument_, event.id());
+    if (place == kNoHandle) return Fault::Room;
+    const Fault fault = put(place, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
+    if (fault != Fault::None) pools.orders.erase(place, instrument_);
+    return fault;
   }
 
   /// Puts an order, which is in no level, at the end of one. If there is no room it stays in none.
@@ -429,9 +418,8 @@ class OrderBook {
     State& state = of(side);
     while (state.best != kNoHandle) {
       const std::uint32_t first = pools.levels[state.best].first;
-      const OrderTable::Place place = find(pools.orders[first].id, pools);
       leave(first, side, pools);
-      erase(place, pools);
+      pools.orders.erase(first, instrument_);
     }
     state.misses = 0;
   }

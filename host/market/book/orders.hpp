@@ -52,120 +52,105 @@ class ItemPool {
   std::uint32_t free_ = kNoHandle;
 };
 
-/// An order of a book by id.
+/// An order of a book by id, at the place where it is found.
 struct ListedOrder {
   std::uint64_t id;
   std::int64_t quantity;
-  std::uint32_t level;
-  std::uint32_t chain;     ///< The next one that is found in the same way.
-  std::uint32_t next;      ///< In its level, towards the later ones; in the list of free orders.
-  std::uint32_t previous;  ///< In its level.
+  std::uint32_t level;     ///< kNoHandle: the place is free.
+  std::uint32_t beyond;    ///< Of the first place of a pair: orders that belong here and are in a later pair.
+  std::uint32_t next;      ///< Place of the next one in its level, towards the later ones.
+  std::uint32_t previous;  ///< The same towards the earlier ones.
 };
 static_assert(sizeof(ListedOrder) == 32);
 
-/// Orders by (instrument, id), in chains. A head says whether the chain's first order can be the one, and whether it is
-/// the only one, so that orders other than the one in question are seldom touched. A new order is where the last one
-/// was that was taken out, which is in the cache. The salt keeps a sender from choosing ids that collide; what a book
-/// holds does not depend on it.
+/// Orders by (instrument, id), in pairs of places, at most half of which are taken. A pair is a cache line, so that
+/// nearly always one line of the table has all that there is of an order; an order keeps its place. The salt keeps a
+/// sender from choosing ids that collide; what a book holds does not depend on it.
 class OrderTable {
  public:
   static constexpr std::uint32_t kMostOrders = (1U << 30) - 1;
 
   OrderTable(std::uint32_t orders, std::uint64_t salt)
-      : items_(std::min(orders, kMostOrders)),
-        mask_(std::bit_ceil(std::min(orders, kMostOrders) * 2 + 2) - 1),
+      : room_(std::min(orders, kMostOrders)),
+        mask_(std::bit_ceil(room_ + 1) - 1),
         salt_(salt | 1),
-        heads_(make_large_array<Head>(std::size_t{mask_} + 1)) {
-    for (std::uint32_t i = 0; i <= mask_; ++i) heads_[i] = Head();
+        places_(make_large_array<ListedOrder>((std::size_t{mask_} + 1) * 2)) {
+    for (std::uint32_t pair = 0; pair <= mask_; ++pair) at(pair)[0].level = at(pair)[1].level = kNoHandle;
   }
 
-  /// Where an order is, or belongs. Until the next insert or erase.
-  struct Place {
-    std::uint32_t order = kNoHandle;   ///< kNoHandle: there is none.
-    std::uint32_t before = kNoHandle;  ///< In its chain; kNoHandle: it is the first.
-    std::uint32_t chain = 0;
-    std::uint32_t tag = 0;
-  };
-  /// `instrument_of(level)`: of the book that has the level.
+  [[nodiscard]] ListedOrder& operator[](std::uint32_t place) noexcept { return places_[place]; }
+  [[nodiscard]] const ListedOrder& operator[](std::uint32_t place) const noexcept { return places_[place]; }
+
+  /// The place of an order; kNoHandle if it is not here. `instrument_of(level)`: of the book that has the level.
   template <class InstrumentOf>
-  [[nodiscard]] Place find(std::uint32_t instrument, std::uint64_t id,
-                           const InstrumentOf& instrument_of) const noexcept {
-    const std::uint64_t hash = hash_of(instrument, id);
-    Place place = {.chain = chain_of(hash), .tag = tag_of(hash)};
-    const Head head = heads_[place.chain];
-    if (head.order == kNoHandle || ((head.tag ^ place.tag) > kOnly && (head.tag & kOnly) != 0)) return place;
-    place.order = head.order;
-    while (place.order != kNoHandle &&
-           (items_[place.order].id != id || instrument_of(items_[place.order].level) != instrument)) {
-      place.before = place.order;
-      place.order = items_[place.order].chain;
+  [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id,
+                                   const InstrumentOf& instrument_of) const noexcept {
+    for (std::uint32_t pair = home_of(instrument, id);; pair = after(pair)) {
+      const ListedOrder* const both = at(pair);
+      // Which of the two it is cannot be predicted: no branch asks.
+      const unsigned first = is_taken(both[0]) & unsigned{both[0].id == id};
+      const unsigned second = is_taken(both[1]) & unsigned{both[1].id == id};
+      if ((first | second) != 0) {
+        const unsigned which = first ^ 1;
+        if (instrument_of(both[which].level) == instrument) return pair * 2 + which;
+        if ((first & second) != 0 && instrument_of(both[1].level) == instrument) return pair * 2 + 1;
+      }
+      if (both[0].beyond == 0) return kNoHandle;
     }
+  }
+  /// The place of an order that is not here; kNoHandle if there is no room. It is free until the order has a level,
+  /// which comes next, or erase().
+  [[nodiscard]] std::uint32_t insert(std::uint32_t instrument, std::uint64_t id) noexcept {
+    if (count_ == room_) return kNoHandle;
+    ++count_;
+    std::uint32_t pair = home_of(instrument, id);
+    while ((is_taken(at(pair)[0]) & is_taken(at(pair)[1])) != 0) {
+      ++at(pair)[0].beyond;
+      pair = after(pair);
+    }
+    const std::uint32_t place = pair * 2 + is_taken(at(pair)[0]);
+    places_[place].id = id;
     return place;
   }
-  [[nodiscard]] ListedOrder& operator[](std::uint32_t order) noexcept { return items_[order]; }
-  [[nodiscard]] const ListedOrder& operator[](std::uint32_t order) const noexcept { return items_[order]; }
+  void erase(std::uint32_t place, std::uint32_t instrument) noexcept {
+    --count_;
+    ListedOrder& order = places_[place];
+    for (std::uint32_t pair = home_of(instrument, order.id); pair != place / 2; pair = after(pair))
+      --at(pair)[0].beyond;
+    order.level = kNoHandle;
+  }
 
-  /// An order that is in no chain yet; kNoHandle if there is no room.
-  [[nodiscard]] std::uint32_t take() noexcept { return items_.take(); }
-  void give(std::uint32_t order) noexcept { items_.give(order); }
-  /// At a place where find() has found none.
-  void insert(const Place& place, std::uint32_t order, std::uint64_t id) noexcept {
-    Head& head = heads_[place.chain];
-    items_[order].id = id;
-    items_[order].chain = head.order;
-    head = {order, place.tag | (head.order == kNoHandle ? kOnly : 0)};
-  }
-  /// The order at a place.
-  template <class InstrumentOf>
-  void erase(const Place& place, const InstrumentOf& instrument_of) noexcept {
-    const std::uint32_t next = items_[place.order].chain;
-    Head& head = heads_[place.chain];
-    if (place.before != kNoHandle) {
-      items_[place.before].chain = next;
-      if (place.before == head.order && next == kNoHandle) head.tag |= kOnly;
-    } else if (next == kNoHandle) {
-      head = Head();
-    } else {
-      const ListedOrder& first = items_[next];
-      head = {next, tag_of(hash_of(instrument_of(first.level), first.id)) | (first.chain == kNoHandle ? kOnly : 0)};
-    }
-    items_.give(place.order);
-  }
   void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    __builtin_prefetch(&heads_[chain_of(hash_of(instrument, id))], 1);
+    __builtin_prefetch(at(home_of(instrument, id)), 1);
   }
-  /// After prefetch().
+  /// After prefetch(): its neighbours, too.
   void prefetch_order(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    const std::uint32_t order = heads_[chain_of(hash_of(instrument, id))].order;
-    if (order != kNoHandle) items_.prefetch(order);
+    const ListedOrder* const both = at(home_of(instrument, id));
+    const ListedOrder& order = both[both[0].id == id ? 0 : 1];
+    if (order.level == kNoHandle || order.id != id) return;
+    if (order.next != kNoHandle) __builtin_prefetch(&places_[order.next], 1);
+    if (order.previous != kNoHandle) __builtin_prefetch(&places_[order.previous], 1);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return items_.bytes() + (std::size_t{mask_} + 1) * sizeof(Head); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return (std::size_t{mask_} + 1) * 2 * sizeof(ListedOrder); }
 
  private:
-  struct Head {
-    std::uint32_t order = kNoHandle;  ///< kNoHandle: the chain is empty.
-    std::uint32_t tag = 0;            ///< Of the first order; kOnly if the chain has no other.
-  };
-  static_assert(sizeof(Head) == 8);
-  static constexpr std::uint32_t kOnly = 1;
-
-  [[nodiscard]] std::uint64_t hash_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+  [[nodiscard]] static unsigned is_taken(const ListedOrder& order) noexcept { return order.level != kNoHandle ? 1 : 0; }
+  [[nodiscard]] ListedOrder* at(std::uint32_t pair) noexcept { return &places_[std::size_t{pair} * 2]; }
+  [[nodiscard]] const ListedOrder* at(std::uint32_t pair) const noexcept { return &places_[std::size_t{pair} * 2]; }
+  [[nodiscard]] std::uint32_t after(std::uint32_t pair) const noexcept { return (pair + 1) & mask_; }
+  [[nodiscard]] std::uint32_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
     // The instrument comes in after the salted id is mixed: before, ids of two instruments could cancel it out.
     std::uint64_t x = id + salt_;
     x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
-    return (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
-  }
-  [[nodiscard]] std::uint32_t chain_of(std::uint64_t hash) const noexcept {
-    return static_cast<std::uint32_t>(hash ^ hash >> 32) & mask_;
-  }
-  [[nodiscard]] static std::uint32_t tag_of(std::uint64_t hash) noexcept {
-    return static_cast<std::uint32_t>(hash >> 32) & ~kOnly;
+    x = (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
+    return static_cast<std::uint32_t>(x ^ x >> 32) & mask_;
   }
 
-  ItemPool<ListedOrder> items_;
-  std::uint32_t mask_;
+  std::uint32_t room_;
+  std::uint32_t mask_;  ///< Of pairs.
   std::uint64_t salt_;
-  LargeArray<Head> heads_;
+  LargeArray<ListedOrder> places_;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace stopbit::market

@@ -420,26 +420,25 @@ TEST_F(Books, that_are_defined_anew_begin_anew) {
 }
 
 TEST(OrderTable, spreads_ids_that_instruments_could_cancel_out) {
-  // The same id xor instrument << 40 in each: they must not share a chain.
+  // The same id xor instrument << 40 in each: they must not belong to the same places.
   constexpr std::uint32_t kOrders = 20'000;
   OrderTable table(kOrders, 12'345);
   const auto id_of = [](std::uint32_t instrument) { return std::uint64_t{7} ^ std::uint64_t{instrument} << 40; };
-  const auto find = [&](std::uint32_t instrument) {
-    return table.find(instrument, id_of(instrument), [](std::uint32_t level) { return level; });
-  };
   for (std::uint32_t i = 0; i < kOrders; ++i) {
-    const std::uint32_t order = table.take();
-    ASSERT_NE(order, kNoHandle);
-    table[order].level = i;
-    table.insert(find(i), order, id_of(i));
+    const std::uint32_t place = table.insert(i, id_of(i));
+    ASSERT_NE(place, kNoHandle);
+    table[place].level = i;
   }
-  EXPECT_EQ(table.take(), kNoHandle);
-  std::uint64_t steps = 0;
-  for (std::uint32_t i = 0; i < kOrders; ++i) {
-    ASSERT_EQ(table[find(i).order].level, i);
-    for (std::uint32_t at = find(i).order; at != kNoHandle; at = table[at].chain) ++steps;
+  EXPECT_EQ(table.insert(kOrders, 1), kNoHandle);
+  std::uint64_t passed = 0;
+  for (std::uint32_t place = 0; place < table.bytes() / sizeof(ListedOrder); place += 2) passed += table[place].beyond;
+  EXPECT_LT(passed, kOrders / 2) << "pairs between where an order belongs and where it is: 100 million in one row";
+  const auto itself = [](std::uint32_t level) { return level; };
+  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(table[table.find(i, id_of(i), itself)].level, i);
+  for (std::uint32_t i = 0; i < kOrders; ++i) table.erase(table.find(i, id_of(i), itself), i);
+  for (std::uint32_t place = 0; place < table.bytes() / sizeof(ListedOrder); place += 2) {
+    ASSERT_EQ(table[place].beyond, 0U);
   }
-  EXPECT_LT(steps, 2U * kOrders) << "in one chain that would be 200 million";
 }
 
 TEST(OrderBook, keeps_the_order_of_arrival_beside_another_book) {
