@@ -85,15 +85,18 @@ class OrderTable {
   template <class InstrumentOf>
   [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id,
                                    const InstrumentOf& instrument_of) const noexcept {
+    const auto is_it = [&](const ListedOrder& order) {
+      return order.id == id && order.level != kNoHandle && instrument_of(order.level) == instrument;
+    };
     for (std::uint32_t pair = home_of(instrument, id);; pair = after(pair)) {
       const ListedOrder* const both = at(pair);
-      // Which of the two it is cannot be predicted: no branch asks.
-      const unsigned first = is_taken(both[0]) & unsigned{both[0].id == id};
-      const unsigned second = is_taken(both[1]) & unsigned{both[1].id == id};
-      if ((first | second) != 0) {
-        const unsigned which = first ^ 1;
-        if (instrument_of(both[which].level) == instrument) return pair * 2 + which;
-        if ((first & second) != 0 && instrument_of(both[1].level) == instrument) return pair * 2 + 1;
+      // Which of the two it is cannot be predicted, so no branch asks.
+      const std::uint64_t first = both[0].id ^ id;
+      const std::uint64_t second = both[1].id ^ id;
+      if (std::min(first, second) == 0) {
+        const std::uint32_t which = first == 0 ? 0 : 1;
+        if (is_it(both[which])) return pair * 2 + which;
+        if (is_it(both[1])) return pair * 2 + 1;
       }
       if (both[0].beyond == 0) return kNoHandle;
     }
@@ -104,11 +107,11 @@ class OrderTable {
     if (count_ == room_) return kNoHandle;
     ++count_;
     std::uint32_t pair = home_of(instrument, id);
-    while ((is_taken(at(pair)[0]) & is_taken(at(pair)[1])) != 0) {
+    while (std::max(at(pair)[0].level, at(pair)[1].level) != kNoHandle) {  // neither is free
       ++at(pair)[0].beyond;
       pair = after(pair);
     }
-    const std::uint32_t place = pair * 2 + is_taken(at(pair)[0]);
+    const std::uint32_t place = pair * 2 + (at(pair)[0].level != kNoHandle ? 1 : 0);
     places_[place].id = id;
     return place;
   }
@@ -118,6 +121,7 @@ class OrderTable {
     for (std::uint32_t pair = home_of(instrument, order.id); pair != place / 2; pair = after(pair))
       --at(pair)[0].beyond;
     order.level = kNoHandle;
+    order.id = ~order.id;  // it is not asked for again so soon
   }
 
   void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
@@ -134,7 +138,6 @@ class OrderTable {
   [[nodiscard]] std::size_t bytes() const noexcept { return (std::size_t{mask_} + 1) * 2 * sizeof(ListedOrder); }
 
  private:
-  [[nodiscard]] static unsigned is_taken(const ListedOrder& order) noexcept { return order.level != kNoHandle ? 1 : 0; }
   [[nodiscard]] ListedOrder* at(std::uint32_t pair) noexcept { return &places_[std::size_t{pair} * 2]; }
   [[nodiscard]] const ListedOrder* at(std::uint32_t pair) const noexcept { return &places_[std::size_t{pair} * 2]; }
   [[nodiscard]] std::uint32_t after(std::uint32_t pair) const noexcept { return (pair + 1) & mask_; }
