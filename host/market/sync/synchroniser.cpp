@@ -177,6 +177,7 @@ bool Synchroniser::step(Scope& scope, std::uint64_t known, bool was_seen, std::u
 
 /// Whether more is proved than before.
 bool Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
+  if (message == 0) return false;  // it is not known
   const std::uint64_t before = proof(scope);
   if (!is_joined_) {
     forget_pictured(message);
@@ -189,14 +190,22 @@ bool Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
 }
 
 /// Before the first message, which is `message` or what a snapshot says of itself: snapshots that were far ahead of it
-/// had numbers that have begun anew since, and prove nothing of these.
+/// had numbers that have begun anew since, and prove nothing of these. Those of an instrument may go on all the same,
+/// as its next entry shows; but if nothing was before the first message, that entry would show nothing.
 void Synchroniser::forget_pictured(std::uint64_t message) noexcept {
   if (pictured_ <= message + kMostAhead) return;
   end_steps();
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
     if (!is_known(row) || scope_of(row).pictured <= message + kMostAhead) continue;
     const Mark before = mark(row);
-    scope_of(row).pictured = 0;
+    Scope& scope = scope_of(row);
+    scope.pictured = rows_[row].pictured = 0;
+    if (message <= 1) {
+      holes_.forget(scope.numbers, scope.numbers.high);
+      scope.numbers = {};
+      queues_.drop(row, kEver);
+      change(row) = {.scope = row};
+    }
     tell_from(row, before, true);  // since another message
   }
 }

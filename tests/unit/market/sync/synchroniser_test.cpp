@@ -264,6 +264,24 @@ TEST(Synchroniser, an_early_snapshot_far_ahead_of_the_first_message_was_of_other
   EXPECT_EQ(feed.message(95, {{1, 6}}), "= apply 1 6\n= state 1 latest 0\n") << "its next entry shows it";
 }
 
+TEST(Synchroniser, an_early_snapshot_far_ahead_of_the_first_message_of_all_is_of_no_use) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 76, 121);
+  (void)feed.picture(2, 0, 0);
+  EXPECT_EQ(feed.state(1), "suspect") << "of an instrument without entries no message is known";
+  EXPECT_EQ(feed.message(1, {{3, 1}}), "= state 1 stale 0 join\n= state 2 latest 0\n");
+  EXPECT_EQ(feed.message(2, {{1, 1}}), "");
+  EXPECT_EQ(feed.picture(1, 1, 2), "= load 1 1\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, an_early_snapshot_far_ahead_was_of_other_numbers_of_its_instrument_if_these_go_back) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 76, 121);
+  EXPECT_EQ(feed.message(2, {{3, 1}}), "= state 1 suspect 1 join\n");
+  EXPECT_EQ(feed.message(3, {{1, 2}}), "= state 1 stale 0 reset\n");
+  EXPECT_EQ(feed.machine().counts().returns, 1U);
+}
+
 TEST(Synchroniser, an_early_snapshot_is_of_other_numbers_if_a_later_one_is_far_below_it) {
   Feed feed(options_of(ScopeOf::Instrument));
   (void)feed.picture(1, 5, 646);
