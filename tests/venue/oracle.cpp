@@ -82,10 +82,11 @@ void Oracle::deliver(std::size_t packet) {
     before_loss_ = delivered_;
     lost_ = packet - 1;
   }
-  // Numbers that begin anew in an outage, and have come further since, look like a gap.
+  // Numbers that begin anew in an outage, and have come further since, look like a gap, or like none.
   const auto looks_like_gap = [&] {
     const std::uint64_t from = history_.sequence_of(delivered_) + 1;
     const std::uint64_t to = history_.sequence_of(packet);
+    if (from == to) return true;
     return std::any_of(told_.begin(), told_.end(),
                        [&](const Told& told) { return told.first <= from && told.first + told.count >= to; });
   };
@@ -234,13 +235,20 @@ bool Oracle::is_unproven(std::uint32_t instrument) const {
   return true;
 }
 
+bool Oracle::is_out_of_loops(std::uint32_t instrument) const {
+  const auto kind = plan_.settings.market->exchange;
+  if (kind != simulate::VenueKind::B3 && kind != simulate::VenueKind::Cme) return false;
+  const std::span<const History::Book> books = history_.books(instrument);
+  if (books.back().number == 0) return true;
+  std::size_t first = books.size() - 1;
+  while (first != 0 && books[first - 1].number != 0) --first;
+  return history_.time_of(books[first].since) + 2 * plan_.settings.snapshot_every_ns > now_ns_;
+}
+
 void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument) {
   const History::Book& book = history_.books(instrument).back();
   const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
-  // Loops of snapshots leave out instruments that had no entry.
-  const auto kind = plan_.settings.market->exchange;
-  const bool is_silent = (kind == simulate::VenueKind::B3 || kind == simulate::VenueKind::Cme) && book.number == 0;
-  if (is_silent) return;
+  if (is_out_of_loops(instrument)) return;
   if (row == 0) return blame(instrument, "it is not known at the end");
   const market::InstrumentStatus status = maker.books().status(row);
   if (status.standing == market::Standing::Stale && is_beyond_room(instrument)) return;
