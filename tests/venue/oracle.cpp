@@ -82,15 +82,16 @@ void Oracle::deliver(std::size_t packet) {
     before_loss_ = delivered_;
     lost_ = packet - 1;
   }
-  // Numbers that begin anew in an outage, and have come further since, look like a gap, or like none.
+  // Numbers that begin anew in an outage, and have come further since, look like a gap.
   const auto looks_like_gap = [&] {
     const std::uint64_t from = history_.sequence_of(delivered_) + 1;
     const std::uint64_t to = history_.sequence_of(packet);
-    if (from == to) return true;
     return std::any_of(told_.begin(), told_.end(),
                        [&](const Told& told) { return told.first <= from && told.first + told.count >= to; });
   };
-  if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
+  if (begins_anew && !is_reset_told_ && history_.sequence_of(packet) == history_.sequence_of(delivered_) + 1) {
+    is_hidden_ = true;
+  } else if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
     fault_ = fmt::format("the numbers began anew before {}, and nothing was told", history_.sequence_of(packet));
   }
   for (std::size_t missing = first; missing < packet && !begins_anew; ++missing) {
@@ -116,6 +117,7 @@ std::size_t Oracle::first_book(std::uint32_t instrument) const {
 }
 
 void Oracle::check(const Appliance& appliance, std::uint64_t now_ns) {
+  if (is_hidden_) return;
   now_ns_ = now_ns;
   const market::EventMaker& maker = appliance.maker();
   for (std::uint32_t i = 0; i < venue_.instruments().size() && fault_.empty(); ++i) {
@@ -199,7 +201,7 @@ void Oracle::blame(std::uint32_t instrument, const std::string& what) {
 }
 
 void Oracle::finish(const Appliance& appliance) {
-  if (!fault_.empty()) return;
+  if (!fault_.empty() || is_hidden_) return;
   if (delivered_ + 1 != history_.packets()) {
     fault_ = fmt::format("packet {} of {} was the last one delivered", delivered_ + 1, history_.packets());
     return;

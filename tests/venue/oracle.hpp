@@ -68,6 +68,7 @@ class Oracle {
   };
   std::vector<Told> told_;      ///< Since the newest packet.
   bool is_reset_told_ = false;  ///< Since the last delivered packet.
+  bool is_hidden_ = false;      ///< Numbers have begun anew, and by chance go on from those before: nothing shows it.
 };
 
 }  // namespace stopbit::venue_test
