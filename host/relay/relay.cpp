@@ -65,7 +65,7 @@ bool Relay::open_ring(std::uint64_t now_ns) {
                                   [this] { return !options_.stops || !options_.stops(); });
   }
   if (!opened) {
-    tell_once(opened.message());
+    tell_once(opened.message() + "; waiting for it");
     return false;
   }
   reader_.emplace(std::move(opened).value());
@@ -366,7 +366,8 @@ bool Relay::exchange(std::uint64_t now_ns, bool waits) {
 Result<Done, StoreFailure> Relay::send_all() {
   while (const Outgoing* message = outbox_.next()) {
     outbox_.sent_one();
-    const bool asks = outbox_.sent() % kAskEvery == 0 || outbox_.next() == nullptr;
+    // The first one's answer has the reason if the store takes nothing; later ones only say that one is missing.
+    const bool asks = outbox_.sent() == 1 || outbox_.sent() % kAskEvery == 0 || outbox_.next() == nullptr;
     if (const auto sent = store_.send(*message, asks); !sent) return sent;
   }
   return Done{};

@@ -75,7 +75,13 @@ StoreFailure nats_failure(const std::string& what, natsStatus status, int code) 
   natsStatus last = NATS_OK;
   const char* detail = nats_GetLastError(&last);
   std::string text = natsStatus_GetText(status);
-  if (detail != nullptr && *detail != '\0' && last == status) text += std::string(", ") + detail;
+  if (detail != nullptr && last == status) {
+    // "(conn.c:1905): Authorization Violation", of the library's source
+    std::string_view words = detail;
+    const std::size_t place = words.find("): ");
+    if (words.starts_with('(') && place != std::string_view::npos) words.remove_prefix(place + 3);
+    if (!words.empty() && words != text) text += ", " + std::string(words);
+  }
   const bool is_refused = needs_a_person(status) || code == JSNotEnabledForAccountErr;
   return {is_refused ? StoreFailure::Kind::Refused : StoreFailure::Kind::Away, what + ": " + printable(text)};
 }

@@ -22,10 +22,11 @@ import urllib.request
 
 STOPBIT = os.path.abspath(sys.argv[2])
 PROBE = os.path.abspath(sys.argv[3])
-PATIENCE = 300  # seconds until something is taken to have failed
+PATIENCE = 120  # seconds until something is taken to have failed
 SERVER = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
 FOLDER = tempfile.mkdtemp(prefix="relay-")
 STARTED = []
+FOREIGN = b"no message that a relay writes"
 
 
 def wait_for(what, condition):
@@ -244,16 +245,20 @@ def hostile_away():
     assert "0 records in 0 messages stored" in other.log(), other.log()
     check(server, {epoch: records})
     # A message that no relay wrote.
-    server.publish(f"stopbit.{ring}.5", b"no message that a relay has")
+    server.publish(f"stopbit.{ring}.5", FOREIGN)
     relay.kill()
     relay.start()
     assert relay.ends() == 1
     assert "is foreign" in relay.log(), relay.log()
     # A reader leaves it out and says so.
-    subscriber = Process("subscriber-foreign", [STOPBIT, "subscribe", server.address(), "--ring", ring_name("copy"),
-                                                "--from-start"]).start()
-    subscriber.says("was left out: it has 27 bytes")
-    assert subscriber.stop() == 1
+    reader = Process("reader-foreign", [PROBE, "check", server.address()]).start()
+    reader.says(f"was left out: it has {len(FOREIGN)} bytes")
+    reader.kill()
+    # An image that no decoder may run ends what would print by it.
+    subscriber = Process("subscriber", [STOPBIT, "subscribe", server.address(), "--ring", ring_name("copy"),
+                                        "--from-start"]).start()
+    assert subscriber.ends() == 1
+    assert "not safe to run" in subscriber.log(), subscriber.log()
     server.kill()
 
 
@@ -270,6 +275,34 @@ def hostile_names():
                           ("nats://127.0.0.1", "is not nats://")):
         done = subprocess.run([STOPBIT, "relay", ring, address], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2 and word in done.stderr and "secret" not in done.stderr, done.stderr
+
+
+def hostile_servers():
+    """Peers that are no servers: silent, talking nonsense, and lying about themselves."""
+    ring = ring_name("servers")
+    writer = writer_of(ring, 1)
+    for label, words in (("silent", b""), ("nonsense", bytes(range(256)) * 4096), ("cut", b'INFO {"max_payload":'),
+                         ("lying", b'INFO {"max_payload":-5,"headers":true}\r\nPONG\r\nMSG x 1 99999999999999\r\n')):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"nats://127.0.0.1:{listener.getsockname()[1]}/S"
+            relay = Process(f"relay-{label}", [STOPBIT, "relay", ring, address]).start()
+            clients = []
+            for _ in range(2):  # it comes again
+                client, _ = listener.accept()
+                clients.append(client)
+                try:
+                    client.sendall(words)
+                except OSError:
+                    pass  # it has seen enough
+            if label == "lying":
+                assert relay.process.poll() in (None, 1), relay.log()
+                relay.kill()
+            else:
+                relay.says("trying again")
+                assert relay.stop() == 0, relay.log()
+            for client in clients:
+                client.close()
+    writer.kill()
 
 
 def hostile_secrets():
@@ -356,7 +389,7 @@ def hostile_tls():
 
 
 def hostile():
-    for test in (hostile_names, hostile_secrets, hostile_streams, hostile_tls, hostile_away):
+    for test in (hostile_names, hostile_servers, hostile_secrets, hostile_streams, hostile_tls, hostile_away):
         test()
         print("ok", test.__name__)
 
@@ -407,7 +440,7 @@ def main():
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for label in ("killed", "away", "names", "secrets", "streams", "tls", "back", "copy"):
+        for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy"):
             subprocess.run([STOPBIT, "ring", "rm", ring_name(label)], capture_output=True)
     shutil.rmtree(FOLDER)
 

@@ -85,9 +85,10 @@ class RelayTest : public ring::test::RingTest {
     }
     FAIL() << "the relay does not come level";
   }
-  bool has_told(const std::string& part) const {
-    return std::any_of(told_.begin(), told_.end(),
-                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  bool has_told(const std::string& part, int times = 1) const {
+    return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
+             return line.find(part) != std::string::npos;
+           }) >= times;
   }
 
   Server server_;
@@ -104,8 +105,7 @@ TEST_F(RelayTest, stores_each_record_once_and_the_end_of_the_ring) {
   for (std::uint64_t i = 100; i < 150; ++i) write_record(*writer, 1, i);
   writer->finish();
   writer.reset();
-  level(*relay);
-  EXPECT_EQ(relay->step(now_ += kMs), Relay::State::Done);
+  while (relay->step(now_ += kMs) != Relay::State::Done) ASSERT_LT(now_, 10'000 * kMs);
   const ReadBack back = read_back(server_, 4);
   EXPECT_EQ(back.seeds, up_to(150));
   EXPECT_EQ(back.lost + back.repeated + back.damaged + back.unknown, 0U);
@@ -222,7 +222,7 @@ TEST_F(RelayTest, follows_the_next_ring_of_the_name_after_the_end_of_one) {
     for (std::uint64_t i = 0; i < 10; ++i) write_record(writer, 1, ring * 10 + i);
     for (int i = 0; i < 1000 && relay->counts().records < (ring + 1) * 10; ++i) (void)relay->step(now_ += 200 * kMs);
   }
-  level(*relay);
+  for (int i = 0; i < 1000 && !has_told("has ended with record 10;", 3); ++i) (void)relay->step(now_ += 200 * kMs);
   const ReadBack back = read_back(server_, 4);
   EXPECT_EQ(back.seeds, up_to(30));
   EXPECT_EQ(back.lost + back.unknown, 0U);
@@ -365,7 +365,7 @@ TEST_F(RelayTest, stores_each_record_once_whatever_fails) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", run " + std::to_string(run));
     std::mt19937_64 random(seed * 1000 + run);
     server_ = {};
-    ring::Writer writer = make_writer(1U << 15, kLong);
+    ring::Writer writer = make_writer(1U << 17, kLong);
     auto store = std::make_unique<FakeStore>(server_, &random);
     auto relay = make_relay(*store);
     std::uint64_t written = 0;
@@ -384,7 +384,10 @@ TEST_F(RelayTest, stores_each_record_once_whatever_fails) {
     }
     level(*relay);
     const ReadBack back = read_back(server_, kLong);
-    ASSERT_EQ(back.seeds, up_to(written));
+    std::uint64_t same = 0;
+    while (same < back.seeds.size() && back.seeds[same] == same) ++same;
+    ASSERT_EQ(same, written) << "of " << back.seeds.size() << ", lost " << back.lost << ", repeated " << back.repeated;
+    ASSERT_EQ(back.seeds.size(), written);
     ASSERT_EQ(back.lost + back.repeated + back.damaged + back.unknown, 0U);
   }
 }
