@@ -10,8 +10,8 @@
 namespace stopbit::relay {
 namespace {
 
-constexpr std::uint64_t kLookNs = 100'000'000;     ///< For a ring of the name.
-constexpr std::uint64_t kEndLookNs = 10'000'000;   ///< Whether the writer has ended: a system call.
+constexpr std::uint64_t kLookNs = 100'000'000;    ///< For a ring of the name.
+constexpr std::uint64_t kEndLookNs = 10'000'000;  ///< Whether the writer has ended: a system call.
 constexpr std::size_t kAskEvery = 8;  ///< Messages for each answer of the store, which says that all before are stored.
 
 bool is_same(const std::optional<Head>& a, const std::optional<Head>& b) {
@@ -107,9 +107,10 @@ Status Relay::find_place(const std::optional<Head>& last) {
   if (is_placed_ && continues_outbox(last)) return Done{};
   if (last && last->epoch == reader_->epoch()) return go_on_after(*last);
   if (last && last->kind != Kind::End && last->epoch > reader_->epoch()) {
-    return Failure{fmt::format("the stream has records of a ring that was made later, at {} ns since 1970, and has not "
-                               "ended; the ring '{}' was made at {}: does another relay write this stream?",
-                               last->epoch, options_.ring, reader_->epoch())};
+    return Failure{
+        fmt::format("the stream has records of a ring that was made later, at {} ns since 1970, and has not "
+                    "ended; the ring '{}' was made at {}: does another relay write this stream?",
+                    last->epoch, options_.ring, reader_->epoch())};
   }
   return begin_ring(last);
 }
@@ -140,9 +141,10 @@ Status Relay::go_on_after(const Head& last) {
   const bool is_inside = next_.number < after.number;  // of a record
   const std::uint64_t records = is_inside ? next_.records + 1 : next_.records;
   if (last.layout != layout_ || records < after.records || (is_inside && (batch_.empty() || !last.is_open))) {
-    return Failure{fmt::format("the stream has other records of the ring '{}' than the ring: up to slot {}, record {}; "
-                               "use another stream",
-                               options_.ring, after.number, after.records)};
+    return Failure{
+        fmt::format("the stream has other records of the ring '{}' than the ring: up to slot {}, record {}; "
+                    "use another stream",
+                    options_.ring, after.number, after.records)};
   }
   if (is_inside) {
     part_ = static_cast<std::uint16_t>(after.number - next_.number);
@@ -166,9 +168,10 @@ Status Relay::begin_ring(const std::optional<Head>& last) {
     lost.count = kUnknownCount;
     (void)outbox_.add(lost);
     ++counts_.unknown_losses;
-    tell_(fmt::format("the ring before this one was replaced while no relay ran: its records after number {} are lost, if "
-                      "it had any",
-                      lost.records));
+    tell_(fmt::format(
+        "the ring before this one was replaced while no relay ran: its records after number {} are lost, if "
+        "it had any",
+        lost.records));
   }
   if (is_placed_ && confirmed_ && confirmed_->epoch == reader_->epoch()) {
     tell_("the stream no longer has its last messages; beginning again after them");
@@ -273,8 +276,9 @@ bool Relay::collect(std::uint64_t now_ns) {
       batch_ = reader_->slots();
       next_ = {reader_->record_number(), reader_->record_index()};
       if (record::HeaderView(batch_.front()).is_market_event()) {
-        fail(StoreFailure::Kind::Refused, "the ring carries market events, whose instruments are in a table beside it; a "
-                                          "relay copies rings of records");
+        fail(StoreFailure::Kind::Refused,
+             "the ring carries market events, whose instruments are in a table beside it; a "
+             "relay copies rings of records");
         return false;
       }
     }

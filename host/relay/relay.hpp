@@ -19,9 +19,9 @@ namespace stopbit::relay {
 
 struct RelayOptions {
   std::string ring;
-  bool takes_seat = true;         ///< At a lossless ring: its writer waits for what is not stored.
-  bool once = false;              ///< Ends with the ring; else waits for the next one of its name.
-  std::size_t outstanding = 512;  ///< Messages that are sent or waiting to be; bounds memory.
+  bool takes_seat = true;                   ///< At a lossless ring: its writer waits for what is not stored.
+  bool once = false;                        ///< Ends with the ring; else waits for the next one of its name.
+  std::size_t outstanding = 512;            ///< Messages that are sent or waiting to be; bounds memory.
   std::uint64_t answer_ns = 5'000'000'000;  ///< A session ends if the store confirms nothing for this long.
   std::function<bool()> stops = {};         ///< Ends the wait for a seat. May be empty.
 };
@@ -38,8 +38,8 @@ struct RelayCounts {
 /// Copies rings of one name into a stream, each record once: across restarts of this process, of the store and of the
 /// ring's writer. Where to go on is read from the stream's last message, so it has no state of its own.
 ///
-/// What the ring no longer has is a Lost message in the stream. Bounded: while the store is away, `outstanding` messages
-/// wait in memory and the ring keeps the rest, as long as it can.
+/// What the ring no longer has is a Lost message in the stream. Bounded: while the store is away, `outstanding`
+/// messages wait in memory and the ring keeps the rest, as long as it can.
 ///
 /// One thread.
 class Relay {
@@ -48,10 +48,10 @@ class Relay {
   Relay(Store& store, RelayOptions options, std::function<void(const std::string&)> tell);
 
   enum class State : std::uint8_t {
-    Busy,     ///< Call again at once.
-    Idle,     ///< Nothing to do now.
-    Done,     ///< The ring has ended, with `once`, and all of it is stored.
-    Failed,   ///< problem().
+    Busy,    ///< Call again at once.
+    Idle,    ///< Nothing to do now.
+    Done,    ///< The ring has ended, with `once`, and all of it is stored.
+    Failed,  ///< problem().
   };
   [[nodiscard]] State step(std::uint64_t now_ns);
   [[nodiscard]] const StoreFailure& problem() const noexcept { return problem_; }
@@ -99,13 +99,13 @@ class Relay {
 
   std::optional<ring::Reader> reader_;
   std::uint64_t layout_ = 0;
-  bool is_placed_ = false;   ///< `next_` follows what the stream and the outbox have.
-  bool has_ended_ = false;   ///< The ring's End is in the outbox or stored.
+  bool is_placed_ = false;        ///< `next_` follows what the stream and the outbox have.
+  bool has_ended_ = false;        ///< The ring's End is in the outbox or stored.
   Ending ending_ = Ending::None;  ///< The writer has ended; its last records may not have been read.
-  bool is_drained_ = false;  ///< The ring had no more at the last look.
+  bool is_drained_ = false;       ///< The ring had no more at the last look.
   bool was_detached_ = false;
   bool has_told_end_ = false;
-  Place next_;               ///< The record after what was packed.
+  Place next_;                           ///< The record after what was packed.
   std::span<const record::Slot> batch_;  ///< Records of the reader's last batch, from the one that is packed next.
   std::uint16_t part_ = 0;               ///< Slots of its first record that are packed.
   std::optional<Head> confirmed_;        ///< The last message known to be stored.

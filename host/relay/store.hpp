@@ -36,7 +36,8 @@ class Store {
   /// Opens a session, after the end of the last one. @returns the stream's last message; nothing: it has none.
   [[nodiscard]] virtual Result<std::optional<Head>, StoreFailure> begin() = 0;
   /// Puts the image of the records beside the stream, before the first of them.
-  [[nodiscard]] virtual Result<Done, StoreFailure> show_layout(std::uint64_t name, std::span<const std::byte> image) = 0;
+  [[nodiscard]] virtual Result<Done, StoreFailure> show_layout(std::uint64_t name,
+                                                               std::span<const std::byte> image) = 0;
   /// A failure of one of these ends the session.
   /// Sends a message. `asks`: the engine shall say when it is stored; else a later answer tells.
   [[nodiscard]] virtual Result<Done, StoreFailure> send(const Outgoing& message, bool asks) = 0;

@@ -13,11 +13,11 @@ namespace stopbit::relay {
 
 /// What a message of a stream meant for its reader.
 struct Taken {
-  std::uint64_t records = 0;   ///< Complete, and in the sink.
-  std::uint64_t lost = 0;      ///< Records between the message before and this one, or of which parts are missing.
-  bool lost_unknown = false;   ///< More are lost, but not known how many.
-  bool is_repeated = false;    ///< The stream had these records before: nothing was taken.
-  bool is_damaged = false;     ///< Slots that are no record were dropped.
+  std::uint64_t records = 0;  ///< Complete, and in the sink.
+  std::uint64_t lost = 0;     ///< Records between the message before and this one, or of which parts are missing.
+  bool lost_unknown = false;  ///< More are lost, but not known how many.
+  bool is_repeated = false;   ///< The stream had these records before: nothing was taken.
+  bool is_damaged = false;    ///< Slots that are no record were dropped.
 };
 
 /// Puts the messages of a stream together again as records, of one ring after another. Nothing in a message is

@@ -35,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> all{reinterpret_cast<const std::byte*>(data), size};
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   if (const auto sequence = relay::parse_answer(text); sequence && sequence.value() == 0) __builtin_trap();
-  if (const auto part = relay::decode_part(all); part && part.value().bytes.size() > relay::kPartBytes) __builtin_trap();
+  if (const auto part = relay::decode_part(all); part && part.value().bytes.size() > relay::kPartBytes)
+    __builtin_trap();
   if (const auto address = relay::parse_nats_address(std::string(text))) {
     if (address.value().server + "/" + address.value().stream != text) __builtin_trap();
   }
@@ -46,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t taken_records = 0;
   for (std::span<const std::byte> rest = all; rest.size() > 2;) {
     const std::size_t length = std::min<std::size_t>(
-        std::size_t{std::to_integer<std::size_t>(rest[0])} | std::to_integer<std::size_t>(rest[1]) << 8, rest.size() - 2);
+        std::size_t{std::to_integer<std::size_t>(rest[0])} | std::to_integer<std::size_t>(rest[1]) << 8,
+        rest.size() - 2);
     std::vector<std::byte> message(rest.begin() + 2, rest.begin() + 2 + static_cast<std::ptrdiff_t>(length));
     rest = rest.subspan(2 + length);
     relay::repair_sum(message);

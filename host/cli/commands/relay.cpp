@@ -44,9 +44,10 @@ relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
   relay::NatsStreamOptions options;
   const std::string feed = arguments.feed.empty() ? arguments.ring : arguments.feed;
   if (!relay::is_nats_name(feed)) {
-    throw ToolError(kExitUsage, fmt::format("'{}' cannot be part of a subject; give --feed a name of letters, digits, '_' "
-                                            "and '-'",
-                                            printable(feed)));
+    throw ToolError(kExitUsage,
+                    fmt::format("'{}' cannot be part of a subject; give --feed a name of letters, digits, '_' "
+                                "and '-'",
+                                printable(feed)));
   }
   options.subject = "stopbit." + feed;
   options.max_bytes = arguments.max_bytes.value_or(0);
@@ -109,7 +110,8 @@ Command relay_command() {
           "state: it goes on after the stream's last message. `stopbit tail nats://HOST/STREAM` prints the records, "
           "`stopbit subscribe nats://HOST/STREAM` makes a ring of them again.\n"
           "\n"
-          "Runs until SIGTERM or SIGINT. If the ring, the server or the stream does not exist yet, the command waits or "
+          "Runs until SIGTERM or SIGINT. If the ring, the server or the stream does not exist yet, the command waits "
+          "or "
           "makes the stream. When the ring's writer has ended, it waits for the next ring of the name.\n"
           "\n"
           "A message has up to 64 slots of one channel. Its subject is stopbit.FEED.CHANNEL; what is about the ring is "
@@ -147,8 +149,9 @@ Command relay_command() {
                    .hint = file_hint()},
                   {.names = "--max-bytes",
                    .value = "BYTES",
-                   .help = "Of a stream that is made: drops the oldest messages beyond this size. Default: no limit but "
-                           "the server's.",
+                   .help =
+                       "Of a stream that is made: drops the oldest messages beyond this size. Default: no limit but "
+                       "the server's.",
                    .target = &arguments->max_bytes},
                   {.names = "--keep-oldest",
                    .value = "",
@@ -171,7 +174,8 @@ Command relay_command() {
                    .help = "Messages that may wait for the server's confirmation, 4 KiB of memory each. Default 512.",
                    .target = &arguments->outstanding,
                    .is_limit = true}},
-      .examples = {{"stopbit relay cme nats://nats1/CME", "and on any host: stopbit tail nats://nats1/CME --from-start"},
+      .examples = {{"stopbit relay cme nats://nats1/CME",
+                    "and on any host: stopbit tail nats://nats1/CME --from-start"},
                    {"stopbit relay cme nats://nats1/CME --max-bytes 100000000000 --tls --credentials relay.creds",
                     "the newest 100 GB, encrypted, as a user of the server"},
                    {"stopbit relay day nats://127.0.0.1/DAY --once",

@@ -48,9 +48,10 @@ int subscribe_stream(const SubscribeArguments& arguments) {
 int subscribe(const SubscribeArguments& arguments) {
   if (relay::is_nats_address(arguments.address)) return subscribe_stream(arguments);
   if (has_nats_options(arguments.nats)) {
-    throw ToolError(kExitUsage,
-                    "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of "
-                    "NATS");
+    throw ToolError(
+        kExitUsage,
+        "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of "
+        "NATS");
   }
   const remote::RingAddress address = ring_address_from(arguments.address);
   const std::string name = arguments.ring.empty() ? address.ring : arguments.ring;
@@ -88,8 +89,9 @@ Command subscribe_command() {
        .required = true},
       {.names = "--ring",
        .value = "NAME",
-       .help = "Name of the local ring; a name with a / is the path of a file. Default: the publisher's name for it, or "
-               "the stream's.",
+       .help =
+           "Name of the local ring; a name with a / is the path of a file. Default: the publisher's name for it, or "
+           "the stream's.",
        .target = &arguments->ring},
       {.names = "--once",
        .value = "",

@@ -372,7 +372,8 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
 /// A stream that `stopbit relay` writes.
 int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   const auto& remote = arguments.remote;
-  if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far || remote.max_table_bytes) {
+  if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far ||
+      remote.max_table_bytes) {
     throw ToolError(kExitUsage, "--filter, --lossless, --provider, --far and --max-tables: not for a stream of NATS");
   }
   if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
@@ -460,7 +461,8 @@ Command tail_command() {
           "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
-          "nats://HOST[:PORT]/STREAM is a stream that `stopbit relay` writes. --from-start begins with its oldest message, "
+          "nats://HOST[:PORT]/STREAM is a stream that `stopbit relay` writes. --from-start begins with its oldest "
+          "message, "
           "else with the next one; --follow goes on after the end of the stream's last ring.\n"
           "\n"
           "--standby RING2 follows the rings of two appliances on the same feeds as one stream: each message once, "
@@ -519,7 +521,8 @@ Command tail_command() {
                    {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"},
-                   {"stopbit tail nats://nats1/CME --from-start --follow", "what `stopbit relay` has stored, and more"}},
+                   {"stopbit tail nats://nats1/CME --from-start --follow",
+                    "what `stopbit relay` has stored, and more"}},
       .run = [arguments] { return tail(*arguments); },
       .runs_until_stopped = true,
   };

@@ -78,9 +78,9 @@ std::vector<Option> nats_options(NatsArguments& arguments, const std::string& be
 }
 
 bool has_nats_options(const NatsArguments& arguments) {
-  return arguments.tls || !(arguments.user.empty() && arguments.password_file.empty() &&
-                            arguments.credentials.empty() && arguments.ca.empty() && arguments.certificate.empty() &&
-                            arguments.key.empty());
+  return arguments.tls ||
+         !(arguments.user.empty() && arguments.password_file.empty() && arguments.credentials.empty() &&
+           arguments.ca.empty() && arguments.certificate.empty() && arguments.key.empty());
 }
 
 relay::NatsAccess nats_access(const std::string& address, const NatsArguments& arguments,
@@ -101,8 +101,7 @@ relay::NatsAccess nats_access(const std::string& address, const NatsArguments& a
   for (const std::string* file : {&access.credentials, &access.ca, &access.certificate, &access.key}) {
     if (!file->empty()) claim_file(*file);
   }
-  for (const std::string* file :
-       {&arguments.password_file, &token_file, &arguments.credentials, &arguments.key}) {
+  for (const std::string* file : {&arguments.password_file, &token_file, &arguments.credentials, &arguments.key}) {
     const std::string warning = file->empty() ? "" : os::exposure_of_secret(*file);
     if (!warning.empty()) print_stderr("warning: {}\n", warning);
   }

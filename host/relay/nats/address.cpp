@@ -28,7 +28,8 @@ bool is_host(std::string_view text) noexcept {
     const std::size_t colon = std::min(text.find(':'), text.size());
     const std::string_view host = text.substr(0, colon);
     port = text.substr(colon);
-    if (host.empty() || !std::all_of(host.begin(), host.end(), [](char c) { return is_word(c) || c == '.'; })) return false;
+    if (host.empty() || !std::all_of(host.begin(), host.end(), [](char c) { return is_word(c) || c == '.'; }))
+      return false;
   }
   if (port.empty()) return true;
   port.remove_prefix(1);
@@ -56,8 +57,9 @@ Result<NatsAddress> parse_nats_address(const std::string& text) {
   const std::string_view stream = slash < rest.size() ? rest.substr(slash + 1) : "";
   // A password in an address would be in the list of processes.
   if (host.find('@') != std::string_view::npos) {
-    return Failure{"an address has no user and no password; use --user and --password-file, --token-file or "
-                   "--credentials"};
+    return Failure{
+        "an address has no user and no password; use --nats-user and --password-file, --token-file "
+        "or --credentials"};
   }
   if (!is_host(host) || !is_nats_name(stream)) {
     return Failure{"'" + printable(text) +

@@ -30,7 +30,8 @@ Result<std::uint64_t, StoreFailure> parse_answer(std::string_view text) {
   std::uint64_t sequence = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), sequence);
   const bool is_whole = end != digits.data() + digits.size() && (*end == ',' || *end == '}');
-  if (problem != std::errc() || !is_whole || sequence == 0 || text.find("\"duplicate\":true") != std::string_view::npos) {
+  if (problem != std::errc() || !is_whole || sequence == 0 ||
+      text.find("\"duplicate\":true") != std::string_view::npos) {
     return StoreFailure{StoreFailure::Kind::Away, "the server's answer to a message is not one of JetStream: " +
                                                       printable(std::string(text.substr(0, kMaxShown)))};
   }

@@ -149,7 +149,8 @@ Result<std::vector<std::byte>, StoreFailure> NatsConnection::layout(const std::s
     const std::string where = subject_of_part(subject, name, image.size() / kPartBytes);
     natsMsg* found = nullptr;
     jsErrCode code = {};
-    const natsStatus status = js_GetLastMsg(&found, context_.get(), layouts_of(stream).c_str(), where.c_str(), nullptr, &code);
+    const natsStatus status =
+        js_GetLastMsg(&found, context_.get(), layouts_of(stream).c_str(), where.c_str(), nullptr, &code);
     const NatsMessage message(found);
     if (status == NATS_NOT_FOUND || code == JSNoMessageFoundErr || code == JSStreamNotFoundErr) {
       return std::vector<std::byte>();
@@ -159,14 +160,15 @@ Result<std::vector<std::byte>, StoreFailure> NatsConnection::layout(const std::s
                                    static_cast<std::size_t>(natsMsg_GetDataLength(found))});
     if (!part || part.value().name != name || part.value().offset != image.size() ||
         (total != 1 && part.value().total != total)) {
-      return StoreFailure{StoreFailure::Kind::Refused,
-                          "the layout " + where + " is not usable: " + (part ? "it is of another image" : part.message())};
+      return StoreFailure{StoreFailure::Kind::Refused, "the layout " + where + " is not usable: " +
+                                                           (part ? "it is of another image" : part.message())};
     }
     total = part.value().total;
     image.insert(image.end(), part.value().bytes.begin(), part.value().bytes.end());
   }
   if (name_of_layout(image) != name) {
-    return StoreFailure{StoreFailure::Kind::Refused, "a layout beside the stream " + stream + " is not the one it is named"};
+    return StoreFailure{StoreFailure::Kind::Refused,
+                        "a layout beside the stream " + stream + " is not the one it is named"};
   }
   return image;
 }

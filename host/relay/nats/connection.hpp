@@ -31,7 +31,8 @@ class NatsConnection {
   /// Null: there is no such stream.
   [[nodiscard]] Result<NatsStreamInfo, StoreFailure> info(const std::string& stream) const;
   /// The image of a layout that lies beside a stream; empty: it is not there, or not complete.
-  [[nodiscard]] Result<std::vector<std::byte>, StoreFailure> layout(const std::string& stream, const std::string& subject,
+  [[nodiscard]] Result<std::vector<std::byte>, StoreFailure> layout(const std::string& stream,
+                                                                    const std::string& subject,
                                                                     std::uint64_t name) const;
 
  private:

@@ -45,7 +45,8 @@ struct NatsAccess {
 /// What a relay writes.
 struct NatsStreamOptions {
   NatsAccess access;
-  std::string subject;  ///< Subjects are SUBJECT.CHANNEL, SUBJECT.ring and, in the stream of layouts, SUBJECT.layout.*.*
+  std::string
+      subject;  ///< Subjects are SUBJECT.CHANNEL, SUBJECT.ring and, in the stream of layouts, SUBJECT.layout.*.*
   /// Of a stream that does not exist yet. 0: no limit.
   std::uint64_t max_bytes = 0;
   std::uint64_t replicas = 1;

@@ -43,7 +43,8 @@ class NatsStore final : public Store {
       return refused(fmt::format("the server takes messages of at most {} bytes; the relay needs {}: raise max_payload",
                                  most, kNeeded));
     }
-    if (const auto made = prepare(layouts_of(name()), options_.subject + ".layout.*.*", true); !made) return made.failure();
+    if (const auto made = prepare(layouts_of(name()), options_.subject + ".layout.*.*", true); !made)
+      return made.failure();
     const auto info = prepare(name(), options_.subject + ".*", false);
     if (!info) return info.failure();
     if (const auto waiting = wait_for_answers(); !waiting) return waiting.failure();
@@ -65,8 +66,8 @@ class NatsStore final : public Store {
           encode_part({layout, i * kPartBytes, image.size(), rest.first(std::min(rest.size(), kPartBytes))});
       jsErrCode code = {};
       const natsStatus status =
-          js_Publish(nullptr, connection_->stream(), subject_of_part(options_.subject, layout, i).c_str(), message.data(),
-                     static_cast<int>(message.size()), nullptr, &code);
+          js_Publish(nullptr, connection_->stream(), subject_of_part(options_.subject, layout, i).c_str(),
+                     message.data(), static_cast<int>(message.size()), nullptr, &code);
       if (status != NATS_OK) return nats_failure("cannot store the layout", status, code);
     }
     return Done{};
@@ -77,17 +78,15 @@ class NatsStore final : public Store {
     std::string id = id_of(message.head);
     natsMsg* made = nullptr;
     const std::span<const std::byte> bytes = message.message();
-    natsStatus status =
-        natsMsg_Create(&made, subject.c_str(), asks ? inbox_.c_str() : nullptr,
-                       reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size()));
+    natsStatus status = natsMsg_Create(&made, subject.c_str(), asks ? inbox_.c_str() : nullptr,
+                                       reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size()));
     const NatsMessage owned(made);
     if (status == NATS_OK) status = natsMsgHeader_Set(made, "Nats-Msg-Id", id.c_str());
     // The first message of a session names the stream's last by its sequence: a server that was started again may not
     // remember that message's id.
     if (status == NATS_OK) {
-      status = sent_ == 0
-                   ? natsMsgHeader_Set(made, "Nats-Expected-Last-Sequence", std::to_string(begun_).c_str())
-                   : natsMsgHeader_Set(made, "Nats-Expected-Last-Msg-Id", last_id_.c_str());
+      status = sent_ == 0 ? natsMsgHeader_Set(made, "Nats-Expected-Last-Sequence", std::to_string(begun_).c_str())
+                          : natsMsgHeader_Set(made, "Nats-Expected-Last-Msg-Id", last_id_.c_str());
     }
     if (status == NATS_OK) status = natsConnection_PublishMsg(connection_->connection(), made);
     if (status != NATS_OK) return nats_failure("cannot send to " + options_.access.address.server, status);
@@ -110,9 +109,10 @@ class NatsStore final : public Store {
       const auto sequence = parse_answer({reinterpret_cast<const char*>(text.data()), text.size()});
       if (!sequence) return sequence.failure();
       if (sequence.value() <= begun_ + stored_ || sequence.value() > begun_ + sent_) {
-        return StoreFailure{StoreFailure::Kind::Away, fmt::format("the server stored a message as number {}, not as one "
-                                                                  "of {} to {}: another process writes the stream",
-                                                                  sequence.value(), begun_ + stored_ + 1, begun_ + sent_)};
+        return StoreFailure{StoreFailure::Kind::Away,
+                            fmt::format("the server stored a message as number {}, not as one "
+                                        "of {} to {}: another process writes the stream",
+                                        sequence.value(), begun_ + stored_ + 1, begun_ + sent_)};
       }
       stored_ = sequence.value() - begun_;
     }
@@ -132,7 +132,8 @@ class NatsStore final : public Store {
       return refused(fmt::format("the stream {} is of another use: its subject is not {}", stream, subject));
     }
     if (config.Retention != js_LimitsPolicy || config.NoAck || config.Sealed) {
-      return refused(fmt::format("the stream {} must keep messages that were read, confirm them and not be sealed", stream));
+      return refused(
+          fmt::format("the stream {} must keep messages that were read, confirm them and not be sealed", stream));
     }
     return found;
   }

@@ -43,8 +43,7 @@ class Reader final : public NatsStream {
     how.Config.OptStartSeq = next_;
     natsSubscription* made = nullptr;
     jsErrCode code = {};
-    const natsStatus status =
-        js_SubscribeSync(&made, connection_->stream(), subject_.c_str(), nullptr, &how, &code);
+    const natsStatus status = js_SubscribeSync(&made, connection_->stream(), subject_.c_str(), nullptr, &how, &code);
     subscription_.reset(made);
     if (status != NATS_OK) return nats_failure("cannot read the stream " + name, status, code);
     subject_.resize(subject_.size() - suffix.size());

@@ -19,7 +19,8 @@
 
 // Both ends of a relay, for tests of it.
 //
-//     relay_probe write RING RUN RATE     writes records of run RUN, about RATE a second (0: as fast as it can), until it
+//     relay_probe write RING RUN RATE     writes records of run RUN, about RATE a second (0: as fast as it can), until
+//     it
 //                                         is killed; only while a reader has a seat, so that the ring has what a relay
 //                                         that is killed has not stored
 //     relay_probe count RING              records that the ring has had, and its epoch
@@ -158,8 +159,8 @@ int check(const char* address) {
     }
   }
   const relay::FollowerCounts& counts = follower.counts();
-  fmt::print("lost {} unknown {} repeated {} damaged {} wrong {}\n", counts.lost, counts.unknown_losses, counts.repeated,
-             counts.damaged, sink.wrong());
+  fmt::print("lost {} unknown {} repeated {} damaged {} wrong {}\n", counts.lost, counts.unknown_losses,
+             counts.repeated, counts.damaged, sink.wrong());
   return counts.is_complete() && sink.wrong() == 0 ? 0 : 1;
 }
 

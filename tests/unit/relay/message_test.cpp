@@ -138,9 +138,10 @@ TEST(NatsAddress, has_a_server_and_a_stream_and_no_password) {
   EXPECT_EQ(address.value().server, "nats://nats1.example:4222");
   EXPECT_EQ(address.value().stream, "CME_1");
   EXPECT_TRUE(parse_nats_address("nats://[::1]:4222/A"));
-  for (const char* bad : {"nats://", "nats://host", "nats://host/", "nats:///A", "nats://host:0/A", "nats://host:65536/A",
-                          "nats://host:/A/B", "nats://host/A.B", "nats://host/A*", "nats://ho st/A", "nats://[::1/A",
-                          "nats://host,other/A", "shm://host/A", "nats://host:12x/A"}) {
+  for (const char* bad :
+       {"nats://", "nats://host", "nats://host/", "nats:///A", "nats://host:0/A", "nats://host:65536/A",
+        "nats://host:/A/B", "nats://host/A.B", "nats://host/A*", "nats://ho st/A", "nats://[::1/A",
+        "nats://host,other/A", "shm://host/A", "nats://host:12x/A"}) {
     EXPECT_FALSE(parse_nats_address(bad)) << bad;
   }
   const auto with_password = parse_nats_address("nats://me:secret@host/A");

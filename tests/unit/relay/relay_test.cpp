@@ -86,9 +86,8 @@ class RelayTest : public ring::test::RingTest {
     FAIL() << "the relay does not come level";
   }
   bool has_told(const std::string& part, int times = 1) const {
-    return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
-             return line.find(part) != std::string::npos;
-           }) >= times;
+    return std::count_if(told_.begin(), told_.end(),
+                         [&](const std::string& line) { return line.find(part) != std::string::npos; }) >= times;
   }
 
   Server server_;
