@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 //     it
 //                                         is killed; only while a reader has a seat, so that the ring has what a relay
 //                                         that is killed has not stored
+//     relay_probe fill RING SLOTS         writes records of run 1 until the ring has SLOTS slots, and ends
 //     relay_probe count RING              records that the ring has had, and its epoch
 //     relay_probe check ADDRESS           reads a stream from its oldest message to its newest and compares each word
 //                                         with what `write` has written; a line for each ring
@@ -85,6 +87,16 @@ int write(const char* name, std::uint64_t run, std::uint64_t rate) {
     made.value().beat(os::monotonic_clock_ns());
     if (rate != 0) std::this_thread::sleep_for(std::chrono::nanoseconds(1'000'000'000 * kBatch / rate));
   }
+}
+
+int fill(const char* name, std::uint64_t slots) {
+  Result<ring::Writer> made =
+      ring::Writer::create(name, program_of_records(), {.slot_count = std::bit_ceil(slots + kRingSlots)});
+  if (!made) return std::fprintf(stderr, "%s\n", made.message().c_str()), 1;
+  const std::uint64_t begin = made.value().head();
+  for (std::uint64_t index = 0; made.value().head() - begin < slots;) write_one(made.value(), 1, index++);
+  fmt::print("{} {} {}\n", made.value().head() - begin, made.value().records(), made.value().epoch());
+  return 0;
 }
 
 int count(const char* name) {
@@ -172,8 +184,11 @@ int main(int count_of_arguments, char** arguments) {
     return write(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10),
                  std::strtoull(given[4].c_str(), nullptr, 10));
   }
+  if (given.size() == 4 && given[1] == "fill") {
+    return fill(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10));
+  }
   if (given.size() == 3 && given[1] == "count") return count(given[2].c_str());
   if (given.size() == 3 && given[1] == "check") return check(given[2].c_str());
-  std::fprintf(stderr, "relay_probe write RING RUN RATE | count RING | check ADDRESS\n");
+  std::fprintf(stderr, "relay_probe write RING RUN RATE | fill RING SLOTS | count RING | check ADDRESS\n");
   return 2;
 }

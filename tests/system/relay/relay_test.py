@@ -282,7 +282,7 @@ def hostile_servers():
     ring = ring_name("servers")
     writer = writer_of(ring, 1)
     for label, words in (("silent", b""), ("nonsense", bytes(range(256)) * 4096), ("cut", b'INFO {"max_payload":'),
-                         ("lying", b'INFO {"max_payload":-5,"headers":true}\r\nPONG\r\n')):
+                         ("lying", b'INFO {"max_payload":-5,"headers":true}\r\n')):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             address = f"nats://127.0.0.1:{listener.getsockname()[1]}/S"
             relay = Process(f"relay-{label}", [STOPBIT, "relay", ring, address]).start()
@@ -291,6 +291,10 @@ def hostile_servers():
             with client:
                 try:
                     client.sendall(words)
+                    while label == "lying" and b"PING" not in client.recv(4096):
+                        pass
+                    if label == "lying":
+                        client.sendall(b"PONG\r\n")
                 except OSError:
                     pass  # the relay has seen enough
                 wait_for(f"what becomes of the server that is {label}",
