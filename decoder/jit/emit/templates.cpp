@@ -109,22 +109,39 @@ void Emitter::push_map(Place in) {
   find_stop();
   mov(rdx, last_);
   sub(rdx, rcx);
-  cmp(edx, -8);
-  jl(longer);
-  rare([this, find, &again, &longer, &otherwise, &have] {
-    L(longer);
-    look_further(again, otherwise);
+  const auto go_on_if_longer = [this, find, &again, &longer, &otherwise, &have] {
+    cmp(edx, -8);
+    jl(longer);
+    rare([this, find, &again, &longer, &otherwise, &have] {
+      L(longer);
+      look_further(again, otherwise);
+      find();
+      load_long_map();
+      jmp(have);
+    });
+  };
+  if (in->slot <= kMapByteBits) {
+    // One byte, which needs no mask: what depends on its bits begins six cycles earlier.
+    Label& several = new_label();
+    Label& loaded = new_label();
     find();
-    load_long_map();
-    jmp(have);
-  });
-  find();
-  movbe(rax, ptr[window_ + last_ + 1]);
-  mov(last_, rcx);
-  // The bits to the top, and nothing below them.
-  and_(rax, by_length(rdx, offsetof(ByLength, front)));
-  pext(rax, rax, data_bits());
-  shl(rax, 8);
+    movzx(eax, byte[window_ + last_ + 1]);
+    cmp(edx, -1);
+    jne(several);
+    mov(last_, rcx);
+    shl(rax, 64 - kMapByteBits);
+    L(loaded);
+    rare([this, go_on_if_longer, &several, &loaded] {
+      L(several);
+      go_on_if_longer();
+      load_map();
+      jmp(loaded);
+    });
+  } else {
+    go_on_if_longer();
+    find();
+    load_map();
+  }
   std::vector<ProfileEntry> programs;
   if (in->slot <= kMapWordBits) programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
@@ -145,6 +162,15 @@ void Emitter::push_map(Place in) {
     if (needs_map(entry)) enter_profile(entry);
   }
   L(done);
+}
+
+void Emitter::load_map() {
+  movbe(rax, ptr[window_ + last_ + 1]);
+  mov(last_, rcx);
+  // The bits to the top, and nothing below them.
+  and_(rax, by_length(rdx, offsetof(ByLength, front)));
+  pext(rax, rax, data_bits());
+  shl(rax, 8);
 }
 
 void Emitter::load_long_map() {
