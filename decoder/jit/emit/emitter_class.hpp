@@ -406,7 +406,7 @@ class Emitter : private Xbyak::CodeGenerator {
   void push_map(Place in);
 
   /// The bits of a map of up to eight bytes that ends at rcx and has the length -rdx, in rax.
-  void load_map();
+  void load_map(Place in);
   /// The first bits of a map of nine bytes or more that ends at rcx, in rax.
   void load_long_map();
 

@@ -109,39 +109,17 @@ void Emitter::push_map(Place in) {
   find_stop();
   mov(rdx, last_);
   sub(rdx, rcx);
-  const auto go_on_if_longer = [this, find, &again, &longer, &otherwise, &have] {
-    cmp(edx, -8);
-    jl(longer);
-    rare([this, find, &again, &longer, &otherwise, &have] {
-      L(longer);
-      look_further(again, otherwise);
-      find();
-      load_long_map();
-      jmp(have);
-    });
-  };
-  if (in->slot <= kMapByteBits) {
-    // One byte, which needs no mask: what depends on its bits begins six cycles earlier.
-    Label& several = new_label();
-    Label& loaded = new_label();
+  cmp(edx, -8);
+  jl(longer);
+  rare([this, find, &again, &longer, &otherwise, &have] {
+    L(longer);
+    look_further(again, otherwise);
     find();
-    movzx(eax, byte[window_ + last_ + 1]);
-    cmp(edx, -1);
-    jne(several);
-    mov(last_, rcx);
-    shl(rax, 64 - kMapByteBits);
-    L(loaded);
-    rare([this, go_on_if_longer, &several, &loaded] {
-      L(several);
-      go_on_if_longer();
-      load_map();
-      jmp(loaded);
-    });
-  } else {
-    go_on_if_longer();
-    find();
-    load_map();
-  }
+    load_long_map();
+    jmp(have);
+  });
+  find();
+  load_map(in);
   std::vector<ProfileEntry> programs;
   if (in->slot <= kMapWordBits) programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
@@ -164,7 +142,14 @@ void Emitter::push_map(Place in) {
   L(done);
 }
 
-void Emitter::load_map() {
+void Emitter::load_map(Place in) {
+  if (in->slot <= kMapByteBits) {
+    // What depends on the bits begins six cycles earlier than with a mask. Bits of further bytes are no field's.
+    movzx(eax, byte[window_ + last_ + 1]);
+    mov(last_, rcx);
+    shl(rax, 64 - kMapByteBits);
+    return;
+  }
   movbe(rax, ptr[window_ + last_ + 1]);
   mov(last_, rcx);
   // The bits to the top, and nothing below them.
