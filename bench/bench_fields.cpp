@@ -1,6 +1,6 @@
 // What one field costs: field/<type>/<operator>/<engine>, ns per field, and field/.../hostile where its lengths and
-// presence bits cannot be predicted; field/.../hostile/hints: the same with a profile's hints. A message is 64 fields of
-// a kind.
+// presence bits cannot be predicted; field/.../hostile/hints: the same with a profile's hints. A message is 64 fields
+// of a kind.
 
 #include <algorithm>
 #include <cstdint>
