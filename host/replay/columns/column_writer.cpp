@@ -500,7 +500,9 @@ class ColumnWriter::Tables {
       case Column::Kind::Decimal: return Kind::Decimal;
       default: break;
     }
-    if (node.type > FieldType::Decimal) return Kind::Limited;
+    const bool is_limited =
+        node.type == FieldType::Enum || node.type == FieldType::Set || node.type == FieldType::Boolean;
+    if (is_limited) return Kind::Limited;
     switch (files.values->item_bytes()) {
       case 1: return Kind::Number1;
       case 2: return Kind::Number2;
