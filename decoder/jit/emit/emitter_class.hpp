@@ -26,7 +26,7 @@ namespace stopbit::jit {
 
 inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: after the message's map and its template identifier.
 inline constexpr unsigned kMapWordBits = 63;      ///< Of a presence map in a register.
-inline constexpr int kMapByteBits = 7;             ///< Of a presence map of one byte.
+inline constexpr int kMapByteBits = 7;            ///< Of a presence map of one byte.
 inline constexpr std::size_t kMaxInlineText = 8;
 inline constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 inline constexpr unsigned kWindowBytes = 56;
