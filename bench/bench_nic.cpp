@@ -15,6 +15,7 @@
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
 //                                   ring without nodes, by turns, and the ratio. /far_way: sent by puts, over shm;
 //                                   /fabric-shm, /fabric-tcp, /udp, /udp-sealed: over these
+//   nic/remote_ring/6_slots/<way>/stream   records one after another to a ring of another node, ns each
 //   nic/udp_ping_pong/48            half a round trip of a datagram of 48 bytes over loopback between two processes
 //   that
 //                                   poll their sockets; /1064 likewise: what udp cannot undercut
@@ -931,6 +932,34 @@ Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t s
   return rounds;
 }
 
+constexpr std::uint32_t kStreamed = 512;  ///< Records of a burst, which the ring has room for.
+
+/// Bursts of records to the other side, which answers each burst with one record. @returns ns per record of a burst.
+double stream(bool asks, RemoteSide& here, std::uint32_t slots, std::uint32_t bursts, const TickClock& clock) {
+  constexpr std::uint32_t kAtOnce = 32;  // as an agent that has found datagrams waiting
+  const std::uint64_t last = record::kValueWords - 1;
+  const auto step = [&] { here.step(); };
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = ticks();
+  for (std::uint32_t burst = 0; burst < bursts; ++burst) {
+    for (std::uint64_t i = 0; i < kStreamed; ++i) {
+      if (!asks) {
+        await_record(here.in(), i + last, step);
+        continue;
+      }
+      write(here.out(), slots, i);
+      if (i % kAtOnce == kAtOnce - 1) step();
+    }
+    if (asks) {
+      await_record(here.in(), burst + last, step);
+    } else {
+      write(here.out(), slots, burst);
+      step();
+    }
+  }
+  return clock.ns(static_cast<double>(ticks() - begin)) / (static_cast<double>(bursts) * kStreamed);
+}
+
 /// Remote rings and rings of this host, by turns. `suffix`: of the name.
 void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
                          std::size_t rounds, const Way& way, remote::SubscriberOptions::Way how,
@@ -949,6 +978,8 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   ring::Reader plain_questions = plain_there.reader();
   ring::Reader plain_answers = plain_back.reader();
   // Both sides do the same; only one of them begins.
+  constexpr std::uint32_t kBursts = 8;
+  std::vector<double> streams;
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
@@ -974,6 +1005,8 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
       plain_bursts.push_back(bounce(
           side == 0, (side == 0 ? plain_there : plain_back).writer(), side == 0 ? plain_answers : plain_questions,
           kSlots, way.round_trips, [] {}, [] {}));
+      meeting.meet(step);
+      if (!is_near) streams.push_back(stream(side == 0, here, kSlots, kBursts, clock));
     }
     meeting.meet(step);
   };
@@ -992,6 +1025,7 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   report.add(name, "ns", remote_bursts, clock.ns_per_tick() / 2);
   if (is_near) report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
   report.add(name + "/over_plain", "times", ratios);
+  if (!is_near) report.add(name + "/stream", "ns each", streams);
 }
 
 /// Not measured but counted: the same on every machine.

@@ -208,6 +208,10 @@ void Distribution::stop() {
   stop_.store(true, std::memory_order_relaxed);
   bell_.ring();
   if (thread_.joinable()) thread_.join();
+  close();
+}
+
+void Distribution::close() {
   if (!ways_[0]->node || is_closed_) return;
   is_closed_ = true;
   // Rings have ended: subscribers get what is on its way. Continues the clock of the previous steps, whichever clock it
@@ -228,12 +232,13 @@ void Distribution::stop() {
   broker_.reset();
   for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // sends each the records that it lacks
   const std::uint64_t told_ns = os::monotonic_clock_ns();
-  do {
+  // Twice: the carrier udp gives to the kernel in one step what was sent in the step before.
+  for (int steps = 0; steps < 2 || (!farewell.is_served && os::monotonic_clock_ns() - told_ns < kGoodbyeNs); ++steps) {
     for (const std::unique_ptr<Way>& way : ways_) {
       if (way->node) (void)way->node->step(clock_ns());
     }
     if (!farewell.is_served) idle(settings_.thread, 0);
-  } while (!farewell.is_served && os::monotonic_clock_ns() - told_ns < kGoodbyeNs);
+  }
 }
 
 /// A far subscriber that has everything is none any more; a near one stays until it leaves.
@@ -265,6 +270,7 @@ void Distribution::run() {
     }
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
+  close();  // here: only this thread may make the system calls of carriers
 }
 
 /// Sleeps until an agent has records or the time has passed: peers have no bell, so the first command of one that was

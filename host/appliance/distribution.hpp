@@ -140,6 +140,7 @@ class Distribution {
   [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
+  void close();
   void rest();
   [[nodiscard]] bool is_at_rest() const;
   void say(Voice& voice, std::string line);

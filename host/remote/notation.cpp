@@ -1,10 +1,13 @@
 #include "host/remote/notation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::remote {
 namespace {
@@ -32,6 +35,16 @@ std::uint64_t value_of(std::string_view text) {
     value |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
   }
   return value;
+}
+
+/// "; did you mean ...?" if the text begins almost like an address.
+std::string meant_by(const std::string& text) {
+  const std::size_t end = text.find("://");
+  if (end == std::string::npos) return {};
+  const std::string word = text.substr(0, end);
+  if (word == "broker") return "; did you mean 'broker:' without the slashes?";
+  const std::array<std::string, 3> known = {"udp://", "fabric://", "shm://"};
+  return did_you_mean(word + "://", known);
 }
 
 /// Adds one condition to `pattern`, and its field to the filter.
@@ -78,7 +91,8 @@ Result<RingAddress> parse_ring_address(const std::string& text) {
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size()) {
     return Failure{"'" + text +
                    "' is not an address of a published ring: udp://HOST:PORT/RING, fabric://HOST:PORT/RING, "
-                   "shm://NETWORK/RING or broker:SOCKET/RING"};
+                   "shm://NETWORK/RING or broker:SOCKET/RING" +
+                   meant_by(text)};
   }
   address.place = rest.substr(0, slash);
   address.ring = rest.substr(slash + 1);

@@ -31,6 +31,11 @@ Result<std::unique_ptr<nic::UdpTransport>> UdpPlace::start() const {
   return started;
 }
 
+std::string UdpPlace::hint() const {
+  return std::string("`listen` in [nic.udp] of the appliance sets the address") +
+         (token.empty() ? ", `token_file` the token for --network-token-file" : "");
+}
+
 bool UdpPlace::learn(const Carrier& carrier) noexcept {
   const std::size_t told = carrier.frame_bytes_of_host();
   if (told == 0 || told == carrier.frame_bytes()) return false;

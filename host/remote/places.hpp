@@ -18,14 +18,14 @@ namespace stopbit::remote {
 /// A network over libfabric.
 struct FabricPlace {
   using Carrier = nic::FabricTransport;
-  static constexpr const char* kListenKey = "`listen` in [nic]";
-
   std::string place;     ///< HOST:PORT
   std::string provider;  ///< Empty: the default.
 
   /// A carrier that begins to join, or why there is none.
   [[nodiscard]] Result<std::unique_ptr<Carrier>> start() const;
   [[nodiscard]] static nic::LinkOptions link_options() noexcept { return nic::fabric_link_options(); }
+  /// What to look at if it does not answer.
+  [[nodiscard]] static std::string hint() { return "`listen` in [nic] of the appliance sets the address"; }
   /// Whether it is worth another start, because a carrier that cannot join has found out how it could.
   [[nodiscard]] static bool learn(const Carrier&) noexcept { return false; }
   /// Whether the publisher does not want this process, however long it waits.
@@ -35,8 +35,6 @@ struct FabricPlace {
 /// A network over UDP.
 struct UdpPlace {
   using Carrier = nic::UdpTransport;
-  static constexpr const char* kListenKey = "`listen` in [nic.udp]";
-
   std::string place;            ///< HOST:PORT
   std::string token;            ///< Of the network; empty: none.
   bool is_plain = false;        ///< Joins other hosts without encryption, too.
@@ -44,6 +42,7 @@ struct UdpPlace {
 
   [[nodiscard]] Result<std::unique_ptr<Carrier>> start() const;
   [[nodiscard]] static nic::LinkOptions link_options() noexcept { return nic::udp_link_options(); }
+  [[nodiscard]] std::string hint() const;
   /// All nodes have one frame size, which node 0 tells those that come with another.
   [[nodiscard]] bool learn(const Carrier& carrier) noexcept;
   [[nodiscard]] static bool is_refused(const Carrier& carrier) noexcept { return carrier.is_token_refused(); }

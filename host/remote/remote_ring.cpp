@@ -15,6 +15,7 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/nic/transport/udp/endpoint.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/remote/places.hpp"
@@ -77,10 +78,7 @@ Opened<std::unique_ptr<typename Place::Carrier>> join_network(Place& place, cons
   auto started = place.start();
   if (!started) return unreachable(started.message());
   std::unique_ptr<typename Place::Carrier> carrier = std::move(started).value();
-  const auto why = [&] {
-    return cannot_reach(place.place,
-                        carrier->why_not_joined() + " (" + Place::kListenKey + " of the appliance sets the address)");
-  };
+  const auto why = [&] { return cannot_reach(place.place, carrier->why_not_joined() + " (" + place.hint() + ")"); };
   bool has_learned = false;
   for (Waiting waiting(wait, kJoinPatience); !carrier->is_joined();) {
     carrier->progress();
@@ -449,6 +447,14 @@ Opened<Done> check(const RingAddress& address, const std::string& name, const Re
   }
   if (address.carrier != RingAddress::Carrier::Udp && (wanted.is_plain || !wanted.network_token.empty())) {
     return RingFailure{Kind::Usage, "a token of the network and plain text need udp://"};
+  }
+  if (address.carrier == RingAddress::Carrier::Udp && !wanted.is_plain && wanted.network_token.empty()) {
+    const auto at = nic::resolve(address.place);
+    if (at && !at.value().is_loopback()) {
+      return RingFailure{Kind::Usage, "'" + address.place +
+                                          "' is another host, so --network-token-file is needed: the publisher's "
+                                          "`token_file` of [nic.udp]; or --plain, if it has encryption = \"off\""};
+    }
   }
   if (is_broker && name.find_first_of("/.") != std::string::npos) {
     return RingFailure{Kind::Usage, "the appliance creates the ring '" + name +
