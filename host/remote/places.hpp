@@ -18,8 +18,9 @@ namespace stopbit::remote {
 /// A network over libfabric.
 struct FabricPlace {
   using Carrier = nic::FabricTransport;
-  std::string place;     ///< HOST:PORT
-  std::string provider;  ///< Empty: the default.
+  static constexpr bool kTellsWhyNotJoined = false;  ///< Whether its carrier, once joined, waits without a problem().
+  std::string place;                                 ///< HOST:PORT
+  std::string provider;                              ///< Empty: the default.
 
   /// A carrier that begins to join, or why there is none.
   [[nodiscard]] Result<std::unique_ptr<Carrier>> start() const;
@@ -35,6 +36,7 @@ struct FabricPlace {
 /// A network over UDP.
 struct UdpPlace {
   using Carrier = nic::UdpTransport;
+  static constexpr bool kTellsWhyNotJoined = true;
   std::string place;            ///< HOST:PORT
   std::string token;            ///< Of the network; empty: none.
   bool is_plain = false;        ///< Joins other hosts without encryption, too.

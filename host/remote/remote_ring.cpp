@@ -261,7 +261,10 @@ class NetworkMember final : public NodeMember {
   void look_after(std::uint64_t now_ns) {
     if (next_) return join(now_ns);
     const std::string problem = carrier_->problem();
-    if (problem.empty()) return retry_.works(now_ns);
+    if (problem.empty()) {
+      if constexpr (Place::kTellsWhyNotJoined) tell_why_not_joined();
+      return retry_.works(now_ns);
+    }
     if (!is_lost_) {
       is_lost_ = true;
       return retry_.failed(now_ns, "rejoining the network: " + problem);
@@ -270,6 +273,12 @@ class NetworkMember final : public NodeMember {
     auto started = place_.start();
     if (!started) return retry_.failed(now_ns, started.message());
     next_ = std::move(started).value();
+  }
+  /// The carrier goes on trying, for instance with a token that the publisher has no more.
+  void tell_why_not_joined() {
+    const std::string why = carrier_->is_joined() ? std::string() : carrier_->why_not_joined();
+    if (tell_ && !why.empty() && why != told_) tell_("rejoining the network: " + why);
+    told_ = why;
   }
   void join(std::uint64_t now_ns) {
     next_->progress();
@@ -297,6 +306,7 @@ class NetworkMember final : public NodeMember {
   Tell tell_;
   Retry retry_;
   bool is_lost_ = false;
+  std::string told_;  ///< Why it was not joined, when that was told last.
   std::uint64_t next_look_ns_ = 0;
 };
 

@@ -27,6 +27,7 @@ import threading
 import time
 
 CHUNK = 65536
+SO_RCVBUFFORCE = 33  # which the module does not name
 
 
 def address(text):
@@ -124,7 +125,7 @@ def forward(at, to, own, seed, share, file):
 def tap(interface, file):
     every_protocol = 3
     packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(every_protocol))
-    packets.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE, 64 << 20)
+    packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
     packets.bind((interface, 0))
     with open(file, "wb", buffering=0) as out:
         while True:

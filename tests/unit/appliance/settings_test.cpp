@@ -263,7 +263,7 @@ TEST(ApplianceSettings, publish_rings) {
   EXPECT_THAT(errors("[[publish]]\nring = \"r\"\n"), HasSubstr("13:1: error: publishing needs a table [nic]"));
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"q\"\n"), HasSubstr("15:8: error: no feed has a ring 'q'"));
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"fabric\"]\n"), HasSubstr("'fabric' needs an address"));
-  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"), HasSubstr("one or both of: shm, fabric"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"), HasSubstr("one or more of: shm, fabric, udp"));
   EXPECT_THAT(errors("[nic]\nlisten = \"host\"\n"), HasSubstr("14:10: error"));
   EXPECT_THAT(errors("[nic]\nlisten = \"0.0.0.0:7700\"\n"), HasSubstr("not at 0.0.0.0"));
   EXPECT_EQ(errors("[nic]\nlisten = \"[fd00::1]:7700\"\n"), "");

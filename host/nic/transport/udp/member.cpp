@@ -97,10 +97,7 @@ void UdpMember::take_welcome(const UdpWelcome& welcome) {
   const bool fits = welcome.version == kUdpVersion && welcome.node != 0 && welcome.node < options_.nodes &&
                     is_sealed == options_.is_sealed() && !is_welcome_;
   if (!fits) return wrong();
-  if (has_been_in_ && welcome.node != node_) {
-    problem_ = "node 0 has given the number of this node to another";
-    return;
-  }
+  if (has_been_in_ && welcome.node != node_) return lose_number();
   node_ = welcome.node;
   cipher_ = welcome.cipher;
   is_welcome_ = true;
@@ -110,6 +107,8 @@ void UdpMember::take_welcome(const UdpWelcome& welcome) {
 void UdpMember::take_refused(const UdpRefused& refused) {
   reason_ = std::string("node 0 refuses: ") + to_text(refused.reason);
   if (refused.reason == UdpRefusal::Shape) frame_bytes_of_host_ = refused.frame_bytes;
+  // A number that this node had is its own as long as node 0 knows this incarnation: another node has it now.
+  if (has_been_in_ && refused.reason == UdpRefusal::Taken) return lose_number();
   const bool may_change = refused.reason == UdpRefusal::Full || refused.reason == UdpRefusal::Taken;
   if (!may_change) problem_ = reason_;
 }

@@ -40,6 +40,7 @@ class UdpMember {
   void take_refused(const UdpRefused& refused);
   void take_line(const UdpPeerLine& line, std::uint64_t now_ns);
   void lose(std::uint64_t now_ns);
+  void lose_number() { problem_ = "node 0 has given the number of this node to another"; }
   void check_path();
   /// The other side breaks the protocol.
   void wrong() noexcept { is_wrong_ = true; }
