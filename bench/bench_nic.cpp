@@ -15,7 +15,8 @@
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
 //                                   ring without nodes, by turns, and the ratio. /far_way: sent by puts, over shm;
 //                                   /fabric-shm, /fabric-tcp, /udp, /udp-sealed: over these
-//   nic/remote_ring/6_slots/<way>/stream   records one after another to a ring of another node, ns each
+//   nic/remote_ring/6_slots/<way>/stream   records one after another to a ring of another node, ns each; 32 at once
+//                                   between steps of the node; stream_1: one
 //   nic/udp_ping_pong/48            half a round trip of a datagram of 48 bytes over loopback between two processes
 //   that
 //                                   poll their sockets; /1064 likewise: what udp cannot undercut
@@ -934,9 +935,10 @@ Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t s
 
 constexpr std::uint32_t kStreamed = 512;  ///< Records of a burst, which the ring has room for.
 
-/// Bursts of records to the other side, which answers each burst with one record. @returns ns per record of a burst.
-double stream(bool asks, RemoteSide& here, std::uint32_t slots, std::uint32_t bursts, const TickClock& clock) {
-  constexpr std::uint32_t kAtOnce = 32;  // as an agent that has found datagrams waiting
+/// Bursts of records to the other side, which answers each burst with one record. `at_once`: records between two steps
+/// of the node. @returns ns per record of a burst.
+double stream(bool asks, RemoteSide& here, std::uint32_t slots, std::uint32_t at_once, std::uint32_t bursts,
+              const TickClock& clock) {
   const std::uint64_t last = record::kValueWords - 1;
   const auto step = [&] { here.step(); };
   const Undisturbed undisturbed;
@@ -948,7 +950,7 @@ double stream(bool asks, RemoteSide& here, std::uint32_t slots, std::uint32_t bu
         continue;
       }
       write(here.out(), slots, i);
-      if (i % kAtOnce == kAtOnce - 1) step();
+      if (i % at_once == at_once - 1) step();
     }
     if (asks) {
       await_record(here.in(), burst + last, step);
@@ -979,7 +981,9 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   ring::Reader plain_answers = plain_back.reader();
   // Both sides do the same; only one of them begins.
   constexpr std::uint32_t kBursts = 8;
+  constexpr std::uint32_t kAtOnce = 32;  // as of an agent that has found datagrams waiting
   std::vector<double> streams;
+  std::vector<double> single_streams;
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
@@ -1006,7 +1010,10 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
           side == 0, (side == 0 ? plain_there : plain_back).writer(), side == 0 ? plain_answers : plain_questions,
           kSlots, way.round_trips, [] {}, [] {}));
       meeting.meet(step);
-      if (!is_near) streams.push_back(stream(side == 0, here, kSlots, kBursts, clock));
+      if (is_near) continue;
+      streams.push_back(stream(side == 0, here, kSlots, kAtOnce, kBursts, clock));
+      meeting.meet(step);
+      single_streams.push_back(stream(side == 0, here, kSlots, 1, kBursts, clock));
     }
     meeting.meet(step);
   };
@@ -1025,7 +1032,9 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   report.add(name, "ns", remote_bursts, clock.ns_per_tick() / 2);
   if (is_near) report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
   report.add(name + "/over_plain", "times", ratios);
-  if (!is_near) report.add(name + "/stream", "ns each", streams);
+  if (is_near) return;
+  report.add(name + "/stream", "ns each", streams);
+  report.add(name + "/stream_1", "ns each", single_streams);
 }
 
 /// Not measured but counted: the same on every machine.

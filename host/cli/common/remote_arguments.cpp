@@ -80,9 +80,8 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
        .hint = file_hint()},
       {.names = "--network-token-file",
        .value = "FILE",
-       .help =
-           "For udp://: a file whose first line is the token of the network, `token_file` of [nic.udp]. What is sent "
-           "is then encrypted, and both sides have proved that they know the token, which is never sent.",
+       .help = "For udp://: a file whose first line is the token of the network, `token_file` of [nic.udp]. Records "
+               "are then encrypted, and both sides have proved that they know the token, which is never sent.",
        .target = &arguments.network_token_file,
        .hint = file_hint()},
       {.names = "--plain",

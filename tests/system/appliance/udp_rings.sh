@@ -134,8 +134,8 @@ wait "$forward" "$tap" 2>/dev/null || true
 secrets=("this is a token of the network" "this is a token of the ring")
 read -r packets with_record with_word < <(python3 "$wire" search tap-left local.slots "${secrets[@]}")
 ((packets > 500 && with_record == 0 && with_word == 0)) ||
-  fails "of $packets packets $with_record have bytes of a record and $with_word a token"
-echo "encrypted: $packets packets, none with a token or with bytes of a record; $(cat replayed) were sent once more"
+  fails "among $packets packets $with_record records and $with_word tokens are readable"
+echo "encrypted: $packets packets, no token and no record readable; $(cat replayed) were sent once more"
 
 publish 'encryption = "off"' 2
 grep -q "NOT ENCRYPTED" <("$bin/stopbit" run appliance.toml --check) || { echo "plain text is not told"; exit 1; }
@@ -155,5 +155,5 @@ wait "$plain_ring" || fails "plain: status $?" plain.log
 cmp local.slots <("$slots" ./plain) || fails "the records of 'plain' are others" plain.log
 wait_for '(($(python3 "$wire" search tap-plain local.slots "${secrets[@]}" | cut -d" " -f2) > 0))'
 read -r packets with_record with_word < <(python3 "$wire" search tap-plain local.slots "${secrets[@]}")
-((with_record > 0 && with_word > 0)) || fails "plain: $packets packets, $with_record with a record, $with_word with a token"
-echo "plain: $packets packets, $with_record with bytes of a record, $with_word with a token"
+((with_record > 0 && with_word > 0)) || fails "plain: among $packets packets $with_record records, $with_word tokens"
+echo "plain: $packets packets, $with_record of 400 records readable, and $with_word token"

@@ -7,8 +7,8 @@
     udp_wire.py tap INTERFACE FILE
         Writes every packet there to a file, each after its length. FILE exists when it listens.
     udp_wire.py search FILE SLOTS WORD...
-        How many packets have bytes of a record of SLOTS (of stopbit_ring_slots), and how many one of the words: two
-        numbers, after that of all packets.
+        The number of packets, of 400 records of SLOTS (of stopbit_ring_slots) those that are among them in plain text,
+        and of words.
     udp_wire.py replay FILE TO_HOST:TO_PORT
         Sends all datagrams of a tap to that port once more.
     udp_wire.py strangers TO_HOST:TO_PORT
@@ -145,31 +145,26 @@ def tapped(file):
             yield packet
 
 
-def pieces(slots, most=4000):
+def pieces(slots, most=400):
     """Three words one after the other, as records have them in memory and on the wire; none of a few bytes only."""
-    found = set()
+    found = []
     with open(slots, encoding="utf-8") as file:
         for line in file:
             words = [int(word, 16) for word in line.split()]
             for at in range(1, len(words) - 2):
                 data = struct.pack("<3Q", *words[at : at + 3])
                 if len(set(data)) > 10:
-                    found.add(data)
-            if len(found) >= most:
-                break
-    return found
+                    found.append(data)
+                    break
+    return random.Random(27).sample(found, min(most, len(found)))
 
 
 def search(file, slots, words):
     wanted = pieces(slots)
     assert len(wanted) > 100, len(wanted)
-    with_record = with_word = count = 0
-    for packet in tapped(file):
-        count += 1
-        # Words are at multiples of 8 from one another: of each alignment every piece of 24 bytes is looked up.
-        with_record += any(packet[at : at + 24] in wanted for at in range(len(packet) - 23))
-        with_word += any(word.encode() in packet for word in words)
-    print(count, with_record, with_word)
+    with open(file, "rb") as tapped_file:
+        data = tapped_file.read()
+    print(sum(1 for _ in tapped(file)), sum(piece in data for piece in wanted), sum(word.encode() in data for word in words))
 
 
 def replay(file, to):
