@@ -97,6 +97,9 @@ Status Distribution::open_ways() {
     if (way->wanted == &PublishSettings::to_fabric) opened = open_fabric(*way);
     if (way->wanted == &PublishSettings::to_udp) opened = open_udp(*way);
     if (!opened) return opened;
+  }
+  // All or none: what there is to close later goes by them.
+  for (const std::unique_ptr<Way>& way : ways_) {
     way->node = std::make_unique<nic::Node>(*way->carrier, node_options(way->link));
   }
   return Done{};

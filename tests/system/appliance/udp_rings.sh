@@ -53,6 +53,18 @@ grep -q "^carrier udp *$at, encrypted, token in network$" check.txt || { cat che
 start_appliance
 if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
 grep -q "PORT IN USE" <("$bin/stopbit" run appliance.toml --check) || { echo "a port in use is not told"; exit 1; }
+# Another one cannot have the port, and says so; an address of no interface is missing.
+sed "s/^name = .*/name = \"$name-other\"/; s/^network = .*/network = \"$name-other\"/; s/^state = .*/state = \"other\"/" \
+  appliance.toml >second.toml
+status=0
+timeout 100 "$bin/stopbit" run second.toml -q 2>second.log || status=$?
+[[ $status == 3 ]] && grep -q "cannot use '$at': Address already in use" second.log || fails "a port in use: $status" second.log
+sed -i "s/^listen = .*/listen = \"10.93.0.1:7707\"/" second.toml
+for check in --check -q; do
+  status=0
+  timeout 100 "$bin/stopbit" run second.toml $check 2>second.log >/dev/null || status=$?
+  [[ $status == 3 ]] && grep -q "Cannot assign requested address" second.log || fails "no such address: $status" second.log
+done
 python3 "$wire" tap to-left tap-left &
 tap=$!
 wait_for '[[ -e tap-left ]]'
