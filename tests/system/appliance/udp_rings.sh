@@ -54,7 +54,9 @@ start_appliance
 if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
 grep -q "PORT IN USE" <("$bin/stopbit" run appliance.toml --check) || { echo "a port in use is not told"; exit 1; }
 # Another one cannot have the port, and says so; an address of no interface is missing.
-sed "s/^name = .*/name = \"$name-other\"/; s/^network = .*/network = \"$name-other\"/; s/^state = .*/state = \"other\"/" \
+mkdir second
+sed "s#^ring = .*#ring = \"$folder/second/cme\"#" feed.toml >second-feed.toml
+sed "s/\"feed.toml\"/\"second-feed.toml\"/; 1s/^name = .*/name = \"$name-other\"/; s/^network = .*/network = \"$name-other\"/; s/^state = .*/state = \"other\"/" \
   appliance.toml >second.toml
 status=0
 timeout 100 "$bin/stopbit" run second.toml -q 2>second.log || status=$?
