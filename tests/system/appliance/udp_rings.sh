@@ -171,3 +171,5 @@ wait_for '(($(python3 "$wire" search tap-plain local.slots "${secrets[@]}" | cut
 read -r packets with_record with_word < <(python3 "$wire" search tap-plain local.slots "${secrets[@]}")
 ((with_record > 0 && with_word > 0)) || fails "plain: among $packets packets $with_record records, $with_word tokens"
 echo "plain: $packets packets, $with_record of 400 records readable, and $with_word token"
+kill -9 "$tap"
+wait "$tap" 2>/dev/null || true

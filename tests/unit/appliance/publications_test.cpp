@@ -36,7 +36,7 @@ TEST(Publications, cannot_change_together_with_what_the_node_is_made_of) {
       {"network", [](NicSettings& nic) { nic.network = "other"; }},
       {"listen", [](NicSettings& nic) { nic.listen = "127.0.0.1:7701"; }},
       {"provider", [](NicSettings& nic) { nic.provider = "verbs"; }},
-      {"udp", [](NicSettings& nic) { nic.udp = UdpSettings{.listen = "127.0.0.1:7701"}; }},
+      {"udp", [](NicSettings& nic) { nic.udp.emplace(); }},
       {"broker", [](NicSettings& nic) { nic.broker = "socket"; }},
       {"entitlements", [](NicSettings& nic) { nic.entitlements_file = "file"; }},
       {"clients", [](NicSettings& nic) { ++nic.clients; }},
