@@ -15,6 +15,8 @@
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
 //                                   ring without nodes, by turns, and the ratio. /far_way: sent by puts, over shm;
 //                                   /fabric-shm, /fabric-tcp, /udp, /udp-sealed: over these
+//   nic/remote_ring/6_slots/<way>/stream   records one after another to a ring of another node, ns each; 32 at once
+//                                   between steps of the node; stream_1: one
 //   nic/udp_ping_pong/48            half a round trip of a datagram of 48 bytes over loopback between two processes
 //   that
 //                                   poll their sockets; /1064 likewise: what udp cannot undercut
@@ -931,6 +933,35 @@ Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t s
   return rounds;
 }
 
+constexpr std::uint32_t kStreamed = 512;  ///< Records of a burst, which the ring has room for.
+
+/// Bursts of records to the other side, which answers each burst with one record. `at_once`: records between two steps
+/// of the node. @returns ns per record of a burst.
+double stream(bool asks, RemoteSide& here, std::uint32_t slots, std::uint32_t at_once, std::uint32_t bursts,
+              const TickClock& clock) {
+  const std::uint64_t last = record::kValueWords - 1;
+  const auto step = [&] { here.step(); };
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = ticks();
+  for (std::uint32_t burst = 0; burst < bursts; ++burst) {
+    for (std::uint64_t i = 0; i < kStreamed; ++i) {
+      if (!asks) {
+        await_record(here.in(), i + last, step);
+        continue;
+      }
+      write(here.out(), slots, i);
+      if (i % at_once == at_once - 1) step();
+    }
+    if (asks) {
+      await_record(here.in(), burst + last, step);
+    } else {
+      write(here.out(), slots, burst);
+      step();
+    }
+  }
+  return clock.ns(static_cast<double>(ticks() - begin)) / (static_cast<double>(bursts) * kStreamed);
+}
+
 /// Remote rings and rings of this host, by turns. `suffix`: of the name.
 void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
                          std::size_t rounds, const Way& way, remote::SubscriberOptions::Way how,
@@ -949,6 +980,10 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   ring::Reader plain_questions = plain_there.reader();
   ring::Reader plain_answers = plain_back.reader();
   // Both sides do the same; only one of them begins.
+  constexpr std::uint32_t kBursts = 8;
+  constexpr std::uint32_t kAtOnce = 32;  // as of an agent that has found datagrams waiting
+  std::vector<double> streams;
+  std::vector<double> single_streams;
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
@@ -974,6 +1009,11 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
       plain_bursts.push_back(bounce(
           side == 0, (side == 0 ? plain_there : plain_back).writer(), side == 0 ? plain_answers : plain_questions,
           kSlots, way.round_trips, [] {}, [] {}));
+      meeting.meet(step);
+      if (is_near) continue;
+      streams.push_back(stream(side == 0, here, kSlots, kAtOnce, kBursts, clock));
+      meeting.meet(step);
+      single_streams.push_back(stream(side == 0, here, kSlots, 1, kBursts, clock));
     }
     meeting.meet(step);
   };
@@ -992,6 +1032,9 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   report.add(name, "ns", remote_bursts, clock.ns_per_tick() / 2);
   if (is_near) report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
   report.add(name + "/over_plain", "times", ratios);
+  if (is_near) return;
+  report.add(name + "/stream", "ns each", streams);
+  report.add(name + "/stream_1", "ns each", single_streams);
 }
 
 /// Not measured but counted: the same on every machine.

@@ -207,6 +207,8 @@ CallList calls_of_nic(const Confinement& confinement) {
     add(list, {SCMP_SYS(memfd_create)});
   }
   add_memory(list, false);
+  // Both sockets of the carrier udp are open; members come by connections that it accepts.
+  if (confinement.has_udp) add(list, {SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg), SCMP_SYS(accept4)});
   if (!confinement.shares_memory) return list;
   // A broker accepts clients, and makes threads for the memory that they share.
   add_threads(list);

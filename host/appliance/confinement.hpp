@@ -24,7 +24,8 @@ struct Confinement {
   bool has_opener = false;           ///< Another process opens recordings.
   bool has_card = false;             ///< Its driver needs calls that no thread of ours makes.
   bool has_connections = false;      ///< A thread asks replay services of exchanges, or has sessions with them.
-  bool has_nic = false;              ///< A thread serves other processes and hosts.
+  bool has_nic = false;              ///< A thread serves other processes and hosts,
+  bool has_udp = false;              ///< the latter by UDP, too.
 };
 
 /// Gives up, for good and for all threads made later, what an appliance does not need once it is set up:

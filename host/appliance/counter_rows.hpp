@@ -28,6 +28,8 @@ enum class Table : std::uint8_t {
   Offers,
   Publishers,
   Subscribers,
+  Udp,
+  UdpDatagrams,
 };
 
 /// A counter of a group: its handle, its value in the status, and where it is shown.
@@ -116,6 +118,10 @@ inline constexpr CounterRow<UnitsCounterSet, StatusReport> kUnitsRows[] = {
 };
 inline constexpr CounterRow<FabricCounterSet, StatusReport> kFabricRows[] = {
 #define STOPBIT_FABRIC(...) STOPBIT_METRIC_ROW(FabricCounterSet, __VA_ARGS__)
+#include "host/appliance/counters.def"
+};
+inline constexpr CounterRow<UdpCounterSet, UdpStatus> kUdpRows[] = {
+#define STOPBIT_UDP(...) STOPBIT_ROW(UdpCounterSet, UdpStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<OfferCounterSet, OfferStatus> kOfferRows[] = {

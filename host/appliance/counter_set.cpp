@@ -154,6 +154,10 @@ void CounterSetBuilder::fabric(FabricCounterSet& counter_set) {
   add_rows(kFabricRows, counter_set, {{"carrier", "fabric"}});
 }
 
+void CounterSetBuilder::udp(UdpCounterSet& counter_set) {
+  add_rows(kUdpRows, counter_set, {});
+}
+
 void CounterSetBuilder::offer(OfferCounterSet& counter_set, std::string_view name) {
   add_rows(kOfferRows, counter_set, {{"offer", name}});
 }

@@ -118,6 +118,10 @@ struct UnitsCounterSet {
 };
 
 /// The carrier to other hosts.
+struct UdpCounterSet {
+#define STOPBIT_UDP(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+};
 struct FabricCounterSet {
 #define STOPBIT_FABRIC(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
@@ -166,6 +170,7 @@ class CounterSetBuilder {
   void nic(NicCounterSet& counter_set);
   void units(UnitsCounterSet& counter_set, std::string_view carrier);
   void fabric(FabricCounterSet& counter_set);
+  void udp(UdpCounterSet& counter_set);
   void offer(OfferCounterSet& counter_set, std::string_view name);
   void publisher(PublisherCounterSet& counter_set, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.

@@ -31,9 +31,9 @@ std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
   return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair<dev_t, ino_t>();
 }
 
-nic::NodeOptions node_options() {
+nic::NodeOptions node_options(const nic::LinkOptions& link) {
   nic::NodeOptions options;
-  options.link = nic::fabric_link_options();
+  options.link = link;
   options.link.silence_ns = kSilenceNs;  // a process that makes a large ring, or waits for a processor, is not lost
   return options;
 }
@@ -58,6 +58,7 @@ Distribution::Distribution(const NicSettings& settings) : settings_(settings), r
   };
   add_way("shm", &PublishSettings::to_shm);
   if (!settings.listen.empty()) add_way("fabric", &PublishSettings::to_fabric);
+  if (settings.udp) add_way("udp", &PublishSettings::to_udp);
 }
 
 void Distribution::add_counters(CounterSetBuilder& builder) {
@@ -65,6 +66,7 @@ void Distribution::add_counters(CounterSetBuilder& builder) {
   for (const std::unique_ptr<Way>& way : ways_) {
     builder.units(way->units, way->name);
     if (way->wanted == &PublishSettings::to_fabric) builder.fabric(fabric_counter_set_);
+    if (way->wanted == &PublishSettings::to_udp) builder.udp(udp_counter_set_);
     builder.publisher(way->counter_set, way->name);
   }
   for (Offer& offer : offers_) builder.offer(offer.of.counter_set, offer.of.ring.name);
@@ -88,25 +90,48 @@ Status Distribution::open_ways() {
       nic::ShmTransport::open({.network = settings_.network, .node = 0, .nodes = nic::ShmOptions::kUsualNodes});
   if (!local) return Failure{local.message()};
   ways_[0]->carrier = std::move(local).value();
+  ways_[0]->link = nic::fabric_link_options();
   sweep();
-  if (!settings_.listen.empty()) {
-    nic::FabricOptions options;
-    if (!settings_.provider.empty()) options.provider = settings_.provider;
-    options.listen = settings_.listen;
-    if (nic::leaves_host(options.provider)) {
-      auto program = nic::find_fabric_program();
-      if (!program) return Failure{program.message()};
-      options.program = std::move(program).value();
-    }
-    auto fabric = nic::FabricTransport::listen(options);
-    if (!fabric) return Failure{fabric.message()};
-    address_ = fabric.value()->address();
-    fabric_ = fabric.value().get();
-    ways_[1]->carrier = std::move(fabric).value();
-  }
   for (const std::unique_ptr<Way>& way : ways_) {
-    way->node = std::make_unique<nic::Node>(*way->carrier, node_options());
+    Status opened = Done{};
+    if (way->wanted == &PublishSettings::to_fabric) opened = open_fabric(*way);
+    if (way->wanted == &PublishSettings::to_udp) opened = open_udp(*way);
+    if (!opened) return opened;
   }
+  // All or none: what there is to close later goes by them.
+  for (const std::unique_ptr<Way>& way : ways_) {
+    way->node = std::make_unique<nic::Node>(*way->carrier, node_options(way->link));
+  }
+  return Done{};
+}
+
+Status Distribution::open_fabric(Way& way) {
+  nic::FabricOptions options;
+  if (!settings_.provider.empty()) options.provider = settings_.provider;
+  options.listen = settings_.listen;
+  if (nic::leaves_host(options.provider)) {
+    auto program = nic::find_fabric_program();
+    if (!program) return Failure{program.message()};
+    options.program = std::move(program).value();
+  }
+  auto fabric = nic::FabricTransport::listen(options);
+  if (!fabric) return Failure{fabric.message()};
+  address_ = fabric.value()->address();
+  fabric_ = fabric.value().get();
+  way.carrier = std::move(fabric).value();
+  way.link = nic::fabric_link_options();
+  return Done{};
+}
+
+/// Its sockets are open from here on: later the carrier accepts connections, and makes none.
+Status Distribution::open_udp(Way& way) {
+  Result<nic::UdpOptions> options = udp_options_of(*settings_.udp);
+  if (!options) return Failure{"[nic.udp]: " + options.message()};
+  auto udp = nic::UdpTransport::listen(options.value());
+  if (!udp) return Failure{"[nic.udp]: " + udp.message()};
+  udp_ = udp.value().get();
+  way.carrier = std::move(udp).value();
+  way.link = nic::udp_link_options();
   return Done{};
 }
 
@@ -186,6 +211,10 @@ void Distribution::stop() {
   stop_.store(true, std::memory_order_relaxed);
   bell_.ring();
   if (thread_.joinable()) thread_.join();
+  close();
+}
+
+void Distribution::close() {
   if (!ways_[0]->node || is_closed_) return;
   is_closed_ = true;
   // Rings have ended: subscribers get what is on its way. Continues the clock of the previous steps, whichever clock it
@@ -206,12 +235,13 @@ void Distribution::stop() {
   broker_.reset();
   for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // sends each the records that it lacks
   const std::uint64_t told_ns = os::monotonic_clock_ns();
-  do {
+  // Twice: the carrier udp gives to the kernel in one step what was sent in the step before.
+  for (int steps = 0; steps < 2 || (!farewell.is_served && os::monotonic_clock_ns() - told_ns < kGoodbyeNs); ++steps) {
     for (const std::unique_ptr<Way>& way : ways_) {
       if (way->node) (void)way->node->step(clock_ns());
     }
     if (!farewell.is_served) idle(settings_.thread, 0);
-  } while (!farewell.is_served && os::monotonic_clock_ns() - told_ns < kGoodbyeNs);
+  }
 }
 
 /// A far subscriber that has everything is none any more; a near one stays until it leaves.
@@ -243,6 +273,7 @@ void Distribution::run() {
     }
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
+  close();  // here: only this thread may make the system calls of carriers
 }
 
 /// Sleeps until an agent has records or the time has passed: peers have no bell, so the first command of one that was
@@ -418,6 +449,7 @@ void Distribution::publish_counters() {
   }
   counter_set_.commands.set(commands);
   if (fabric_ != nullptr) publish_fabric();
+  if (udp_ != nullptr) publish_udp();
   if (broker_) publish_broker();
 }
 
@@ -476,6 +508,57 @@ void Distribution::tell_of_fabric() {
   told_deaths_ = deaths.count;
   say(fabric_voice_, "fabric: the libfabric process ended: " + deaths.why + "; " + std::to_string(deaths.count) +
                          (deaths.count == 1 ? " time" : " times") + " so far");
+}
+
+void Distribution::publish_udp() {
+  const nic::UdpCounters& counters = udp_->counters();
+  udp_counter_set_.encrypted.set(udp_->is_exact() ? 1 : 0);
+  udp_counter_set_.members.set(udp_->members());
+  udp_counter_set_.joined.set(counters.joined);
+  udp_counter_set_.left.set(counters.left);
+  udp_counter_set_.died.set(counters.died);
+  udp_counter_set_.wrong_token.set(counters.wrong_token);
+  udp_counter_set_.refused.set(counters.refused);
+  udp_counter_set_.half_open.set(counters.half_open);
+  udp_counter_set_.garbled.set(counters.garbled);
+  udp_counter_set_.rekeyed.set(counters.rekeyed);
+  udp_counter_set_.sent.set(counters.sent);
+  udp_counter_set_.received.set(counters.received);
+  udp_counter_set_.not_sent.set(counters.no_room + counters.absent + counters.keyless + counters.broken);
+  udp_counter_set_.limited.set(counters.limited);
+  udp_counter_set_.too_long.set(counters.too_long);
+  udp_counter_set_.unreachable.set(counters.unreachable);
+  udp_counter_set_.dropped.set(counters.dropped);
+  udp_counter_set_.strangers.set(counters.malformed + counters.version + counters.strangers);
+  udp_counter_set_.stale.set(counters.stale);
+  udp_counter_set_.replayed.set(counters.replayed);
+  udp_counter_set_.forged.set(counters.forged);
+  tell_of_udp();
+}
+
+/// What has been refused since the last line. One line for all of it, and not often: strangers can cause it.
+void Distribution::tell_of_udp() {
+  if (now_ns_ < next_udp_line_ns_) return;
+  const nic::UdpCounters& now = udp_->counters();
+  std::string line;
+  const auto tell = [&line](std::uint64_t after, std::uint64_t before, const char* what,
+                            const std::optional<nic::HostAddress>& from = std::nullopt) {
+    if (after == before) return;
+    line += (line.empty() ? "" : ", ") + std::to_string(after - before) + ' ' + what;
+    if (from) line += ", the last from " + nic::to_text(*from);
+  };
+  tell(now.wrong_token, told_udp_.wrong_token, "with another token or none", udp_->wrong_token_from());
+  tell(now.refused, told_udp_.refused, "of another version or geometry, or beyond the slots", udp_->refused_from());
+  tell(now.half_open, told_udp_.half_open, "connections that did not ask in time");
+  tell(now.garbled, told_udp_.garbled, "connections with a malformed message");
+  tell(now.malformed + now.version + now.strangers, told_udp_.malformed + told_udp_.version + told_udp_.strangers,
+       "datagrams of strangers");
+  tell(now.replayed, told_udp_.replayed, "replayed datagrams");
+  tell(now.forged, told_udp_.forged, "forged datagrams");
+  if (line.empty()) return;
+  told_udp_ = now;
+  next_udp_line_ns_ = now_ns_ + kStrangersNs;
+  say(udp_voice_, "udp: refused: " + line);
 }
 
 /// A subscriber keeps its slot as long as it is connected.

@@ -21,6 +21,7 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/transport.hpp"
+#include "host/nic/transport/udp/udp_transport.hpp"
 #include "host/os/doorbell.hpp"
 #include "host/remote/publisher.hpp"
 
@@ -77,14 +78,17 @@ class Distribution {
   /// ended. From any thread.
   void offer(std::vector<CountedOffer> rings);
 
-  /// Where nodes of other hosts join: HOST:PORT; empty: nowhere.
+  /// Where nodes of other hosts join by libfabric, and by UDP: HOST:PORT; empty: nowhere.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  [[nodiscard]] std::string udp_address() const { return udp_ == nullptr ? std::string() : udp_->address(); }
 
  private:
   static constexpr std::uint64_t kBrokerNs = 1'000'000;      ///< How often clients and orders are looked at,
   static constexpr std::uint64_t kLookNs = 100'000'000;      ///< rings and counters,
   static constexpr std::uint64_t kSweepNs = 10'000'000'000;  ///< and what the dead have left.
-  static constexpr std::uint64_t kLineNs = 100'000'000;      ///< So often a line may be said for long,
+  static constexpr std::uint64_t kStrangersNs =
+      10'000'000'000;                                    ///< How often the log tells of those at the port of UDP.
+  static constexpr std::uint64_t kLineNs = 100'000'000;  ///< So often a line may be said for long,
   /// What only the operator can mend is said again, ever less often.
   static constexpr std::uint64_t kFirstReminderNs = 60'000'000'000, kLastReminderNs = 3'600'000'000'000;
   /// How subscribers are at the end.
@@ -107,6 +111,7 @@ class Distribution {
   struct Way {
     std::string name;
     std::unique_ptr<nic::Transport> carrier;
+    nic::LinkOptions link;
     std::unique_ptr<nic::Node> node;
     std::unique_ptr<remote::Publisher> publisher;
     bool PublishSettings::*wanted = nullptr;  ///< Says which rings are.
@@ -128,11 +133,14 @@ class Distribution {
   };
 
   [[nodiscard]] Status open_ways();
+  [[nodiscard]] Status open_fabric(Way& way);
+  [[nodiscard]] Status open_udp(Way& way);
   [[nodiscard]] std::vector<remote::PublishedRing> rings_of(std::size_t way) const;
   [[nodiscard]] Status open_publisher(std::size_t number);
   [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
+  void close();
   void rest();
   [[nodiscard]] bool is_at_rest() const;
   void say(Voice& voice, std::string line);
@@ -142,6 +150,8 @@ class Distribution {
   static void publish_units(const nic::Node& node, const UnitsCounterSet& counter_set);
   void publish_fabric();
   void tell_of_fabric();
+  void publish_udp();
+  void tell_of_udp();
   void publish_broker();
   void publish_subscribers(Way& way);
   void take_orders();
@@ -154,9 +164,13 @@ class Distribution {
   std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
   Publications published_;                  ///< What [[publish]] says, as it is in force.
   std::string address_;
-  const nic::FabricTransport* fabric_ = nullptr;  ///< Of the second way, if there is one.
+  const nic::FabricTransport* fabric_ = nullptr;  ///< Of the way with its name, if there is one.
   FabricCounterSet fabric_counter_set_;
   std::uint64_t told_deaths_ = 0;
+  const nic::UdpTransport* udp_ = nullptr;  ///< The same.
+  UdpCounterSet udp_counter_set_;
+  nic::UdpCounters told_udp_;  ///< As they were when the last line was said.
+  std::uint64_t next_udp_line_ns_ = 0;
   std::uint64_t next_cut_off_ns_ = 0;  ///< When it is said (again) that it is cut off.
   std::uint64_t cut_off_pause_ns_ = kFirstReminderNs;
   std::unique_ptr<nic::Broker> broker_;
@@ -166,7 +180,8 @@ class Distribution {
   std::uint64_t now_ns_ = 0;
   Voice broker_voice_;   ///< What becomes of clients and rings;
   Voice refusal_voice_;  ///< apart from it, what strangers can cause,
-  Voice fabric_voice_;   ///< at a socket of the broker and over the network.
+  Voice fabric_voice_;   ///< at a socket of the broker and over the network,
+  Voice udp_voice_;      ///< by any carrier.
 
   std::mutex mutex_;  ///< Guards data exchanged with other threads; not used on the data path.
   std::deque<std::string> lines_;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <utility>
+
+#include "host/os/shm/read_file.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -11,25 +12,13 @@ namespace {
 constexpr std::size_t kMinTokenBytes = 16;
 constexpr const char* kStartAgain = ": restore it, or restart the appliance";
 
-/// The first line of a file; nothing: it is no token.
-Result<std::string> read_token(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
-  if (!token.empty() && token.back() == '\r') token.pop_back();
-  if (token.size() < kMinTokenBytes || token.size() > remote::kMaxTokenBytes) {
-    return Failure{path + ": a token must have " + std::to_string(kMinTokenBytes) + " to " +
-                   std::to_string(remote::kMaxTokenBytes) + " characters"};
-  }
-  return token;
-}
-
 /// The first key of [nic] that says something else; empty: none. What clients of the broker may is not looked at.
 std::string other_key(const NicSettings& then, const NicSettings& now) {
   const std::pair<const char*, bool> keys[] = {
       {"network", then.network == now.network},
       {"listen", then.listen == now.listen},
       {"provider", then.provider == now.provider},
+      {"udp", then.udp == now.udp},
       {"broker", then.broker == now.broker},
       {"entitlements", then.entitlements_file == now.entitlements_file},
       {"clients", then.clients == now.clients},
@@ -47,6 +36,29 @@ std::string other_key(const NicSettings& then, const NicSettings& now) {
 
 }  // namespace
 
+Result<std::string> read_token(const std::string& path) {
+  Result<std::string> read = os::read_first_line(path);
+  if (!read) return Failure{"cannot read the token in '" + path + "': " + read.message()};
+  if (read.value().size() < kMinTokenBytes || read.value().size() > remote::kMaxTokenBytes) {
+    return Failure{path + ": a token must have " + std::to_string(kMinTokenBytes) + " to " +
+                   std::to_string(remote::kMaxTokenBytes) + " characters"};
+  }
+  return read;
+}
+
+Result<nic::UdpOptions> udp_options_of(const UdpSettings& settings) {
+  nic::UdpOptions options;
+  options.listen = settings.listen;
+  options.encryption = settings.is_encrypted ? nic::UdpEncryption::Required : nic::UdpEncryption::Off;
+  options.frame_bytes = settings.frame_bytes;
+  options.peer_bytes_per_second = settings.bytes_per_second;
+  if (settings.token_file.empty()) return options;
+  Result<std::string> token = read_token(settings.token_file);
+  if (!token) return token.failure();
+  options.token = std::move(token).value();
+  return options;
+}
+
 Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& settings, bool PublishSettings::*wanted) {
   std::vector<remote::PublishedRing> rings;
   for (const PublishSettings& published : settings.publish) {
@@ -58,7 +70,7 @@ Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& se
       token = std::move(read).value();
     }
     // Subscribers by shm belong to the appliance's user: the kernel admits no other.
-    const bool has_addresses = wanted == &PublishSettings::to_fabric;
+    const bool has_addresses = wanted != &PublishSettings::to_shm;
     rings.push_back({.name = published.name,
                      .ring = published.ring,
                      .token = std::move(token),

@@ -9,6 +9,12 @@
 
 namespace stopbit::appliance {
 
+/// The first line of a file, of 16 to 64 characters; the failure says why it is no token.
+[[nodiscard]] Result<std::string> read_token(const std::string& path);
+
+/// The carrier udp as the settings have it. Reads its token.
+[[nodiscard]] Result<nic::UdpOptions> udp_options_of(const UdpSettings& settings);
+
 /// The rings of [[publish]] that go the way that `wanted` says, as their publisher takes them. Reads the files of
 /// tokens; the failure says which one is none.
 [[nodiscard]] Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& settings,

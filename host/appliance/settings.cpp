@@ -43,10 +43,10 @@ bool is_command_word(const std::string& text) {
                      [&](const control::CommandWord& command) { return command.word == text; });
 }
 
-/// Why nodes of other hosts cannot be listened to there; empty: they can.
+/// Why nodes of other hosts cannot be listened to there; empty: they can. Of all addresses libfabric takes the
+/// loopback, and UDP may answer from another one than was asked.
 std::string listen_problem(const std::string& text) {
-  const std::string no_wildcard =
-      "libfabric must listen at one address of this host, not at ";  // else it takes the loopback
+  const std::string no_wildcard = "the carrier must listen at one address of this host, not at ";
   if (!text.starts_with('[')) {
     const Result<net::Endpoint> endpoint = net::parse_endpoint(text);
     if (!endpoint) return endpoint.message() + ", nor an IPv6 address and port, like [fd00::1]:7700";
@@ -61,6 +61,13 @@ std::string listen_problem(const std::string& text) {
     return "'" + text + "' is not an IPv6 address and a port, like [fd00::1]:7700";
   }
   return address.value().address == nic::HostAddress() ? no_wildcard + "::" : "";
+}
+
+/// Of an address without a listen_problem.
+bool is_loopback(const std::string& listen) {
+  if (listen.starts_with("127.")) return true;
+  const auto address = nic::parse_prefix(std::string_view(listen).substr(1, listen.find(']') - 1));
+  return listen.starts_with('[') && address && address.value().address == nic::parse_prefix("::1").value().address;
 }
 
 class SettingsReader {
@@ -577,9 +584,10 @@ class SettingsReader {
         table.error("allow", prefix.message());
       }
     }
-    if (table.has("allow") && !published.to_fabric) {
-      table.error("allow", "'allow' restricts subscribers by 'fabric'; 'shm' is open to the appliance's user only");
-    } else if (table.has("allow") && nic.provider.starts_with("shm")) {
+    if (table.has("allow") && !published.to_fabric && !published.to_udp) {
+      table.error("allow",
+                  "'allow' restricts subscribers by 'fabric' and 'udp'; 'shm' is open to the appliance's user only");
+    } else if (table.has("allow") && published.to_fabric && nic.provider.starts_with("shm")) {
       table.error("allow", "the provider '" + nic.provider + "' has no addresses");
     }
     published.lossless = table.flag("lossless");
@@ -610,19 +618,48 @@ class SettingsReader {
   static void read_ways(config::Table& table, const NicSettings& nic, PublishSettings& published) {
     if (!table.has("to")) {
       published.to_fabric = !nic.listen.empty();
+      published.to_udp = nic.udp.has_value();
       return;
     }
-    published.to_shm = published.to_fabric = false;
-    for (const std::string& way : table.texts("to", {.least = 1, .most = 2})) {
+    published.to_shm = published.to_fabric = published.to_udp = false;
+    for (const std::string& way : table.texts("to", {.least = 1, .most = 3})) {
       if (way == "shm") {
         published.to_shm = true;
+      } else if (way == "udp") {
+        published.to_udp = true;
+        if (!nic.udp) table.error("to", "'udp' needs an address to listen at: add a table [nic.udp] with 'listen'");
       } else if (way == "fabric") {
         published.to_fabric = true;
         if (nic.listen.empty()) table.error("to", "'fabric' needs an address to listen at: set 'listen' of [nic]");
       } else {
-        table.error("to", "'to' must have one or both of: shm, fabric");
+        table.error("to", "'to' must have one or more of: shm, fabric, udp");
       }
     }
+  }
+
+  void read_udp(config::Table& nic_table, NicSettings& nic) {
+    auto table = nic_table.table("udp");
+    if (!table) return;
+    UdpSettings& udp = nic.udp.emplace();
+    udp.listen = table->text("listen");
+    udp.token_file = config::in_folder(folder_, table->text("token_file"));
+    udp.is_encrypted = table->choice("encryption") == 0;
+    udp.frame_bytes = table->integer("frame");
+    udp.bytes_per_second = table->bytes("bytes_per_second");
+    if (!udp.listen.empty()) {
+      const std::string problem = listen_problem(udp.listen);
+      if (!problem.empty()) {
+        table->error("listen", problem);
+      } else if (udp.is_encrypted && udp.token_file.empty() && !is_loopback(udp.listen)) {
+        table->error("listen",
+                     "other hosts reach this address: set 'token_file', the secret of those that may join, or "
+                     "encryption = \"off\", with which any of them can join, read and forge");
+      }
+    }
+    if (!udp.is_encrypted && !udp.token_file.empty()) {
+      table->error("token_file", "a token is of no use with encryption = \"off\": leave one of them out");
+    }
+    table->finish();
   }
 
   void read_nic() {
@@ -649,6 +686,7 @@ class SettingsReader {
       if (!problem.empty()) table->error("listen", problem);
     }
     nic.provider = table->text("provider");
+    read_udp(*table, nic);
     nic.subscribers = table->integer("subscribers");
     nic.subscribers_per_address = table->integer("subscribers_per_address");
     nic.requests_per_second = static_cast<std::uint32_t>(table->integer("requests_per_second"));

@@ -18,6 +18,7 @@
 #include "host/feed/description/description.hpp"
 #include "host/market/stage/recovery_options.hpp"
 #include "host/nic/node/broker.hpp"
+#include "host/nic/transport/udp/udp_options.hpp"
 #include "host/ports/port_source.hpp"
 #include "host/refill/client.hpp"
 #include "host/refill/dialects.hpp"
@@ -121,9 +122,10 @@ struct PublishSettings {
   std::string name;  ///< What subscribers ask for.
   std::string ring;
   bool to_shm = true;                     ///< Processes of this host and user, by NicSettings::network.
-  bool to_fabric = false;                 ///< Those who come to NicSettings::listen.
+  bool to_fabric = false;                 ///< Those who come to NicSettings::listen,
+  bool to_udp = false;                    ///< and to that of UdpSettings.
   std::string token_file;                 ///< Holds what subscribers have to know; empty: nothing.
-  std::vector<nic::AddressPrefix> allow;  ///< Where those who come by `fabric` may come from; none: from anywhere.
+  std::vector<nic::AddressPrefix> allow;  ///< Where those of other hosts may come from; none: from anywhere.
   bool lossless = false;                  ///< The ring's agent waits for subscribers and readers who want all of it.
   std::uint64_t detach_after_ns = 0;   ///< A subscriber that takes no records for this time while some are waiting is
                                        ///< detached; 0: lossless subscribers after kPatienceNs, others never.
@@ -131,6 +133,16 @@ struct PublishSettings {
 };
 /// How long a lossless ring waits for a reader that does not move, if nothing else is said.
 inline constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+
+/// The carrier to other hosts over UDP.
+struct UdpSettings {
+  std::string listen;        ///< HOST:PORT of a UDP socket, and of a TCP socket with the same number.
+  std::string token_file;    ///< Holds the token of the network; empty: none.
+  bool is_encrypted = true;  ///< Else other hosts need no token, and read and forge what they like.
+  std::size_t frame_bytes = nic::UdpOptions().frame_bytes;
+  std::uint64_t bytes_per_second = 0;  ///< To each host; 0: no limit.
+  friend bool operator==(const UdpSettings&, const UdpSettings&) = default;
+};
 
 /// The node of the user-level network interface, through which other processes reach the rings.
 struct NicSettings {
@@ -144,8 +156,9 @@ struct NicSettings {
   std::vector<OfferedRing> rings;           ///< All rings of the appliance.
   std::string listen;                       ///< HOST:PORT of the carrier to other hosts; empty: none.
   std::string provider;                     ///< Of it, as libfabric calls it; empty: TCP.
-  std::size_t subscribers = 16;             ///< Of all published rings, at once, on each of the two carriers;
-  std::size_t subscribers_per_address = 0;  ///< of one address of `listen`'s carrier; 0: no limit,
+  std::optional<UdpSettings> udp;           ///< Another carrier to other hosts.
+  std::size_t subscribers = 16;             ///< Of all published rings, at once, on each carrier;
+  std::size_t subscribers_per_address = 0;  ///< of one address of another host; 0: no limit,
   std::uint32_t requests_per_second = 100;  ///< and what it may ask; 0: no limit.
   std::vector<PublishSettings> publish;
 

@@ -312,6 +312,33 @@ Key replays() {
       .unless("none");
 }
 
+Key udp_table() {
+  const UdpSettings usual;
+  return table_key(
+             "udp",
+             {.keys = {text_key("listen",
+                                "One address of this host, and a port: of UDP, and of TCP, by which hosts join.")
+                           .required()
+                           .such_as("\"10.1.2.3:7701\""),
+                       text_key("token_file", "Its first line, 16 to 64 characters, is what hosts must know to join.")
+                           .unless("no token, only for 127.0.0.1 and ::1 or without encryption")
+                           .such_as("\"network-token\""),
+                       choice_key("encryption", {"on", "off"},
+                                  "With off, any host that reaches the port joins without a token, reads and forges.")
+                           .otherwise(0),
+                       integer_key(
+                           "frame", {256, 65'000},
+                           "Bytes of a frame: at most the path's MTU less 68, with IPv6 less 88. Subscribers follow.")
+                           .otherwise(usual.frame_bytes),
+                       bytes_key("bytes_per_second", {64U << 10, 1ULL << 36}, "To each host.")
+                           .otherwise(0)
+                           .unless("no limit")
+                           .such_as("\"100MiB\"")},
+              .any = {}},
+             "A carrier to other hosts over UDP, encrypted.")
+      .unless("none");
+}
+
 Key nic_table() {
   const NicSettings usual;
   TableKeys keys{
@@ -319,10 +346,10 @@ Key nic_table() {
           {text_key("network", "Name of the network of this host's processes.")
                .unless("the appliance's name")
                .such_as("\"moex\""),
-           text_key("listen", "One address of this host, and a port, for other hosts.")
+           text_key("listen", "One address of this host, and a port, for other hosts, by libfabric.")
                .unless("this host only")
                .such_as("\"10.1.2.3:7700\""),
-           text_key("provider", "Provider of libfabric.").unless("TCP").such_as("\"tcp;ofi_rxm\""),
+           text_key("provider", "Provider of libfabric.").unless("TCP").such_as("\"tcp;ofi_rxm\""), udp_table(),
            integer_key("subscribers", {1, 256}, "Subscribers at once, on each carrier.").otherwise(usual.subscribers),
            integer_key("subscribers_per_address", {0, 256}, "Of one address of another host; 0: no further limit.")
                .otherwise(usual.subscribers_per_address),
@@ -349,15 +376,15 @@ Key publications() {
              {.keys =
                   {text_key("ring", "Last part of the name of a ring.").required().such_as("\"cme\""),
                    text_key("as", "The name that subscribers use.").unless("that of the ring").such_as("\"cme-live\""),
-                   texts_key("to", {.least = 0, .most = 2},
-                             "One or both of shm, for this host, and fabric, for others.")
+                   texts_key("to", {.least = 0, .most = 3},
+                             "Any of shm, for this host, and udp and fabric, for others.")
                        .unless("all that exist")
-                       .such_as("[\"fabric\"]"),
+                       .such_as("[\"udp\"]"),
                    text_key("token_file", "Its first line, 16 to 64 characters, is what subscribers must know.")
                        .unless("no token")
                        .such_as("\"token\""),
                    texts_key("allow", {.least = 0, .most = kMaxAllowed},
-                             "Addresses and prefixes from which subscribers may come by fabric.")
+                             "Addresses and prefixes from which subscribers of other hosts may come.")
                        .unless("all")
                        .such_as("[\"10.1.0.0/16\"]"),
                    flag_key("lossless", false,

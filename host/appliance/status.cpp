@@ -155,7 +155,10 @@ NicStatus read_nic(const Reader& reader) {
   NicStatus status;
   status.exists = reader.find("nic_commands") != nullptr;
   if (!status.exists) return status;
-  read_rows(kNicRows, status, [&](const char* name) { return reader.sum(name); });
+  const auto sum = [&](const char* name) { return reader.sum(name); };
+  read_rows(kNicRows, status, sum);
+  status.udp.exists = reader.find("nic_udp_members") != nullptr;
+  read_rows(kUdpRows, status.udp, sum);
   return status;
 }
 
@@ -577,6 +580,10 @@ json nic_json(const NicStatus& nic) {
     item["offers"].push_back(std::move(one));
   }
   for (const PublisherStatus& publisher : nic.publishers) item["publishers"].push_back(publisher_json(publisher));
+  if (nic.udp.exists) {
+    item["udp"] = json::object();
+    put_rows(item["udp"], kUdpRows, nic.udp);
+  }
   return item;
 }
 

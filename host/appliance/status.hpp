@@ -132,6 +132,13 @@ struct PublisherStatus {
   std::vector<SubscriberStatus> subscribers;      ///< Those that there are.
 };
 
+/// The carrier udp.
+struct UdpStatus {
+  bool exists = false;
+#define STOPBIT_UDP(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+};
+
 /// The node and its broker.
 struct NicStatus {
   bool exists = false;
@@ -139,6 +146,7 @@ struct NicStatus {
 #include "host/appliance/counters.def"
   std::vector<OfferStatus> offers;
   std::vector<PublisherStatus> publishers;
+  UdpStatus udp;
 };
 
 /// Recording to disk, summed over all lines.

@@ -1,15 +1,19 @@
 #include "host/remote/notation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "microcode/base/nearest.hpp"
+
 namespace stopbit::remote {
 namespace {
 
 constexpr std::string_view kFabric = "fabric://";
+constexpr std::string_view kUdp = "udp://";
 constexpr std::string_view kShm = "shm://";
 constexpr std::string_view kBroker = "broker:";
 constexpr std::size_t kValueBytes = 8;
@@ -31,6 +35,16 @@ std::uint64_t value_of(std::string_view text) {
     value |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
   }
   return value;
+}
+
+/// "; did you mean ...?" if the text begins almost like an address.
+std::string meant_by(const std::string& text) {
+  const std::size_t end = text.find("://");
+  if (end == std::string::npos) return {};
+  const std::string word = text.substr(0, end);
+  if (word == "broker") return "; did you mean 'broker:' without the slashes?";
+  const std::array<std::string, 3> known = {"udp://", "fabric://", "shm://"};
+  return did_you_mean(word + "://", known);
 }
 
 /// Adds one condition to `pattern`, and its field to the filter.
@@ -67,8 +81,8 @@ Result<RingAddress> parse_ring_address(const std::string& text) {
   using Carrier = RingAddress::Carrier;
   RingAddress address;
   std::string_view rest;
-  for (const auto& [prefix, carrier] :
-       {std::pair(kFabric, Carrier::Fabric), std::pair(kShm, Carrier::Shm), std::pair(kBroker, Carrier::Broker)}) {
+  for (const auto& [prefix, carrier] : {std::pair(kFabric, Carrier::Fabric), std::pair(kUdp, Carrier::Udp),
+                                        std::pair(kShm, Carrier::Shm), std::pair(kBroker, Carrier::Broker)}) {
     if (!text.starts_with(prefix)) continue;
     address.carrier = carrier;
     rest = std::string_view(text).substr(prefix.size());
@@ -76,16 +90,18 @@ Result<RingAddress> parse_ring_address(const std::string& text) {
   const std::size_t slash = rest.rfind('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size()) {
     return Failure{"'" + text +
-                   "' is not an address of a published ring: fabric://HOST:PORT/RING, shm://NETWORK/RING or "
-                   "broker:SOCKET/RING"};
+                   "' is not an address of a published ring: udp://HOST:PORT/RING, fabric://HOST:PORT/RING, "
+                   "shm://NETWORK/RING or broker:SOCKET/RING" +
+                   meant_by(text)};
   }
   address.place = rest.substr(0, slash);
   address.ring = rest.substr(slash + 1);
-  if (address.carrier == Carrier::Fabric) {
+  if (address.carrier == Carrier::Fabric || address.carrier == Carrier::Udp) {
     const std::size_t colon = address.place.rfind(':');
     const auto port = number_of<std::uint16_t>(std::string_view(address.place).substr(colon + 1));
     if (colon == std::string::npos || colon == 0 || !port || *port == 0) {
-      return Failure{"'" + text + "' has no port: fabric://HOST:PORT/RING"};
+      const std::string_view scheme = address.carrier == Carrier::Udp ? kUdp : kFabric;
+      return Failure{"'" + text + "' has no port: " + std::string(scheme) + "HOST:PORT/RING"};
     }
   }
   return address;

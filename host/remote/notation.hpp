@@ -11,10 +11,10 @@
 /// Notation of published rings and filters, as on the command line.
 namespace stopbit::remote {
 
-/// Address of a published ring: fabric://HOST:PORT/RING, shm://NETWORK/RING for a ring of this host and user, or
-/// broker:SOCKET/RING for a ring of this host that the broker's entitlements allow.
+/// Address of a published ring: udp://HOST:PORT/RING or fabric://HOST:PORT/RING of any host, shm://NETWORK/RING for a
+/// ring of this host and user, or broker:SOCKET/RING for a ring of this host that the broker's entitlements allow.
 struct RingAddress {
-  enum class Carrier : std::uint8_t { Fabric, Shm, Broker };
+  enum class Carrier : std::uint8_t { Fabric, Udp, Shm, Broker };
   Carrier carrier = Carrier::Fabric;
   std::string place;  ///< HOST:PORT, the network, or the socket.
   std::string ring;

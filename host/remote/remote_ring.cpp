@@ -15,8 +15,10 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/nic/transport/udp/endpoint.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/shm/folder.hpp"
+#include "host/remote/places.hpp"
 #include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
 
@@ -70,44 +72,30 @@ class Waiting {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// A network over libfabric, which may be joined more than once.
-struct FabricPlace {
-  std::string place;
-  std::string provider;
-
-  /// A carrier that begins to join, or why there is none.
-  [[nodiscard]] Result<std::unique_ptr<nic::FabricTransport>> start() const {
-    nic::FabricOptions options;
-    if (!provider.empty()) options.provider = provider;
-    if (nic::leaves_host(options.provider)) {
-      auto program = nic::find_fabric_program();
-      if (!program) return Failure{cannot(program.message())};
-      options.program = std::move(program).value();
-    }
-    auto started = nic::FabricTransport::start(options, place);
-    if (!started) return Failure{cannot(started.message())};
-    return started;
-  }
-  [[nodiscard]] std::string cannot(const std::string& why) const { return "cannot reach '" + place + "': " + why; }
-};
-
-/// The carrier to where the address says.
-Opened<std::unique_ptr<nic::FabricTransport>> join_fabric(const FabricPlace& place, const RingWait& wait) {
+/// The carrier to where the address says. `place` learns what the network needs.
+template <class Place>
+Opened<std::unique_ptr<typename Place::Carrier>> join_network(Place& place, const RingWait& wait) {
   auto started = place.start();
   if (!started) return unreachable(started.message());
-  nic::FabricTransport& carrier = *started.value();
-  const auto why = [&] {
-    return place.cannot(carrier.why_not_joined() + " (`listen` in [nic] of the appliance sets the address)");
-  };
-  for (Waiting waiting(wait, kJoinPatience); !carrier.is_joined();) {
-    carrier.progress();
-    if (const std::string problem = carrier.problem(); !problem.empty()) return unreachable(place.cannot(problem));
+  std::unique_ptr<typename Place::Carrier> carrier = std::move(started).value();
+  const auto why = [&] { return cannot_reach(place.place, carrier->why_not_joined() + " (" + place.hint() + ")"); };
+  bool has_learned = false;
+  for (Waiting waiting(wait, kJoinPatience); !carrier->is_joined();) {
+    carrier->progress();
+    if (const std::string problem = carrier->problem(); !problem.empty()) {
+      const Kind kind = Place::is_refused(*carrier) ? Kind::Refused : Kind::Unreachable;
+      if (has_learned || !place.learn(*carrier)) return RingFailure{kind, cannot_reach(place.place, problem)};
+      has_learned = true;
+      auto again = place.start();
+      if (!again) return unreachable(again.message());
+      carrier = std::move(again).value();
+    }
     if (const auto rested = waiting.rest(why); !rested) return rested.failure();
   }
-  return std::move(started).value();
+  return carrier;
 }
 
-/// As join_fabric.
+/// As join_network.
 Opened<std::unique_ptr<nic::Transport>> join_shm(const std::string& network, const RingWait& wait) {
   // Any node number that is not in use. Subscribers that start together begin at different ones.
   constexpr std::size_t kOthers = nic::ShmOptions::kUsualNodes - 1;
@@ -194,11 +182,12 @@ class Retry {
 
 /// A carrier, and the node on it.
 struct OwnNode {
-  explicit OwnNode(std::unique_ptr<nic::Transport> way) : carrier(std::move(way)), node(*carrier, options()) {}
-  static nic::NodeOptions options() {
+  OwnNode(std::unique_ptr<nic::Transport> way, const nic::LinkOptions& link)
+      : carrier(std::move(way)), node(*carrier, options(link)) {}
+  static nic::NodeOptions options(const nic::LinkOptions& link) {
     nic::NodeOptions options;
     options.ports = 16;
-    options.link = nic::fabric_link_options();
+    options.link = link;
     options.link.silence_ns = kSilenceNs;  // making a large ring takes time, and its maker is not to be taken for lost
     return options;
   }
@@ -209,8 +198,9 @@ struct OwnNode {
 
 /// A node of its own, and the subscriber there.
 struct Subscribed {
-  static Opened<Subscribed> open(std::unique_ptr<nic::Transport> carrier, const SubscriberOptions& options) {
-    auto own = std::make_unique<OwnNode>(std::move(carrier));
+  static Opened<Subscribed> open(std::unique_ptr<nic::Transport> carrier, const nic::LinkOptions& link,
+                                 const SubscriberOptions& options) {
+    auto own = std::make_unique<OwnNode>(std::move(carrier), link);
     auto subscriber = Subscriber::open(own->node, options);
     if (!subscriber) return unreachable(subscriber.message());
     return Subscribed{std::move(own), std::move(subscriber).value()};
@@ -234,8 +224,8 @@ class NodeMember : public Member {
 
  protected:
   /// The subscriber goes on there, with its ring.
-  [[nodiscard]] Status move_to(std::unique_ptr<nic::Transport> carrier) {
-    auto next = std::make_unique<OwnNode>(std::move(carrier));
+  [[nodiscard]] Status move_to(std::unique_ptr<nic::Transport> carrier, const nic::LinkOptions& link) {
+    auto next = std::make_unique<OwnNode>(std::move(carrier), link);
     Status moved = subscriber_->move_to(next->node);
     if (moved) own_ = std::move(next);
     return moved;
@@ -246,12 +236,14 @@ class NodeMember : public Member {
   std::unique_ptr<Subscriber> subscriber_;  ///< Before its node.
 };
 
-/// The same over libfabric, where a place can be lost: to another node, while this one was away, or with the process
+/// The same on another host, where a place can be lost: to another node, while this one was away, or with the process
 /// that starts those of libfabric. Then the network is joined anew.
-class FabricMember final : public NodeMember {
+template <class Place>
+class NetworkMember final : public NodeMember {
  public:
+  using Carrier = typename Place::Carrier;
   /// `carrier` is that of the node.
-  FabricMember(FabricPlace place, nic::FabricTransport& carrier, Subscribed subscribed, Tell tell)
+  NetworkMember(Place place, Carrier& carrier, Subscribed subscribed, Tell tell)
       : NodeMember(std::move(subscribed)),
         place_(std::move(place)),
         carrier_(&carrier),
@@ -269,7 +261,10 @@ class FabricMember final : public NodeMember {
   void look_after(std::uint64_t now_ns) {
     if (next_) return join(now_ns);
     const std::string problem = carrier_->problem();
-    if (problem.empty()) return retry_.works(now_ns);
+    if (problem.empty()) {
+      if constexpr (Place::kTellsWhyNotJoined) tell_why_not_joined();
+      return retry_.works(now_ns);
+    }
     if (!is_lost_) {
       is_lost_ = true;
       return retry_.failed(now_ns, "rejoining the network: " + problem);
@@ -279,30 +274,39 @@ class FabricMember final : public NodeMember {
     if (!started) return retry_.failed(now_ns, started.message());
     next_ = std::move(started).value();
   }
+  /// The carrier goes on trying, for instance with a token that the publisher has no more.
+  void tell_why_not_joined() {
+    const std::string why = carrier_->is_joined() ? std::string() : carrier_->why_not_joined();
+    if (tell_ && !why.empty() && why != told_) tell_("rejoining the network: " + why);
+    told_ = why;
+  }
   void join(std::uint64_t now_ns) {
     next_->progress();
     std::string problem = next_->problem();
     if (problem.empty() && !next_->is_joined()) return;
     if (problem.empty()) {
-      nic::FabricTransport* const joined = next_.get();
-      const Status moved = move_to(std::move(next_));
+      Carrier* const joined = next_.get();
+      const Status moved = move_to(std::move(next_), Place::link_options());
       if (moved) {
         carrier_ = joined;
         is_lost_ = false;
         return tell_("rejoined the network as node " + std::to_string(carrier_->node()));
       }
       problem = moved.message();
+    } else {
+      (void)place_.learn(*next_);  // the appliance may have started anew with another frame size
     }
     next_.reset();
-    retry_.failed(now_ns, place_.cannot(problem));
+    retry_.failed(now_ns, cannot_reach(place_.place, problem));
   }
 
-  FabricPlace place_;
-  nic::FabricTransport* carrier_;               ///< Of the node.
-  std::unique_ptr<nic::FabricTransport> next_;  ///< That joins in its place.
+  Place place_;
+  Carrier* carrier_;               ///< Of the node.
+  std::unique_ptr<Carrier> next_;  ///< That joins in its place.
   Tell tell_;
   Retry retry_;
   bool is_lost_ = false;
+  std::string told_;  ///< Why it was not joined, when that was told last.
   std::uint64_t next_look_ns_ = 0;
 };
 
@@ -451,6 +455,17 @@ Opened<Done> check(const RingAddress& address, const std::string& name, const Re
   if (is_broker && wanted.is_far) {
     return RingFailure{Kind::Usage, "far needs shm://; the rings of a broker: address are written by the appliance"};
   }
+  if (address.carrier != RingAddress::Carrier::Udp && (wanted.is_plain || !wanted.network_token.empty())) {
+    return RingFailure{Kind::Usage, "a token of the network and plain text need udp://"};
+  }
+  if (address.carrier == RingAddress::Carrier::Udp && !wanted.is_plain && wanted.network_token.empty()) {
+    const auto at = nic::resolve(address.place);
+    if (at && !at.value().is_loopback()) {
+      return RingFailure{Kind::Usage, "'" + address.place +
+                                          "' is another host, so --network-token-file is needed: the publisher's "
+                                          "`token_file` of [nic.udp]; or --plain, if it has encryption = \"off\""};
+    }
+  }
   if (is_broker && name.find_first_of("/.") != std::string::npos) {
     return RingFailure{Kind::Usage, "the appliance creates the ring '" + name +
                                         "': its name must not contain '/' or "
@@ -459,25 +474,29 @@ Opened<Done> check(const RingAddress& address, const std::string& name, const Re
   return Done{};
 }
 
+template <class Place>
+Opened<std::unique_ptr<Member>> join_host(Place place, const SubscriberOptions& options, const RingWait& wait) {
+  auto carrier = join_network(place, wait);
+  if (!carrier) return carrier.failure();
+  typename Place::Carrier& joined = *carrier.value();
+  auto subscribed = Subscribed::open(std::move(carrier).value(), Place::link_options(), options);
+  if (!subscribed) return subscribed.failure();
+  return std::unique_ptr<Member>(
+      std::make_unique<NetworkMember<Place>>(std::move(place), joined, std::move(subscribed).value(), wait.tell));
+}
+
 Opened<std::unique_ptr<Member>> join(const RingAddress& address, const SubscriberOptions& options,
-                                     const std::string& provider, const RingWait& wait) {
+                                     const RemoteRing::Options& wanted, const RingWait& wait) {
   switch (address.carrier) {
     case RingAddress::Carrier::Broker: return ClientMember::open(address.place, options, wait.is_patient);
-    case RingAddress::Carrier::Fabric: {
-      const FabricPlace place{address.place, provider};
-      auto carrier = join_fabric(place, wait);
-      if (!carrier) return carrier.failure();
-      nic::FabricTransport& joined = *carrier.value();
-      auto subscribed = Subscribed::open(std::move(carrier).value(), options);
-      if (!subscribed) return subscribed.failure();
-      return std::unique_ptr<Member>(
-          std::make_unique<FabricMember>(place, joined, std::move(subscribed).value(), wait.tell));
-    }
+    case RingAddress::Carrier::Fabric: return join_host(FabricPlace{address.place, wanted.provider}, options, wait);
+    case RingAddress::Carrier::Udp:
+      return join_host(UdpPlace{address.place, wanted.network_token, wanted.is_plain}, options, wait);
     case RingAddress::Carrier::Shm: break;
   }
   auto carrier = join_shm(address.place, wait);
   if (!carrier) return carrier.failure();
-  auto subscribed = Subscribed::open(std::move(carrier).value(), options);
+  auto subscribed = Subscribed::open(std::move(carrier).value(), nic::fabric_link_options(), options);
   if (!subscribed) return subscribed.failure();
   return std::unique_ptr<Member>(std::make_unique<NodeMember>(std::move(subscribed).value()));
 }
@@ -492,7 +511,7 @@ Result<std::unique_ptr<RemoteRing>, RingFailure> RemoteRing::open(const RingAddr
       there && there.value().origin() == ring::Origin::Own && there.value().writer() == ring::WriterState::Running) {
     return unreachable("the ring '" + there.value().path() + "' has a live writer; choose another name with --ring");
   }
-  auto member = join(address, subscriber_options(address, name, options, wait.tell), options.provider, wait);
+  auto member = join(address, subscriber_options(address, name, options, wait.tell), options, wait);
   if (!member) return member.failure();
   return std::unique_ptr<RemoteRing>(std::make_unique<Receiving>(std::move(member).value()));
 }

@@ -41,12 +41,14 @@ class RemoteRing {
  public:
   struct Options {
     Filter filter;
-    bool from_start = false;   ///< Begins with the oldest record in the ring, not with the next one.
-    bool is_lossless = false;  ///< For a ring with `lossless`: its writer waits for this process.
-    bool is_far = false;       ///< The publisher sends the records, even if it could write the ring directly.
-    bool follows = false;      ///< Waits for a successor of the same name when the ring ends.
-    std::string token;         ///< Up to kMaxTokenBytes.
-    std::string provider;      ///< Provider of libfabric; empty: the default.
+    bool from_start = false;    ///< Begins with the oldest record in the ring, not with the next one.
+    bool is_lossless = false;   ///< For a ring with `lossless`: its writer waits for this process.
+    bool is_far = false;        ///< The publisher sends the records, even if it could write the ring directly.
+    bool follows = false;       ///< Waits for a successor of the same name when the ring ends.
+    std::string token;          ///< Up to kMaxTokenBytes.
+    std::string provider;       ///< Provider of libfabric; empty: the default.
+    std::string network_token;  ///< Over UDP: of the network; empty: none.
+    bool is_plain = false;      ///< Over UDP: without encryption, to other hosts, too.
     std::optional<std::uint64_t> max_table_bytes;  ///< Nothing: the default of SubscriberOptions.
     /// For a `lossless` ring without `follows`: number of records that the local reader has read; the writer then waits
     /// for that reader, too. Null: the writer waits for this process only.

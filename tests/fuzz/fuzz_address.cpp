@@ -13,6 +13,7 @@ std::string scheme_of(stopbit::remote::RingAddress::Carrier carrier) {
   using Carrier = stopbit::remote::RingAddress::Carrier;
   switch (carrier) {
     case Carrier::Fabric: return "fabric://";
+    case Carrier::Udp: return "udp://";
     case Carrier::Shm: return "shm://";
     case Carrier::Broker: return "broker:";
   }

@@ -94,6 +94,7 @@ std::vector<std::string> exposed_secrets(const appliance::Settings& settings) {
   for (const appliance::ReplaySettings& replay : settings.replays) files.push_back(replay.password_file);
   if (settings.nic) {
     for (const appliance::PublishSettings& published : settings.nic->publish) files.push_back(published.token_file);
+    if (settings.nic->udp) files.push_back(settings.nic->udp->token_file);
   }
   std::vector<std::string> warnings;
   for (const std::string& file : std::set<std::string>(files.begin(), files.end())) {
@@ -377,6 +378,7 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   confinement.has_opener = has_opener;
   confinement.has_card = settings.card.has_value();
   confinement.has_nic = settings.nic.has_value();
+  confinement.has_udp = settings.nic && settings.nic->udp;
   confinement.has_connections = !settings.replays.empty() || !appliance::servers_of(settings).empty();
   confinement.written = {os::own_folder()};
   // With an opener gaps and recordings are read, at most.
@@ -448,10 +450,15 @@ int check(const appliance::Settings& settings) {
   }
   for (const std::string& warning : exposed_secrets(settings)) print_stderr("warning: {}\n", warning);
   (void)endpoints(settings.control);
-  for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
+  using appliance::PublishSettings;
+  for (const auto way : {&PublishSettings::to_shm, &PublishSettings::to_fabric, &PublishSettings::to_udp}) {
     if (!settings.nic) break;
     const auto rings = appliance::publications_of(*settings.nic, way);
     if (!rings) throw ToolError(kExitRejected, "[[publish]]: " + rings.message());
+  }
+  if (settings.nic && settings.nic->udp) {
+    const auto udp = appliance::udp_options_of(*settings.nic->udp);
+    if (!udp) throw ToolError(kExitRejected, "[nic.udp]: " + udp.message());
   }
   Output out = Output::open("-");
   out.write(found.text());
@@ -580,7 +587,8 @@ Command run_command() {
           "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: the decode engine\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
-          "  hosts; [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
+          "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: for other hosts, encrypted;\n"
+          "  [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
           "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
           "  [control] socket, users, allow = [{user, commands}]\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"

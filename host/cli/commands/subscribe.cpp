@@ -82,9 +82,10 @@ Command subscribe_command() {
   std::vector<Option> options = {
       {.names = "",
        .value = "ADDRESS",
-       .help = "Address of the published ring: fabric://HOST:PORT/RING; shm://NETWORK/RING for a ring of this host "
-               "and user; broker:SOCKET/RING for a ring of this host to which the appliance's entitlements admit you; "
-               "nats://HOST[:PORT]/STREAM for a stream that `stopbit relay` writes.",
+       .help = "Address of the published ring: udp://HOST:PORT/RING or fabric://HOST:PORT/RING, by the carrier that "
+               "the appliance offers; shm://NETWORK/RING for a ring of this host and user; broker:SOCKET/RING for a "
+               "ring of this host to which the appliance's entitlements admit you; nats://HOST[:PORT]/STREAM for a "
+               "stream that `stopbit relay` writes.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
@@ -128,6 +129,8 @@ Command subscribe_command() {
                     "then, in another terminal: stopbit tail cme"},
                    {"stopbit subscribe fabric://md1:7700/cme --ring es --filter SecurityID=3400",
                     "one instrument, in a ring of its own"},
+                   {"stopbit subscribe udp://md1:7701/cme --network-token-file token",
+                    "over UDP, encrypted with keys that only those have who know the token"},
                    {"stopbit subscribe broker:/run/stopbit/broker/cme --ring mine --filter template=30",
                     "on the appliance's host, as any user entitled to the ring"}},
       .run = [arguments] { return subscribe(*arguments); },

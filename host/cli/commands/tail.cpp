@@ -310,12 +310,13 @@ constexpr const char* kNoMarketEvents = "--standby follows rings of records, not
 constexpr const char* kNeedsStream =
     "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of NATS";
 constexpr const char* kNeedsPublished =
-    "--filter, --from-start, --token-file, --provider, --far and --max-tables need a published ring";
+    "--filter, --from-start, --token-file, --network-token-file, --plain, --provider, --far and --max-tables need a "
+    "published ring";
 
 bool has_remote_options(const TailArguments& arguments) {
   const auto& remote = arguments.remote;
   return !remote.filter.empty() || remote.from_start || !remote.token_file.empty() || !remote.provider.empty() ||
-         remote.is_far || remote.max_table_bytes;
+         !remote.network_token_file.empty() || remote.is_plain || remote.is_far || remote.max_table_bytes;
 }
 
 bool is_address(const std::string& ring) {
@@ -456,8 +457,9 @@ Command tail_command() {
           "per event; the instruments' keys come from the table RING.instruments beside it. A ring carries records or "
           "events: --records and --events say which it must, else either is printed.\n"
           "\n"
-          "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
-          "on this host shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for users that its "
+          "An address in place of a name is a ring that an appliance publishes: udp://HOST:PORT/RING or "
+          "fabric://HOST:PORT/RING on any host; on this host shm://NETWORK/RING for the appliance's user, "
+          "broker:SOCKET/RING for users that its "
           "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
@@ -521,6 +523,7 @@ Command tail_command() {
                    {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"},
+                   {"stopbit tail udp://md1:7701/moex --network-token-file token", "the same, faster and encrypted"},
                    {"stopbit tail nats://nats1/CME --from-start --follow",
                     "what `stopbit relay` has stored, and more"}},
       .run = [arguments] { return tail(*arguments); },

@@ -231,6 +231,17 @@ std::string broker_text(const appliance::NicStatus& nic) {
   return out + '\n' + files.text(0);
 }
 
+std::string udp_text(const appliance::UdpStatus& udp) {
+  using appliance::kUdpRows;
+  if (!udp.exists) return "";
+  Grid hosts(headings(Table::Udp, kUdpRows, {}));
+  hosts.add(values(Table::Udp, kUdpRows, udp, {}));
+  Grid datagrams(headings(Table::UdpDatagrams, kUdpRows, {}));
+  datagrams.add(values(Table::UdpDatagrams, kUdpRows, udp, {}));
+  return std::string("\nCarrier udp") + (udp.encrypted != 0 ? "" : ", NOT ENCRYPTED") + '\n' + hosts.text(0) + '\n' +
+         datagrams.text(0);
+}
+
 std::string publishers_text(const StatusReport& status) {
   using appliance::kPublisherRows;
   using appliance::kSubscriberRows;
@@ -288,7 +299,7 @@ std::string stat_text(const StatusReport& status) {
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
          ports_text(status) + rings_text(status) + (books.empty() ? "" : "\nInstruments and books\n" + books) +
          (replays.empty() ? "" : "\nReplay services\n" + replays) + agents_text(status) + housekeeper_text(status) +
-         recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
+         recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) + udp_text(status.nic.udp) +
          (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 

@@ -21,6 +21,20 @@ void report(const remote::RingFailure& failure) {
   }
 }
 
+/// Only udp:// has a network with a token of its own.
+void check_network(const RemoteArguments& arguments, const remote::RingAddress& where) {
+  const bool is_udp = where.carrier == remote::RingAddress::Carrier::Udp;
+  if (!is_udp && (arguments.is_plain || !arguments.network_token_file.empty())) {
+    throw ToolError(kExitUsage, "--network-token-file and --plain need udp://HOST:PORT/RING");
+  }
+  if (arguments.is_plain && !arguments.network_token_file.empty()) {
+    throw ToolError(kExitUsage, "--network-token-file and --plain: give one");
+  }
+  if (is_udp && !arguments.provider.empty()) {
+    throw ToolError(kExitUsage, "--provider needs fabric://HOST:PORT/RING");
+  }
+}
+
 std::string token_from(const std::string& path) {
   constexpr std::size_t kMaxFileBytes = 4'096;
   if (path.empty()) return {};
@@ -61,9 +75,20 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
        .target = &arguments.lossless},
       {.names = "--token-file",
        .value = "FILE",
-       .help = "For a published ring: a file whose first line is the token that the publisher requires.",
+       .help = "For a published ring: a file whose first line is the token that the publisher requires for the ring.",
        .target = &arguments.token_file,
        .hint = file_hint()},
+      {.names = "--network-token-file",
+       .value = "FILE",
+       .help = "For udp://: a file whose first line is the token of the network, `token_file` of [nic.udp]. Records "
+               "are then encrypted, and both sides have proved that they know the token, which is never sent.",
+       .target = &arguments.network_token_file,
+       .hint = file_hint()},
+      {.names = "--plain",
+       .value = "",
+       .help = "For udp://: joins another host without encryption, where the publisher has encryption = \"off\". "
+               "Others on the way can then read and forge records.",
+       .target = &arguments.is_plain},
       {.names = "--provider",
        .value = "NAME",
        .help = "For fabric://: the libfabric provider, the same as the publisher's. Default tcp;ofi_rxm.",
@@ -97,8 +122,11 @@ std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, cons
   options.is_lossless = use.arguments.lossless;
   options.is_far = use.arguments.is_far;
   options.follows = use.follows;
+  check_network(use.arguments, where);
   options.token = token_from(use.arguments.token_file);
   options.provider = use.arguments.provider;
+  options.network_token = token_from(use.arguments.network_token_file);
+  options.is_plain = use.arguments.is_plain;
   options.records_read = use.records_read;
   options.max_table_bytes = use.arguments.max_table_bytes;
   if (options.is_far && where.carrier == remote::RingAddress::Carrier::Broker) {

@@ -19,6 +19,8 @@ struct RemoteArguments {
   bool from_start = false;
   bool lossless = false;
   std::string token_file;
+  std::string network_token_file;
+  bool is_plain = false;
   std::string provider;
   bool is_far = false;
   std::optional<std::uint64_t> max_table_bytes;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "host/appliance/clocks.hpp"
+#include "host/appliance/listening.hpp"
 #include "host/os/readable.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/replay/summary.hpp"
@@ -59,6 +60,7 @@ StartCheck::StartCheck(const appliance::Settings& settings) {
   look_at_agents(settings);
   look_at_ports(settings);
   look_at_feeds(settings);
+  look_at_carriers(settings);
   look_at_memory(settings);
   look_at_folders(settings);
   look_at_clock();
@@ -114,6 +116,24 @@ void StartCheck::look_at_feeds(const appliance::Settings& settings) {
     }
   }
   if (all > shown) add("channels", fmt::format("{} more", all - shown));
+}
+
+/// A port in use is no mistake: the appliance that runs has it.
+void StartCheck::look_at_listener(const std::string& what, const std::string& listen, const std::string& how) {
+  const appliance::Listening found = appliance::look_at(listen);
+  if (!found.is_here) missing_.push_back(what + ": " + found.why);
+  add(what, listen + ", " + how + (!found.is_here ? ", ADDRESS NOT THERE" : found.is_free ? "" : ", PORT IN USE"));
+}
+
+void StartCheck::look_at_carriers(const appliance::Settings& settings) {
+  if (!settings.nic) return;
+  const appliance::NicSettings& nic = *settings.nic;
+  if (!nic.listen.empty()) look_at_listener("carrier fabric", nic.listen, "not encrypted");
+  if (!nic.udp) return;
+  look_at_listener("carrier udp", nic.udp->listen,
+                   !nic.udp->is_encrypted        ? "NOT ENCRYPTED: any host that reaches it joins, reads and forges"
+                   : nic.udp->token_file.empty() ? "not encrypted, for this host only"
+                                                 : "encrypted, token in " + printable(nic.udp->token_file));
 }
 
 void StartCheck::look_at_memory(const appliance::Settings& settings) {

@@ -31,12 +31,24 @@ Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::st
   }
 }
 
-Result<std::string> read_secret(const std::string& path) {
-  if (path.empty()) return std::string();
-  const auto text = read_file(path, 4'096);
-  if (!text) return Failure{"no password: " + text.failure().message};
+Result<std::string> read_first_line(const std::string& path) {
+  constexpr std::size_t kMost = 4'096;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (file.ok() && (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    return Failure{path + ": not a regular file"};
+  }
+  const auto text = read_file(file, path, kMost);
+  if (!text) return Failure{text.failure().message};
   std::string line = text.value().substr(0, text.value().find('\n'));
   if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+Result<std::string> read_secret(const std::string& path) {
+  if (path.empty()) return std::string();
+  Result<std::string> line = read_first_line(path);
+  if (!line) return Failure{"no password: " + line.message()};
   return line;
 }
 

@@ -18,7 +18,10 @@ struct ReadFailure {
 /// Reads the rest of an open file; `path` is for messages.
 [[nodiscard]] Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::string& path,
                                                          std::size_t most);
-/// A password: the first line of a file, without its end; empty for no file.
+/// The first line of a file of at most 4 KiB, without its end: of a password or a token. Never waits: what is no
+/// regular file, such as a pipe, is refused.
+[[nodiscard]] Result<std::string> read_first_line(const std::string& path);
+/// A password: read_first_line; empty for no file.
 [[nodiscard]] Result<std::string> read_secret(const std::string& path);
 /// A warning for the file of a password, token or key that every user may read; empty: this one is not.
 [[nodiscard]] std::string exposure_of_secret(const std::string& path);

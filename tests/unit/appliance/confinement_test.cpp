@@ -190,6 +190,19 @@ TEST(ThreadFilters, have_these_numbers_of_calls) {
   }
 }
 
+/// The carrier udp has its sockets when it is confined: it accepts connections, and makes none.
+TEST(ThreadFilters, let_the_carrier_udp_make_no_socket) {
+  const Confinement with_udp = {
+      .written = {}, .read = {}, .filters_calls = true, .has_opener = true, .has_nic = true, .has_udp = true};
+  Confinement without = with_udp;
+  without.has_udp = false;
+  const CallList nic = calls_of(ThreadKind::Nic, with_udp);
+  EXPECT_EQ(nic.size(), calls_of(ThreadKind::Nic, without).size() + 3);
+  for (const int call : {SYS_socket, SYS_bind, SYS_listen, SYS_connect}) {
+    EXPECT_EQ(std::count(nic.calls.begin(), nic.calls.end(), call), 0) << call;
+  }
+}
+
 TEST(ThreadFilters, give_agents_no_call_that_opens_connects_starts_or_traces) {
   for (const ThreadKind kind : {ThreadKind::SocketAgent, ThreadKind::CaptureAgent, ThreadKind::MixedAgent}) {
     const CallList list = calls_of(kind, kWithOpener);

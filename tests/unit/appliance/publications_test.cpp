@@ -1,6 +1,8 @@
 #include "host/appliance/publications.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <functional>
 
@@ -34,6 +36,7 @@ TEST(Publications, cannot_change_together_with_what_the_node_is_made_of) {
       {"network", [](NicSettings& nic) { nic.network = "other"; }},
       {"listen", [](NicSettings& nic) { nic.listen = "127.0.0.1:7701"; }},
       {"provider", [](NicSettings& nic) { nic.provider = "verbs"; }},
+      {"udp", [](NicSettings& nic) { nic.udp.emplace(); }},
       {"broker", [](NicSettings& nic) { nic.broker = "socket"; }},
       {"entitlements", [](NicSettings& nic) { nic.entitlements_file = "file"; }},
       {"clients", [](NicSettings& nic) { ++nic.clients; }},
@@ -103,6 +106,34 @@ TEST(Publications, of_a_carrier_have_its_addresses_and_their_token) {
   ASSERT_THAT(shm.value(), SizeIs(2));
   EXPECT_THAT(shm.value()[0].allow, SizeIs(0)) << "shm knows no addresses";
   EXPECT_EQ(shm.value()[1].name, "here");
+}
+
+TEST(Publications, over_udp_need_a_token_that_is_a_file_of_its_own) {
+  const testing::Scratch files;
+  UdpSettings udp;
+  udp.listen = "127.0.0.1:7701";
+  udp.frame_bytes = 8900;
+  udp.bytes_per_second = 1'000'000;
+  udp.is_encrypted = false;
+  const auto plain = udp_options_of(udp);
+  ASSERT_TRUE(plain) << plain.message();
+  EXPECT_EQ(plain.value().encryption, nic::UdpEncryption::Off);
+  EXPECT_EQ(plain.value().frame_bytes, 8900U);
+  EXPECT_EQ(plain.value().peer_bytes_per_second, 1'000'000U);
+  udp.is_encrypted = true;
+  udp.token_file = files.path("token");
+  EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("No such file"));
+  ASSERT_EQ(::mkfifo(udp.token_file.c_str(), 0600), 0);
+  EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("not a regular file")) << "nobody writes to it: it would wait";
+  ASSERT_EQ(::unlink(udp.token_file.c_str()), 0);
+  files.write("token", "fifteen letters\n");
+  EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("16 to 64 characters"));
+  files.write("token", "sixteen letters!\n");
+  const auto sealed = udp_options_of(udp);
+  ASSERT_TRUE(sealed) << sealed.message();
+  EXPECT_EQ(sealed.value().token, "sixteen letters!");
+  EXPECT_EQ(sealed.value().encryption, nic::UdpEncryption::Required);
+  EXPECT_EQ(sealed.value().listen, udp.listen);
 }
 
 }  // namespace stopbit::appliance::publications_test

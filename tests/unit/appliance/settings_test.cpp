@@ -240,6 +240,30 @@ TEST(ApplianceSettings, have_a_node_with_a_broker) {
               HasSubstr("w.toml:2:9: error: unknown feed 'R'; did you mean 'r'?"));
 }
 
+TEST(ApplianceSettings, publish_rings_over_udp) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const auto errors = [&](const std::string& text) { return Parsed(begin + rest + text).errors(); };
+  const Parsed usual(begin + rest +
+                     "[nic.udp]\nlisten = \"10.1.2.3:7701\"\ntoken_file = \"t\"\n[[publish]]\nring = \"r\"\n");
+  ASSERT_TRUE(usual.settings) << usual.errors();
+  EXPECT_TRUE(usual.settings->nic->publish[0].to_udp && !usual.settings->nic->publish[0].to_fabric);
+  UdpSettings expected;
+  expected.listen = "10.1.2.3:7701";
+  expected.token_file = usual.folder.path("t");
+  EXPECT_EQ(*usual.settings->nic->udp, expected);
+  const Parsed all(begin + rest +
+                   "[nic.udp]\nlisten = \"[fd00::1]:7701\"\nencryption = \"off\"\nframe = 8900\n"
+                   "bytes_per_second = \"1MiB\"\n[[publish]]\nring = \"r\"\nto = [\"udp\"]\nallow = [\"fd00::/8\"]\n");
+  ASSERT_TRUE(all.settings) << all.errors();
+  EXPECT_EQ(*all.settings->nic->udp, (UdpSettings{"[fd00::1]:7701", "", false, 8900, 1U << 20}));
+  EXPECT_FALSE(all.settings->nic->publish[0].to_shm);
+  EXPECT_EQ(errors("[nic.udp]\nlisten = \"127.0.0.1:7701\"\n"), "") << "plain text that does not leave the host";
+  EXPECT_EQ(errors("[nic.udp]\nlisten = \"[::1]:7701\"\n"), "");
+  EXPECT_THAT(errors("[nic.udp]\nlisten = \"[::2]:7701\"\n"), HasSubstr("other hosts reach this address"));
+  EXPECT_THAT(errors("[nic.udp]\nlisten = \"10.1.2.3:7701\"\n"), HasSubstr("other hosts reach this address"));
+}
+
 TEST(ApplianceSettings, publish_rings) {
   const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
   const std::string rest = std::string(kGood).substr(begin.size());
@@ -263,7 +287,9 @@ TEST(ApplianceSettings, publish_rings) {
   EXPECT_THAT(errors("[[publish]]\nring = \"r\"\n"), HasSubstr("13:1: error: publishing needs a table [nic]"));
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"q\"\n"), HasSubstr("15:8: error: no feed has a ring 'q'"));
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"fabric\"]\n"), HasSubstr("'fabric' needs an address"));
-  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"), HasSubstr("one or both of: shm, fabric"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"),
+              HasSubstr("one or more of: shm, fabric, udp"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"udp\"]\n"), HasSubstr("'udp' needs an address"));
   EXPECT_THAT(errors("[nic]\nlisten = \"host\"\n"), HasSubstr("14:10: error"));
   EXPECT_THAT(errors("[nic]\nlisten = \"0.0.0.0:7700\"\n"), HasSubstr("not at 0.0.0.0"));
   EXPECT_EQ(errors("[nic]\nlisten = \"[fd00::1]:7700\"\n"), "");

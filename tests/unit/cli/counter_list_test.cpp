@@ -36,6 +36,7 @@ class CounterList : public ::testing::Test {
     builder.nic(nic_);
     builder.units(units_, "fabric");
     builder.fabric(fabric_);
+    builder.udp(udp_);
     builder.offer(offer_, "offer");
     builder.publisher(publisher_, "fabric");
     builder.info(info_, "channel_info", {{"channel", "channel"}, {"a", "224.0.0.1:1000"}}, "Channel.");
@@ -76,6 +77,7 @@ class CounterList : public ::testing::Test {
     visit(kNicRows, nic_, "/nic/");
     visit(kUnitsRows, units_, "");
     visit(kFabricRows, fabric_, "");
+    visit(kUdpRows, udp_, "/nic/udp/");
     visit(kOfferRows, offer_, "/nic/offers/0/");
     visit(kPublisherRows, publisher_, "/nic/publishers/0/");
     visit(kSubscriberRows, publisher_.places[0], "/nic/publishers/0/subscribers/0/");
@@ -106,6 +108,7 @@ class CounterList : public ::testing::Test {
   NicCounterSet nic_;
   UnitsCounterSet units_;
   FabricCounterSet fabric_;
+  UdpCounterSet udp_;
   OfferCounterSet offer_;
   PublisherCounterSet publisher_;
   counters::Counter info_;

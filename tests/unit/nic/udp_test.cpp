@@ -151,6 +151,9 @@ TEST_P(Udp, refuses_a_node_of_another_network_or_shape_and_says_why) {
   const Node b = start(other, host->address());
   EXPECT_TRUE(until({host.get(), b.get()}, [&] { return !b->problem().empty(); }));
   EXPECT_EQ(b->problem(), "node 0 refuses: its network has another number of nodes or frame size");
+  EXPECT_EQ(b->frame_bytes_of_host(), options().frame_bytes) << "with which it could join";
+  EXPECT_EQ(a->frame_bytes_of_host(), 0U);
+  EXPECT_EQ(host->refused_from().value_or(HostAddress()), resolve("127.0.0.1:1").value().host);
   EXPECT_FALSE(a->is_joined());
   EXPECT_EQ(host->counters().joined, 0U);
   EXPECT_EQ(host->counters().refused, 2U);
@@ -171,6 +174,22 @@ TEST_P(Udp, gives_a_place_again_when_its_node_has_gone_and_not_before) {
   EXPECT_EQ(host->counters().left, 1U);
   EXPECT_TRUE(reaches(*b, *host, {host.get(), b.get()}));
   EXPECT_TRUE(reaches(*host, *b, {host.get(), b.get()}));
+}
+
+TEST_P(Udp, says_so_when_another_node_has_got_its_number_meanwhile) {
+  UdpOptions how = options();
+  how.lease_ns = 50'000'000;
+  const Node host = listen(how);
+  const Node away = start(how, host->address(), 1);
+  ASSERT_TRUE(until({host.get(), away.get()}, [&] { return away->is_joined() && host->members() == 1; }));
+  // It is stopped for longer than its lease.
+  ASSERT_TRUE(until({host.get()}, [&] { return host->counters().died == 1; }));
+  EXPECT_EQ(host->members(), 0U);
+  const Node next = start(how, host->address(), 1);
+  ASSERT_TRUE(until({host.get(), next.get()}, [&] { return next->is_joined(); }));
+  ASSERT_TRUE(until({host.get(), next.get(), away.get()}, [&] { return !away->problem().empty(); }));
+  EXPECT_EQ(away->problem(), "node 0 has given the number of this node to another");
+  EXPECT_TRUE(next->is_joined());
 }
 
 TEST_P(Udp, joins_again_with_its_number_when_node_0_has_been_started_anew) {
@@ -237,10 +256,12 @@ TEST(UdpTokens, are_needed_to_join_and_a_wrong_one_is_counted) {
     }
     EXPECT_FALSE(member.value()->is_joined());
     EXPECT_EQ(member.value()->problem().empty(), token.empty());
+    EXPECT_EQ(member.value()->is_token_refused(), !token.empty());
     return member.value()->why_not_joined();
   };
   EXPECT_EQ(try_with("0123456789abcdeF", 1), "node 0 refuses the handshake: its token is another one, or it has none");
   EXPECT_EQ(host.value()->counters().wrong_token, 1U);
+  EXPECT_EQ(host.value()->wrong_token_from().value_or(HostAddress()), resolve("127.0.0.1:1").value().host);
   EXPECT_EQ(try_with("", 2), "node 0 has closed the connection: perhaps it requires a token");
   EXPECT_EQ(host.value()->counters().joined, 0U);
 }

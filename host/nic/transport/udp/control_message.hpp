@@ -78,7 +78,7 @@ struct UdpRefused {
   std::uint32_t magic = kUdpControlMagic;
   std::uint8_t version = kUdpVersion;
   UdpRefusal reason = UdpRefusal::None;
-  std::uint16_t reserved = 0;
+  std::uint16_t frame_bytes = 0;  ///< Of the longest frame in this network, if the reason is Shape; else 0.
 };
 static_assert(sizeof(UdpRefused) == 8);
 

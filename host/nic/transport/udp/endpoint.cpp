@@ -26,6 +26,13 @@ bool UdpEndpoint::is_loopback() const noexcept {
          std::all_of(host.bytes.begin(), host.bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
+bool UdpEndpoint::is_link_local() const noexcept {
+  constexpr std::uint8_t kFirst = 0xFE;
+  constexpr std::uint8_t kSecond = 0x80;
+  constexpr std::uint8_t kSecondBits = 0xC0;
+  return host.bytes[0] == kFirst && (host.bytes[1] & kSecondBits) == kSecond;
+}
+
 UdpSocketAddress to_socket_address(const UdpEndpoint& endpoint) noexcept {
   UdpSocketAddress address;
   if (endpoint.host.is_ipv4()) {
@@ -88,7 +95,12 @@ Result<UdpEndpoint> resolve(const std::string& text) {
   for (const addrinfo* each = list.get(); each != nullptr; each = each->ai_next) {
     sockaddr_storage storage{};
     std::memcpy(&storage, each->ai_addr, std::min<std::size_t>(each->ai_addrlen, sizeof(storage)));
-    if (const std::optional<UdpEndpoint> endpoint = to_endpoint(storage, each->ai_addrlen)) return *endpoint;
+    const std::optional<UdpEndpoint> endpoint = to_endpoint(storage, each->ai_addrlen);
+    if (!endpoint) continue;
+    if (endpoint->is_link_local()) {
+      return Failure{"'" + text + "' is an IPv6 address of one link, which needs an interface: use another address"};
+    }
+    return *endpoint;
   }
   return Failure{"'" + text + "' has neither an IPv4 nor an IPv6 address"};
 }

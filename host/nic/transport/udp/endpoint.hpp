@@ -20,6 +20,8 @@ struct UdpEndpoint {
 
   /// 127.0.0.0/8 or ::1.
   [[nodiscard]] bool is_loopback() const noexcept;
+  /// fe80::/10, of which each interface has one.
+  [[nodiscard]] bool is_link_local() const noexcept;
   [[nodiscard]] friend auto operator<=>(const UdpEndpoint&, const UdpEndpoint&) = default;
 };
 

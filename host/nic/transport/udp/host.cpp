@@ -134,6 +134,7 @@ void UdpHost::step_pending(std::uint64_t now_ns) {
       ++i;
       continue;
     }
+    if (connection.was_refused()) wrong_token_from_ = connection.peer().host;
     ++(connection.was_refused()                           ? counters_.wrong_token
        : message.has_value() || connection.is_malformed() ? counters_.garbled
                                                           : counters_.half_open);
@@ -171,9 +172,11 @@ void UdpHost::greet(std::unique_ptr<UdpConnection> connection, const UdpHello& h
   if (refusal != UdpRefusal::None) {
     UdpRefused refused;
     refused.reason = refusal;
+    if (refusal == UdpRefusal::Shape) refused.frame_bytes = static_cast<std::uint16_t>(options_.frame_bytes);
     connection->say(UdpMessageKind::Refused, refused);
     connection->pump(now_ns);
     ++counters_.refused;
+    refused_from_ = connection->peer().host;
     return;
   }
   if (place->connection != nullptr) remove(*place);

@@ -27,6 +27,10 @@ class UdpHost {
   /// What time brings, and what connections bring; a bounded piece of it.
   void step(std::uint64_t now_ns);
 
+  /// Where the last handshake with another token came from, and the last node that was not let in.
+  [[nodiscard]] const std::optional<HostAddress>& wrong_token_from() const noexcept { return wrong_token_from_; }
+  [[nodiscard]] const std::optional<HostAddress>& refused_from() const noexcept { return refused_from_; }
+
  private:
   struct Place {
     std::unique_ptr<UdpConnection> connection;  ///< None: free.
@@ -71,6 +75,8 @@ class UdpHost {
   std::uint32_t epoch_ = 0;
   std::uint64_t epoch_ns_ = 0;
   bool is_epoch_wanted_ = false;
+  std::optional<HostAddress> wrong_token_from_;
+  std::optional<HostAddress> refused_from_;
 };
 
 }  // namespace stopbit::nic

@@ -54,6 +54,8 @@ void UdpMember::lose(std::uint64_t now_ns) {
   } else if (connection.is_malformed() || is_wrong_) {
     ++counters_.garbled;
     reason_ = "what answers at that address is not node 0 of a network over UDP";
+    // An alert of TLS is no message of this carrier.
+    if (!options_.is_sealed()) reason_ += ", or it requires a token";
   } else if (!connection.has_connected() && connection.error() != 0) {
     reason_ = std::string("no connection to that address: ") + std::strerror(connection.error());
   } else if (is_joined_) {
@@ -63,7 +65,10 @@ void UdpMember::lose(std::uint64_t now_ns) {
                                    : "node 0 has closed the connection: perhaps it requires a token";
   }
   // If the node has never been in, this is final. Later, node 0 may just be restarting.
-  if (!has_been_in_ && connection.was_refused()) problem_ = reason_;
+  if (!has_been_in_ && connection.was_refused()) {
+    problem_ = reason_;
+    is_token_refused_ = true;
+  }
   connection_.reset();
   is_joined_ = false;
   retry_ns_ = now_ns + pause_ns_;
@@ -92,10 +97,7 @@ void UdpMember::take_welcome(const UdpWelcome& welcome) {
   const bool fits = welcome.version == kUdpVersion && welcome.node != 0 && welcome.node < options_.nodes &&
                     is_sealed == options_.is_sealed() && !is_welcome_;
   if (!fits) return wrong();
-  if (has_been_in_ && welcome.node != node_) {
-    problem_ = "node 0 has given the number of this node to another";
-    return;
-  }
+  if (has_been_in_ && welcome.node != node_) return lose_number();
   node_ = welcome.node;
   cipher_ = welcome.cipher;
   is_welcome_ = true;
@@ -104,6 +106,9 @@ void UdpMember::take_welcome(const UdpWelcome& welcome) {
 
 void UdpMember::take_refused(const UdpRefused& refused) {
   reason_ = std::string("node 0 refuses: ") + to_text(refused.reason);
+  if (refused.reason == UdpRefusal::Shape) frame_bytes_of_host_ = refused.frame_bytes;
+  // A number that this node had is its own as long as node 0 knows this incarnation: another node has it now.
+  if (has_been_in_ && refused.reason == UdpRefusal::Taken) return lose_number();
   const bool may_change = refused.reason == UdpRefusal::Full || refused.reason == UdpRefusal::Taken;
   if (!may_change) problem_ = reason_;
 }

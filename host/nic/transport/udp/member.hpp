@@ -28,6 +28,10 @@ class UdpMember {
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   /// Why it has not joined yet, though it may still.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
+  /// The handshake failed: the token is another one, or one side has none.
+  [[nodiscard]] bool is_token_refused() const noexcept { return is_token_refused_; }
+  /// Frame size of node 0, which refused that of this node; 0: it has not.
+  [[nodiscard]] std::size_t frame_bytes_of_host() const noexcept { return frame_bytes_of_host_; }
 
  private:
   void connect(std::uint64_t now_ns);
@@ -36,6 +40,7 @@ class UdpMember {
   void take_refused(const UdpRefused& refused);
   void take_line(const UdpPeerLine& line, std::uint64_t now_ns);
   void lose(std::uint64_t now_ns);
+  void lose_number() { problem_ = "node 0 has given the number of this node to another"; }
   void check_path();
   /// The other side breaks the protocol.
   void wrong() noexcept { is_wrong_ = true; }
@@ -59,6 +64,8 @@ class UdpMember {
   std::uint64_t asked_for_keys_ns_ = 0;
   std::uint64_t retry_ns_ = 0;  ///< Not before.
   std::uint64_t pause_ns_ = 0;
+  bool is_token_refused_ = false;
+  std::size_t frame_bytes_of_host_ = 0;
   std::string problem_;
   std::string reason_ = "no answer from that address";
 };

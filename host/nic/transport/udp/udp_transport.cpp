@@ -244,6 +244,25 @@ const std::string& UdpTransport::address() const noexcept {
 const UdpCounters& UdpTransport::counters() const noexcept {
   return parts_->counters;
 }
+std::size_t UdpTransport::members() const noexcept {
+  std::size_t members = 0;
+  for (std::size_t node = 0; node < nodes(); ++node) {
+    members += node != this->node() && parts_->peers.has(static_cast<NodeId>(node)) ? 1 : 0;
+  }
+  return members;
+}
+bool UdpTransport::is_token_refused() const noexcept {
+  return parts_->member != nullptr && parts_->member->is_token_refused();
+}
+std::size_t UdpTransport::frame_bytes_of_host() const noexcept {
+  return parts_->member == nullptr ? 0 : parts_->member->frame_bytes_of_host();
+}
+std::optional<HostAddress> UdpTransport::wrong_token_from() const noexcept {
+  return parts_->host == nullptr ? std::nullopt : parts_->host->wrong_token_from();
+}
+std::optional<HostAddress> UdpTransport::refused_from() const noexcept {
+  return parts_->host == nullptr ? std::nullopt : parts_->host->refused_from();
+}
 std::uint32_t UdpTransport::reported_mtu() const noexcept {
   return parts_->batches.reported_mtu();
 }

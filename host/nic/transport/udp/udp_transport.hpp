@@ -60,6 +60,15 @@ class UdpTransport final : public Transport {
   /// What to give to `join`: HOST:PORT.
   [[nodiscard]] const std::string& address() const noexcept;
   [[nodiscard]] const UdpCounters& counters() const noexcept;
+  /// Nodes that are members now, without this one.
+  [[nodiscard]] std::size_t members() const noexcept;
+  /// At a node that joins: there is a problem() because the token is another one, or one side has none.
+  [[nodiscard]] bool is_token_refused() const noexcept;
+  /// At a node that joins: the frame size of node 0, which refused this node's; 0: it has not. A problem(), too.
+  [[nodiscard]] std::size_t frame_bytes_of_host() const noexcept;
+  /// At node 0: where the last handshake with another token came from, and the last node that was not let in.
+  [[nodiscard]] std::optional<HostAddress> wrong_token_from() const noexcept;
+  [[nodiscard]] std::optional<HostAddress> refused_from() const noexcept;
   /// The longest packet of a path, as a router or the own interface has reported it last; 0: none has. Not
   /// authenticated: a hint when frames do not arrive.
   [[nodiscard]] std::uint32_t reported_mtu() const noexcept;
