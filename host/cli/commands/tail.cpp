@@ -374,8 +374,11 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
 int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   const auto& remote = arguments.remote;
   if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far ||
-      remote.max_table_bytes) {
-    throw ToolError(kExitUsage, "--filter, --lossless, --provider, --far and --max-tables: not for a stream of NATS");
+      remote.max_table_bytes || !remote.network_token_file.empty() || remote.is_plain) {
+    throw ToolError(
+        kExitUsage,
+        "--filter, --lossless, --network-token-file, --plain, --provider, --far and --max-tables: not for a "
+        "stream of NATS");
   }
   if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
     throw ToolError(kExitUsage, "--watch, --name and --events need a ring");
