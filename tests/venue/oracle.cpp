@@ -94,6 +94,7 @@ void Oracle::deliver(std::size_t packet) {
   } else if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
     fault_ = fmt::format("the numbers began anew before {}, and nothing was told", history_.sequence_of(packet));
   }
+  if (begins_anew && !is_reset_told_) note_hidden(packet);
   for (std::size_t missing = first; missing < packet && !begins_anew; ++missing) {
     const std::uint64_t number = history_.sequence_of(missing);
     const bool is_told = std::any_of(told_.begin(), told_.end(),
@@ -110,6 +111,17 @@ void Oracle::deliver(std::size_t packet) {
   told_.clear();
   is_reset_told_ = false;
   delivered_ = packet;
+}
+
+void Oracle::note_hidden(std::size_t packet) {
+  std::size_t begun = delivered_ + 1;
+  while (history_.goes_on(begun)) ++begun;
+  for (std::uint32_t i = 0; i < venue_.instruments().size(); ++i) {
+    const auto number_at = [&](std::size_t at) { return history_.books(i)[history_.at(i, at)].number; };
+    const std::uint64_t now = number_at(packet - 1);
+    const bool may_go_on = number_at(delivered_) <= now && now <= number_at(begun - 1);
+    is_book_hidden_[i] = is_book_hidden_[i] || may_go_on;
+  }
 }
 
 std::size_t Oracle::first_book(std::uint32_t instrument) const {
@@ -151,13 +163,17 @@ void Oracle::check_book(const market::EventMaker& maker, std::uint32_t instrumen
   if (standing == market::Standing::Latest) {
     right_at_[instrument] = delivered_;
     add(counts_, Count::LatestBooks);
-    if (is_it(all[first])) return;
+    if (is_it(all[first])) {
+      is_book_hidden_[instrument] = false;
+      return;
+    }
     add(counts_, Count::AheadBooks);
     if (std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(), is_it)) return;
+    if (is_book_hidden_[instrument]) return;
     return blame(instrument, "it is latest and not the exchange's: " + sides.text());
   }
   add(counts_, Count::SuspectBooks);
-  if (std::any_of(all.rbegin(), all.rend(), is_it)) return;
+  if (is_book_hidden_[instrument] || std::any_of(all.rbegin(), all.rend(), is_it)) return;
   blame(instrument, "it is suspect and was never the exchange's: " + sides.text());
 }
 
