@@ -94,7 +94,7 @@ void Oracle::deliver(std::size_t packet) {
   } else if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
     fault_ = fmt::format("the numbers began anew before {}, and nothing was told", history_.sequence_of(packet));
   }
-  if (begins_anew && !is_reset_told_) note_hidden(packet);
+  if (goes_on && packet != first && !is_reset_told_) note_hidden(packet);
   for (std::size_t missing = first; missing < packet && !begins_anew; ++missing) {
     const std::uint64_t number = history_.sequence_of(missing);
     const bool is_told = std::any_of(told_.begin(), told_.end(),
@@ -114,13 +114,11 @@ void Oracle::deliver(std::size_t packet) {
 }
 
 void Oracle::note_hidden(std::size_t packet) {
-  std::size_t begun = delivered_ + 1;
-  while (history_.goes_on(begun)) ++begun;
   for (std::uint32_t i = 0; i < venue_.instruments().size(); ++i) {
-    const auto number_at = [&](std::size_t at) { return history_.books(i)[history_.at(i, at)].number; };
-    const std::uint64_t now = number_at(packet - 1);
-    const bool may_go_on = number_at(delivered_) <= now && now <= number_at(begun - 1);
-    is_book_hidden_[i] = is_book_hidden_[i] || may_go_on;
+    const std::span<const History::Book> books = history_.books(i);
+    for (std::size_t at = history_.at(i, delivered_) + 1; at < books.size() && books[at].since <= packet; ++at) {
+      if (books[at].number < books[at - 1].number) is_book_hidden_[i] = true;
+    }
   }
 }
 

@@ -46,9 +46,6 @@ class Oracle {
   /// suspect: snapshots of MOEX say no message while no instrument has had an entry, and those of T7 never do, so that
   /// a product is proved by its next message alone.
   [[nodiscard]] bool is_unproven(std::uint32_t instrument) const;
-  /// Numbers of the channel have begun anew before this packet, and nothing was told. An instrument may have had as
-  /// many entries since as its book has, which a snapshot may have put ahead. Then its next one has the number that the
-  /// old ones would have had, and the book is wrong until a snapshot is compared.
   void note_hidden(std::size_t packet);
   /// Whether no whole loop of snapshots had it: those of B3 and CME leave out instruments that had no entry.
   [[nodiscard]] bool is_out_of_loops(std::uint32_t instrument) const;
@@ -67,6 +64,8 @@ class Oracle {
   std::size_t before_loss_ = History::kNone;  ///< The newest packet when some were lost last.
   std::size_t lost_ = History::kNone;         ///< The newest packet that was lost.
   std::vector<std::size_t> right_at_;         ///< By instrument: the newest packet when its rows were right last.
+  /// By instrument: its numbers began anew in what was lost. Its next entry may have the number that the old ones would
+  /// have had, or one that a snapshot of before has brought: nothing shows it. Until the book is right again.
   std::vector<bool> is_book_hidden_;
   struct Told {
     std::uint64_t first = 0;
