@@ -90,7 +90,7 @@ class OrderTable {
     };
     for (std::uint32_t pair = home_of(instrument, id);; pair = after(pair)) {
       const ListedOrder* const both = at(pair);
-      // Which of the two it is cannot be predicted, so no branch asks.
+      // No predictor can know in which of the two it is, so no branch asks.
       const std::uint64_t first = both[0].id ^ id;
       const std::uint64_t second = both[1].id ^ id;
       if (std::min(first, second) == 0) {
