@@ -1,7 +1,10 @@
 // What one field costs: field/<type>/<operator>/<engine>, ns per field, and field/.../hostile where its lengths and
-// presence bits cannot be predicted. A message is 64 fields of a kind.
+// presence bits cannot be predicted; field/.../hostile/hints: the same with a profile's hints. A message is 64 fields
+// of a kind.
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,8 @@
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
+#include "bench/lib/workload_profile.hpp"
+#include "microcode/profile/add.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/lib/workloads/feed_writer.hpp"
 #include "tests/lib/workloads/json_line.hpp"
@@ -139,6 +144,14 @@ std::unique_ptr<Workload> make(const Kind& kind, const std::string& name, bool i
   return feed.finish();
 }
 
+/// Marks the bits that a profile of the workload finds to be unpredictable. Whether there are any.
+bool add_hints(Workload& work) {
+  const profile::Profile profile = profile_of(work);
+  (void)profile::add_profiles(work.program, profile::resolve(profile, work.program).counts, {.maps = 0});
+  const auto& code = work.program.code;
+  return std::any_of(code.begin(), code.end(), [](const isa::Instruction& in) { return in.predicate; });
+}
+
 }  // namespace
 }  // namespace stopbit::bench
 
@@ -153,7 +166,10 @@ int main(int argc, char** argv) {
     for (const bool is_hostile : {false, true}) {
       const std::string name = std::string("field/") + kind.type + '/' + kind.name + (is_hostile ? "/hostile" : "");
       if (!arguments.wants(name)) continue;
-      run_engines(clock, pace, name, *make(kind, name, is_hostile), Per::Field, arguments.quick, report);
+      const std::unique_ptr<Workload> work = make(kind, name, is_hostile);
+      run_engines(clock, pace, name, *work, Per::Field, arguments.quick, report);
+      if (!is_hostile || !add_hints(*work)) continue;
+      run_engines(clock, pace, work->name = name + "/hints", *work, Per::Field, arguments.quick, report);
     }
   }
   report.add("fields", clock, pace);

@@ -20,8 +20,8 @@
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
+#include "bench/lib/workload_profile.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "host/analyse/profile/counter.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/workloads/workload.hpp"
 
@@ -45,13 +45,6 @@ Workload part(const Workload& work, std::size_t first, std::size_t last) {
       std::accumulate(out.datagrams.begin(), out.datagrams.end(), std::uint64_t{0},
                       [](std::uint64_t sum, const auto& one) { return sum + one.length - one.info.data_offset; });
   return out;
-}
-
-profile::Profile profile_of(const Workload& work) {
-  profile::Counter counter(work.program, work.options, 0, UINT64_MAX);
-  record::BufferSink sink(work.program.max_record_slots, ignore);
-  (void)decode_all(work, counter, sink);
-  return counter.take();
 }
 
 /// Of the second half's maps, those that have a program; then the program.

@@ -15,15 +15,18 @@ constexpr std::uint64_t with_phase(std::uint64_t tags, bool phase) noexcept {
 
 }  // namespace
 
+bool SlotWriter::is_first(const record::Slot& slot) noexcept {
+  return (slot.words[record::kTagWord] & ring::kFirstSlotMask & ~kPhaseBit) == ring::first_slot_tags(false);
+}
+
 SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
   const std::uint64_t tags = slot.words[record::kTagWord];
   const std::uint64_t number = tags >> 56 & 0x7F;
   if (taken_ == 0) {
     const record::HeaderView head(slot);
-    const bool is_first = (tags & ring::kFirstSlotMask & ~kPhaseBit) == ring::first_slot_tags(false);
-    if (!is_first || head.is_pad() || head.slots() == 0 || head.slots() > max_record_slots_) return Outcome::Bad;
+    if (!is_first(slot) || head.is_pad() || head.slots() == 0 || head.slots() > max_record_slots_) return Outcome::Bad;
     total_ = head.slots();
-    place_ = writer_.open();
+    place_ = sink_.open();
     first_ = slot;
     first_.words[0] = (slot.words[0] & 0xFFFF'FFFF) | std::uint64_t{place_.stamp} << 32;
     first_.words[record::kTagWord] = with_phase(tags, place_.phase);
@@ -38,7 +41,7 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     record::store_word(to.words[record::kTagWord], with_phase(tags, place_.phase));
   }
   if (++taken_ < total_) return Outcome::Part;
-  writer_.commit(first_, total_);
+  sink_.commit(first_, total_);
   taken_ = 0;
   return Outcome::Whole;
 }

@@ -88,6 +88,7 @@ class Row:
         self.last = 0  # number of the last entry in the book
         self.high_in = 0  # the message that brought the highest number
         self.pictured = 0  # entries of messages up to this may be in the snapshot that was loaded
+        self.proved = 0  # messages before the proof of the scope have numbers up to this
         self.cause, self.number, self.refreshed = JOIN, 0, None
         self.reported, self.mark, self.retell = (STALE, JOIN, NONE), (STALE, 0, JOIN), False
 
@@ -131,7 +132,10 @@ class Synchroniser:
                 in_order = is_new and number == self.channel.high
                 if in_order and inst.scope.high is not None and n <= inst.scope.high and \
                         self.is_doubtful(inst.scope) and number > inst.pictured:
-                    self.begin_anew(inst, row, n)
+                    self.begin_anew(inst, row, n, self.channel.missing())
+                elif self.is_of_before(inst, number, n):
+                    self.begin_anew(inst, row, inst.scope.high + 1, max(self.channel.missing(), number))
+                    continue
                 if inst.scope.high is None or n > inst.scope.high:
                     inst.high_in = number
                 if self.number(self.rows[row].scope, n, number):
@@ -169,18 +173,20 @@ class Synchroniser:
         if self.style == "instrument" and self.channel.high is None and 0 < message < inst.pictured and \
                 time > self.pictured:
             self.forget_all(time)  # sent later, of an earlier message: numbers have begun anew
+        if self.style == "instrument" and message and self.is_of_before(inst, message, number):
+            return
         scope, is_stale = inst.scope, inst.reported[0] == STALE
         if self.style == "instrument" and self.channel.high is not None and scope.high is not None and self.is_doubtful(scope) and \
                 message >= self.channel.missing() and message > inst.pictured and number < scope.high and \
                 message >= inst.high_in:
-            self.begin_anew(inst, row, number + 1)
+            self.begin_anew(inst, row, number + 1, self.channel.missing())
             self.since = max(self.since, time)
         reach = -1 if inst.at is None else scope.reach(inst.at)
         # Where instruments share numbers, a book is the same until the instrument's next entry.
         last = reach if self.style == "instrument" else inst.last
         is_equal = inst.at is not None and last <= number <= reach
         if self.style == "instrument" and number >= reach and (inst.reported[0] != LATEST or is_equal):
-            self.prove(scope, message)
+            self.prove(scope, message, number)
         if not is_stale and is_equal:
             self.out.append(("audit", row, int(book == inst.book)))
             if book != inst.book:
@@ -195,7 +201,7 @@ class Synchroniser:
 
     def reset(self, time, number=0):
         """The exchange begins anew: books are empty, and known to be."""
-        self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], -1
+        self.since, self.open, self.asks, self.waiting, self.over = time, None, [], [], number or -1
         self.pictured = -1
         self.channel.__init__(self.limit)
         self.channel.high = self.joined = number
@@ -250,19 +256,26 @@ class Synchroniser:
         self.since = max(self.since, time)
 
     # ---------------------------------------------------------------- inside
-    def begin_anew(self, inst, row, n):
-        """The numbers of an instrument have begun anew without a word, and are at n. Messages that are missing may have
-        the old ones."""
-        self.over, self.asks = self.channel.missing(), []
+    def is_of_before(self, inst, message, n):
+        """Numbers grow with the messages: one that messages before the proof cannot have was over when that came."""
+        return message < self.proof(inst.scope) and n > inst.proved
+
+    def proof(self, scope):
+        return scope.pictured if self.channel.high is None else max(scope.proof, min(scope.pictured, self.joined))
+
+    def begin_anew(self, inst, row, n, over):
+        """The numbers of an instrument have begun anew without a word, and are at n. Messages up to `over` that are
+        missing may have the old ones."""
+        self.over, self.asks = over, []
         if self.open is not None and self.open[0] == row:
             self.open = None
         scope = inst.scope
         scope.holes, scope.floor, scope.high = [], max(n - 1, 0), n - 1 if n else None
         self.forget(inst, row, EVER)
-        reported, mark = inst.reported, inst.mark
+        kept = inst.reported, inst.mark, inst.high_in, inst.proved
         inst.__init__(scope)
-        inst.reported, inst.mark, inst.cause = reported, mark, RESET
-        self.returned = True
+        inst.reported, inst.mark, inst.high_in, inst.proved = kept
+        inst.cause, self.returned = RESET, True
 
     def lose(self, first, last):
         if self.channel.high is None:
@@ -287,14 +300,17 @@ class Synchroniser:
             return False
         return self.channel.high is None or scope.proof < self.channel.missing()
 
-    def prove(self, scope, message):
-        """Whatever the scope lost up to this message is known to be missing."""
+    def prove(self, scope, message, number):
+        """Whatever the scope lost up to this message is known to be missing. Before it are numbers up to this one."""
+        before = self.proof(scope)
         if self.channel.high is None:
             scope.pictured = max(scope.pictured, message)
         else:
             scope.proof = max(scope.proof, min(message, self.channel.high))
         for inst in self.rows.values():
             inst.retell = inst.retell or (inst.scope is scope and inst.reported[2] == CHANNEL)
+            if inst.scope is scope and self.proof(scope) > before:
+                inst.proved = number
 
     def number(self, scope, n, message):
         known, before = scope.high, scope.missing()
@@ -303,7 +319,7 @@ class Synchroniser:
             scope.since = self.now
         # A step of one proves only what was lost before the message that makes it.
         if self.is_doubtful(scope) and (known is None or n - 1 == known) and message > self.channel.missing():
-            self.prove(scope, message)
+            self.prove(scope, message, n - 1)
         return is_new
 
     def missing(self, scope):

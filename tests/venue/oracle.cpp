@@ -89,7 +89,9 @@ void Oracle::deliver(std::size_t packet) {
     return std::any_of(told_.begin(), told_.end(),
                        [&](const Told& told) { return told.first <= from && told.first + told.count >= to; });
   };
-  if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
+  if (begins_anew && !is_reset_told_ && history_.sequence_of(packet) == history_.sequence_of(delivered_) + 1) {
+    is_hidden_ = true;
+  } else if (begins_anew && !is_reset_told_ && !looks_like_gap() && fault_.empty()) {
     fault_ = fmt::format("the numbers began anew before {}, and nothing was told", history_.sequence_of(packet));
   }
   for (std::size_t missing = first; missing < packet && !begins_anew; ++missing) {
@@ -115,6 +117,7 @@ std::size_t Oracle::first_book(std::uint32_t instrument) const {
 }
 
 void Oracle::check(const Appliance& appliance, std::uint64_t now_ns) {
+  if (is_hidden_) return;
   now_ns_ = now_ns;
   const market::EventMaker& maker = appliance.maker();
   for (std::uint32_t i = 0; i < venue_.instruments().size() && fault_.empty(); ++i) {
@@ -198,7 +201,7 @@ void Oracle::blame(std::uint32_t instrument, const std::string& what) {
 }
 
 void Oracle::finish(const Appliance& appliance) {
-  if (!fault_.empty()) return;
+  if (!fault_.empty() || is_hidden_) return;
   if (delivered_ + 1 != history_.packets()) {
     fault_ = fmt::format("packet {} of {} was the last one delivered", delivered_ + 1, history_.packets());
     return;
@@ -234,13 +237,20 @@ bool Oracle::is_unproven(std::uint32_t instrument) const {
   return true;
 }
 
+bool Oracle::is_out_of_loops(std::uint32_t instrument) const {
+  const auto kind = plan_.settings.market->exchange;
+  if (kind != simulate::VenueKind::B3 && kind != simulate::VenueKind::Cme) return false;
+  const std::span<const History::Book> books = history_.books(instrument);
+  if (books.back().number == 0) return true;
+  std::size_t first = books.size() - 1;
+  while (first != 0 && books[first - 1].number != 0) --first;
+  return history_.time_of(books[first].since) + 2 * plan_.settings.snapshot_every_ns > now_ns_;
+}
+
 void Oracle::check_end(const market::EventMaker& maker, std::uint32_t instrument) {
   const History::Book& book = history_.books(instrument).back();
   const std::uint32_t row = maker.instruments().view().find(venue_.instruments()[instrument].key);
-  // Loops of snapshots leave out instruments that had no entry.
-  const auto kind = plan_.settings.market->exchange;
-  const bool is_silent = (kind == simulate::VenueKind::B3 || kind == simulate::VenueKind::Cme) && book.number == 0;
-  if (is_silent) return;
+  if (is_out_of_loops(instrument)) return;
   if (row == 0) return blame(instrument, "it is not known at the end");
   const market::InstrumentStatus status = maker.books().status(row);
   if (status.standing == market::Standing::Stale && is_beyond_room(instrument)) return;

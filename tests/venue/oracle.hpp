@@ -45,6 +45,8 @@ class Oracle {
   /// suspect: snapshots of MOEX say no message while no instrument has had an entry, and those of T7 never do, so that
   /// a product is proved by its next message alone.
   [[nodiscard]] bool is_unproven(std::uint32_t instrument) const;
+  /// Whether no whole loop of snapshots had it: those of B3 and CME leave out instruments that had no entry.
+  [[nodiscard]] bool is_out_of_loops(std::uint32_t instrument) const;
   [[nodiscard]] std::size_t first_book(std::uint32_t instrument) const;
   void blame(std::uint32_t instrument, const std::string& what);
 
@@ -66,6 +68,7 @@ class Oracle {
   };
   std::vector<Told> told_;      ///< Since the newest packet.
   bool is_reset_told_ = false;  ///< Since the last delivered packet.
+  bool is_hidden_ = false;      ///< Numbers have begun anew, and by chance go on from those before: nothing shows it.
 };
 
 }  // namespace stopbit::venue_test

@@ -52,7 +52,10 @@ simulate::Settings make_settings(std::uint64_t seed, Random& random) {
     simulate::Moment moment = {.at_ns = between(random, 2, seconds / 2) * kSecond, .channel = {}};
     const bool has_both = market.exchange == VenueKind::B3 || market.exchange == VenueKind::Cme;
     moment.empties_books = has_both && random.below(2) == 0;
-    (is_t7 ? settings.failovers : settings.resets).push_back(moment);
+    std::vector<simulate::Moment>& moments = is_t7 ? settings.failovers : settings.resets;
+    // Two at once would send two packets with one number at one time, which the oracle cannot tell apart.
+    if (!moments.empty() && moments.back().at_ns == moment.at_ns) moment.at_ns += kSecond;
+    moments.push_back(moment);
   }
   return settings;
 }

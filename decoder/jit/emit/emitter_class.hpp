@@ -26,6 +26,7 @@ namespace stopbit::jit {
 
 inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: after the message's map and its template identifier.
 inline constexpr unsigned kMapWordBits = 63;      ///< Of a presence map in a register.
+inline constexpr int kMapByteBits = 7;            ///< Of a presence map of one byte.
 inline constexpr std::size_t kMaxInlineText = 8;
 inline constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 inline constexpr unsigned kWindowBytes = 56;
@@ -286,6 +287,8 @@ class Emitter : private Xbyak::CodeGenerator {
   void not_sent(const Field& field, Label& have);
   void take_initial(const Field& field, Label& have, Label& otherwise);
   void increment(const Field& field, Label& otherwise);
+  /// The next value of the type, which wraps round.
+  void add_one(Type type, const Reg& value);
 
   void delta(const Field& field);
   /// Unless the slot has a value of the field's type; and unless it is undefined.
@@ -402,6 +405,8 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void push_map(Place in);
 
+  /// The bits of a map of up to eight bytes that ends at rcx and has the length -rdx, in rax.
+  void load_map(Place in);
   /// The first bits of a map of nine bytes or more that ends at rcx, in rax.
   void load_long_map();
 

@@ -62,13 +62,13 @@ void Emitter::constant(const Field& field) {
 bool Emitter::is_predicated(const Field& field) const {
   if (!program_.code[field.in.address].predicate || field.in->known != KnownBit::No) return false;
   if (field.is_optional || is_limited(field.in) || options_.strict) return false;
-  return field.op == Operator::Cop || (field.op == Operator::Def && has_initial(field.in));
+  return remembers(field.op) || (field.op == Operator::Def && has_initial(field.in));
 }
 
 void Emitter::predicated(const Field& field) {
   const bool is_wide = !is_narrow(field.type);
   const bool is_sign = is_signed(field.type);
-  const bool is_copy = field.op == Operator::Cop;
+  const bool has_previous = remembers(field.op);
   // The map is as before the instruction: this is the general way.
   Label& otherwise = new_label();
   rare([this, field, &otherwise] {
@@ -76,7 +76,7 @@ void Emitter::predicated(const Field& field) {
     branching(field);
     jmp(*field.done);
   });
-  if (is_copy) {
+  if (has_previous) {
     const Reg mark = mark_of(field.entry);
     cmp(entry_mark(field.in->slot), mark);
     jne(otherwise);
@@ -88,8 +88,9 @@ void Emitter::predicated(const Field& field) {
   cmp(esi, is_wide ? -8 : -4);
   jl(otherwise);
   extract(is_sign, is_wide, rsi);
-  if (is_copy) {
+  if (has_previous) {
     mov(rdx, entry_value(field.in->slot));
+    if (field.op == Operator::Inc) add_one(field.type, rdx);
   } else {
     mov(rdx, field.in->constant->value);
   }
@@ -98,7 +99,7 @@ void Emitter::predicated(const Field& field) {
   cmovnc(rax, rdx);
   cmovc(last_, rcx);
   cmovc(stops_, rsi);
-  if (is_copy) mov(entry_value(field.in->slot), rax);
+  if (has_previous) mov(entry_value(field.in->slot), rax);
   put(field);
 }
 
@@ -220,14 +221,18 @@ void Emitter::take_initial(const Field& field, Label& have, Label& otherwise) {
 void Emitter::increment(const Field& field, Label& otherwise) {
   if (field.in->constant->limit_kind != LimitKind::None) {
     jmp(otherwise);  // limits have their own way round
-  } else if (!is_narrow(field.type)) {
-    inc(rax);
-  } else if (is_signed(field.type)) {
-    inc(eax);
-    movsxd(rax, eax);
   } else {
-    inc(eax);
+    add_one(field.type, rax);
   }
+}
+
+void Emitter::add_one(Type type, const Reg& value) {
+  if (!is_narrow(type)) {
+    inc(value);
+    return;
+  }
+  inc(value.cvt32());
+  if (is_signed(type)) movsxd(value, value.cvt32());
 }
 
 void Emitter::delta(const Field& field) {

@@ -119,12 +119,7 @@ void Emitter::push_map(Place in) {
     jmp(have);
   });
   find();
-  movbe(rax, ptr[window_ + last_ + 1]);
-  mov(last_, rcx);
-  // The bits to the top, and nothing below them.
-  and_(rax, by_length(rdx, offsetof(ByLength, front)));
-  pext(rax, rax, data_bits());
-  shl(rax, 8);
+  load_map(in);
   std::vector<ProfileEntry> programs;
   if (in->slot <= kMapWordBits) programs = programs_of(program_.code[in.address].constant);
   for (const ProfileEntry& entry : programs) {
@@ -145,6 +140,22 @@ void Emitter::push_map(Place in) {
     if (needs_map(entry)) enter_profile(entry);
   }
   L(done);
+}
+
+void Emitter::load_map(Place in) {
+  if (in->slot <= kMapByteBits) {
+    // What depends on the bits begins six cycles earlier than with a mask. Bits of further bytes are no field's.
+    movzx(eax, byte[window_ + last_ + 1]);
+    mov(last_, rcx);
+    shl(rax, 64 - kMapByteBits);
+    return;
+  }
+  movbe(rax, ptr[window_ + last_ + 1]);
+  mov(last_, rcx);
+  // The bits to the top, and nothing below them.
+  and_(rax, by_length(rdx, offsetof(ByLength, front)));
+  pext(rax, rax, data_bits());
+  shl(rax, 8);
 }
 
 void Emitter::load_long_map() {

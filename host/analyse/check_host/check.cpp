@@ -312,8 +312,26 @@ class Look {
     add(interface + " link", good_if(is_up), link.value_or("no such interface"), "up", "Nothing arrives on it.",
         "ip link set " + interface + " up");
     if (!link) return;
+    node_of(interface);
     reverse_path(interface);
     rings(interface);
+  }
+
+  /// Whether an agent can have a core of its own near the card.
+  void node_of(const std::string& interface) {
+    const std::string nodes = "/sys/devices/system/node/";
+    if (parse_cpu_list(read(nodes + "online").value_or("")).size() < 2) return;
+    const auto node = number_of(read("/sys/class/net/" + interface + "/device/numa_node").value_or(""));
+    const std::string cores = node ? read(nodes + "node" + std::to_string(*node) + "/cpulist").value_or("") : "";
+    const std::vector<unsigned> near = parse_cpu_list(cores);
+    const std::vector<unsigned> isolated = parse_cpu_list(read("/sys/devices/system/cpu/isolated").value_or(""));
+    const bool is_near = std::find_first_of(near.begin(), near.end(), isolated.begin(), isolated.end()) != near.end();
+    add(interface + " NUMA node", near.empty() ? State::Unknown : good_if(is_near),
+        near.empty() ? "" : "node " + std::to_string(*node) + ", cores " + cores, "an isolated core on the card's node",
+        "An agent on another node reads each packet over the link between nodes.",
+        near.empty()
+            ? "cat /sys/class/net/" + interface + "/device/numa_node"
+            : "kernel parameter isolcpus with cores of " + cores + ", and core of the agent in appliance.toml");
   }
 
   /// Multicast sources are often not reachable through the interface that they arrive on.

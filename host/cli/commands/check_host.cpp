@@ -81,9 +81,9 @@ Command check_host_command() {
       .summary = "Checks whether this machine is set up for live feeds",
       .description =
           "Checks the settings that cost latency or packets: clock, frequencies and sleep states of the cores, "
-          "isolation and interrupts, huge pages, socket limits, rings and filters of the network interfaces, drivers "
-          "for DPDK. For each setting to change it prints the wanted value, the reason and the command. It changes "
-          "nothing and needs no privileges. A setting that cannot be read is reported as unknown.\n"
+          "isolation and interrupts, huge pages, socket limits, rings, filters and NUMA nodes of the network "
+          "interfaces, drivers for DPDK. For each setting to change it prints the wanted value, the reason and the "
+          "command. It changes nothing and needs no privileges. A setting that cannot be read is reported as unknown.\n"
           "\n"
           "The exit status is 1 if a setting should be changed.",
       .options = {{.names = "--interface",

@@ -7,8 +7,10 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/stream_copy.hpp"
 #include "host/os/shm/name.hpp"
 #include "microcode/base/printable.hpp"
 
@@ -22,9 +24,35 @@ struct SubscribeArguments {
   std::string ring;
   bool once = false;
   RemoteArguments remote;
+  NatsArguments nats;
 };
 
+/// A stream that `stopbit relay` writes.
+int subscribe_stream(const SubscribeArguments& arguments) {
+  const auto& remote = arguments.remote;
+  if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes) {
+    throw ToolError(kExitUsage, "--filter, --provider, --far and --max-tables: not for a stream of NATS");
+  }
+  const StreamCopy copy{
+      arguments.address,
+      nats_access(arguments.address, arguments.nats, remote.token_file),
+      {.start = remote.from_start ? relay::NatsStream::Start::Oldest : relay::NatsStream::Start::Newest,
+       .is_patient = true,
+       .follows = !arguments.once}};
+  const std::string name = arguments.ring.empty() ? copy.access.address.stream : arguments.ring;
+  if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
+  catch_stop_signals();
+  return copy_stream(copy, name, remote.lossless);
+}
+
 int subscribe(const SubscribeArguments& arguments) {
+  if (relay::is_nats_address(arguments.address)) return subscribe_stream(arguments);
+  if (has_nats_options(arguments.nats)) {
+    throw ToolError(
+        kExitUsage,
+        "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of "
+        "NATS");
+  }
   const remote::RingAddress address = ring_address_from(arguments.address);
   const std::string name = arguments.ring.empty() ? address.ring : arguments.ring;
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
@@ -56,18 +84,22 @@ Command subscribe_command() {
        .value = "ADDRESS",
        .help = "Address of the published ring: udp://HOST:PORT/RING or fabric://HOST:PORT/RING, by the carrier that "
                "the appliance offers; shm://NETWORK/RING for a ring of this host and user; broker:SOCKET/RING for a "
-               "ring of this host to which the appliance's entitlements admit you.",
+               "ring of this host to which the appliance's entitlements admit you; "
+               "nats://HOST[:PORT]/STREAM for a stream that `stopbit relay` writes.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
        .value = "NAME",
-       .help = "Name of the local ring; a name with a / is the path of a file. Default: the publisher's name for it.",
+       .help =
+           "Name of the local ring; a name with a / is the path of a file. Default: the publisher's name for it, or "
+           "the stream's.",
        .target = &arguments->ring},
       {.names = "--once",
        .value = "",
        .help = "Ends when the ring ends. Default: waits for its successor.",
        .target = &arguments->once}};
   for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
+  for (Option& option : nats_options(arguments->nats, "For nats://: ")) options.push_back(std::move(option));
   return {
       .name = "subscribe",
       .summary = "Copies a ring that an appliance publishes into memory of this host",
@@ -87,6 +119,9 @@ Command subscribe_command() {
           "On the appliance's own host the appliance writes the local ring directly while this command runs. The name "
           "of the ring then has no '/' and no '.', and differs from the names of the appliance's rings. With shm://, "
           "if the appliance cannot write the ring, the records are sent.\n"
+          "\n"
+          "A stream of NATS becomes a ring for each ring that it has; with --lossless that ring's writer waits for a "
+          "reader before it begins, and then for the slowest of its readers.\n"
           "\n"
           "The exit status is 1 if records were lost, or if the publisher refuses the subscription for good.",
       .options = std::move(options),

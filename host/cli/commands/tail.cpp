@@ -17,11 +17,14 @@
 #include "host/cli/common/appliance_name.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/record_printer.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/ring_files.hpp"
+#include "host/cli/common/rings_printer.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/stream_copy.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/shm/folder.hpp"
@@ -51,6 +54,7 @@ struct TailArguments {
   bool follow = false;
   bool watch = false;
   RemoteArguments remote;
+  NatsArguments nats;
 };
 
 /// Why the publisher gives the ring no more, if that is why it has ended; else empty. A ring that the publisher writes
@@ -179,54 +183,6 @@ Printed print_records(ring::Reader& reader, RecordPrinter& printer, std::size_t 
   return {.status = reader.total_lost() == 0 ? kExitDone : kExitRejected, .writer_ended = writer_ended};
 }
 
-/// The printer of all rings that have had one name: each may have another image.
-class RingsPrinter {
- public:
-  RingsPrinter(PrintStyle style, Content content) : style_(std::move(style)), content_(content) {}
-
-  /// Before the records of a ring. Returns the number of its schema.
-  std::size_t begin(const ring::Reader& reader) {
-    (void)begin(reader.image(), reader.path());
-    printer_->show_events(reader.path(), reader.tables_epoch(), content_);
-    return schema_;
-  }
-  /// The same without market events.
-  std::size_t begin(std::span<const std::byte> image, const std::string& name) {
-    if (!printer_ || !std::equal(image.begin(), image.end(), image_.begin(), image_.end())) add(image, name);
-    return schema_;
-  }
-  [[nodiscard]] RecordPrinter& printer() { return *printer_; }
-  [[nodiscard]] bool has_begun() const noexcept { return printer_.has_value(); }
-
- private:
-  void add(std::span<const std::byte> image, const std::string& name) {
-    image_.assign(image.begin(), image.end());
-    const Program& program =
-        programs_.emplace_back(image_from({reinterpret_cast<const char*>(image_.data()), image_.size()}, name));
-    const record::Schema schema = schema_of(program);
-    check_table(style_, {&schema, 1});
-    std::string title = FormatPrinter(schema, style_).title();
-    if (printer_) {
-      if (title != title_) {
-        throw ToolError(kExitRejected, "the table has other columns in the new image; start again for these");
-      }
-      printer_->flush();
-      schema_ = printer_->add(schema);
-      return;
-    }
-    title_ = std::move(title);
-    printer_.emplace(schema, style_, Output::open("-"));
-  }
-
-  PrintStyle style_;
-  Content content_;
-  std::vector<std::byte> image_;  ///< Of the last ring.
-  std::list<Program> programs_;   ///< The printer refers to all of them.
-  std::string title_;
-  std::optional<RecordPrinter> printer_;
-  std::size_t schema_ = 0;
-};
-
 /// Nothing if a signal asks this process to stop.
 std::optional<ring::Reader> open_ring(const TailArguments& arguments) {
   Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
@@ -351,6 +307,8 @@ class PairNews {
 };
 
 constexpr const char* kNoMarketEvents = "--standby follows rings of records, not of market events";
+constexpr const char* kNeedsStream =
+    "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of NATS";
 constexpr const char* kNeedsPublished =
     "--filter, --from-start, --token-file, --network-token-file, --plain, --provider, --far and --max-tables need a "
     "published ring";
@@ -361,8 +319,12 @@ bool has_remote_options(const TailArguments& arguments) {
          !remote.network_token_file.empty() || remote.is_plain || remote.is_far || remote.max_table_bytes;
 }
 
+bool is_address(const std::string& ring) {
+  return remote::is_ring_address(ring) || relay::is_nats_address(ring);
+}
+
 void check_pair(const TailArguments& arguments) {
-  if (remote::is_ring_address(arguments.ring) || remote::is_ring_address(arguments.standby)) {
+  if (is_address(arguments.ring) || is_address(arguments.standby)) {
     throw ToolError(kExitUsage,
                     "--standby needs local rings; `stopbit subscribe` keeps a copy of one that is published");
   }
@@ -408,11 +370,35 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
   return pair.has_died() ? kExitEnvironment : kExitDone;
 }
 
+/// A stream that `stopbit relay` writes.
+int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
+  const auto& remote = arguments.remote;
+  if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far ||
+      remote.max_table_bytes) {
+    throw ToolError(kExitUsage, "--filter, --lossless, --provider, --far and --max-tables: not for a stream of NATS");
+  }
+  if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
+    throw ToolError(kExitUsage, "--watch, --name and --events need a ring");
+  }
+  const StreamCopy copy{
+      arguments.ring,
+      nats_access(arguments.ring, arguments.nats, remote.token_file),
+      {.start = remote.from_start ? relay::NatsStream::Start::Oldest : relay::NatsStream::Start::Newest,
+       .is_patient = arguments.wait || arguments.follow,
+       .follows = arguments.follow}};
+  RingsPrinter rings(style, Content::Records);
+  const int status = print_stream(copy, rings);
+  if (rings.has_begun()) rings.printer().finish();
+  return status;
+}
+
 int tail(TailArguments arguments) {
   const Content content = content_of(arguments);
   const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
+  if (relay::is_nats_address(arguments.ring) && arguments.standby.empty()) return tail_stream(arguments, style);
+  if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNeedsStream);
   if (!arguments.standby.empty()) {
     check_pair(arguments);
     RingsPrinter rings(style, content);
@@ -477,6 +463,10 @@ Command tail_command() {
           "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
+          "nats://HOST[:PORT]/STREAM is a stream that `stopbit relay` writes. --from-start begins with its oldest "
+          "message, "
+          "else with the next one; --follow goes on after the end of the stream's last ring.\n"
+          "\n"
           "--standby RING2 follows the rings of two appliances on the same feeds as one stream: each message once, "
           "from the one that has it first, even if one is killed, stopped or started again. What one has lost comes "
           "from the other; what neither has is one gap. A message that comes after its gap is marked as recovered. In "
@@ -533,12 +523,15 @@ Command tail_command() {
                    {"stopbit tail moex --format table --template Quote/Legs", "the entries of a sequence, for people"},
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"},
-                   {"stopbit tail udp://md1:7701/moex --network-token-file token", "the same, faster and encrypted"}},
+                   {"stopbit tail udp://md1:7701/moex --network-token-file token", "the same, faster and encrypted"},
+                   {"stopbit tail nats://nats1/CME --from-start --follow",
+                    "what `stopbit relay` has stored, and more"}},
       .run = [arguments] { return tail(*arguments); },
       .runs_until_stopped = true,
   };
   for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
+  for (Option& option : nats_options(arguments->nats, "For nats://: ")) command.options.push_back(std::move(option));
   return command;
 }
 

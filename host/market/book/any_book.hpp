@@ -47,7 +47,7 @@ struct BookRoom {
   std::uint32_t instruments = 1'024;  ///< Rows 1 to this of the instrument table; at most kMaxInstrument.
   std::uint32_t implied = 0;          ///< Instruments that have a book of implied prices beside the direct one.
   std::uint32_t rows = 65'536;        ///< Of 32 bytes, in books by level or price.
-  std::uint32_t orders = 0;           ///< In books by order: 32 bytes, and as much again for finding them.
+  std::uint32_t orders = 0;           ///< In books by order: 64 to 128 bytes; at most OrderTable::kMostOrders.
   std::uint32_t levels = 0;           ///< Prices in books by order, 32 bytes each; never more in use than orders.
   std::uint32_t listed = 0;           ///< Prices outside ladders in books by order, 16 bytes.
   std::uint32_t ladders = 0;          ///< Sides of books by order with more than a few prices, 34 KiB.

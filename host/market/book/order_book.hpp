@@ -18,10 +18,16 @@ namespace stopbit::market {
 struct PriceLevel {
   std::uint64_t rank;
   std::int64_t quantity;
-  std::uint32_t next;  ///< In the list of free levels.
-  std::uint32_t first;
+  union {
+    std::uint32_t next;        ///< In the list of free levels.
+    std::uint32_t instrument;  ///< Of a level in use.
+  };
+  std::uint32_t first;  ///< Order.
   std::uint32_t last;
-  std::uint32_t orders;
+  std::uint32_t orders : 31;
+  std::uint32_t is_ask : 1;
+
+  [[nodiscard]] Side side() const noexcept { return is_ask != 0 ? Side::Ask : Side::Bid; }
 };
 static_assert(sizeof(PriceLevel) == 32);
 
@@ -37,16 +43,15 @@ struct OrderPools {
   /// How many there may be of each.
   OrderPools(std::uint32_t order_room, std::uint32_t level_room, std::uint32_t sorted_room, std::uint32_t ladder_room,
              std::uint64_t salt)
-      : orders(order_room), levels(level_room), sorted(sorted_room), ladders(ladder_room), index(order_room, salt) {}
+      : orders(order_room, salt), levels(level_room), sorted(sorted_room), ladders(ladder_room) {}
 
-  ItemPool<Order> orders;
+  OrderTable orders;
   ItemPool<PriceLevel> levels;
   BlockPool<SortedLevel> sorted;
   ItemPool<PriceLadder> ladders;
-  OrderIndex index;
 
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return orders.bytes() + levels.bytes() + sorted.bytes() + ladders.bytes() + index.bytes();
+    return orders.bytes() + levels.bytes() + sorted.bytes() + ladders.bytes();
   }
 };
 
@@ -96,45 +101,43 @@ class OrderBook {
       empty(event.side(), pools);
       return Fault::None;
     }
-    const std::uint64_t place = pools.index.place_of(instrument_, event.id());
-    const std::uint32_t order = pools.index.at(place);
+    const std::uint32_t place =
+        pools.orders.find(instrument_, event.id(), [&](std::uint32_t level) { return pools.levels[level].instrument; });
     if (event.kind() == Kind::New) {
-      if (order != kNoHandle) return Fault::Twice;
+      if (place != kNoHandle) return Fault::Twice;
       if (event.side() != Side::Bid && event.side() != Side::Ask) return Fault::Address;
-      return add(event, place, pools);
+      return add(event, pools);
     }
-    if (order == kNoHandle) {
+    if (place == kNoHandle) {
       if (event.kind() > Kind::Overlay) return Fault::Address;
       if (!is_open_) return Fault::Missing;
       ++unseen_;
       return Fault::None;
     }
-    Order& found = pools.orders[order];
-    const auto side = static_cast<Side>(found.at.side);
+    ListedOrder& order = pools.orders[place];
+    PriceLevel& level = pools.levels[order.level];
+    const Side side = level.side();
     if (event.side() != Side::None && event.side() != side) return Fault::OtherPrice;
-    PriceLevel& level = pools.levels[found.at.level];
     const bool moves = event.price() != kNoPrice && rank_of(side, event.price()) != level.rank;
     switch (event.kind()) {
       case Kind::Overlay:
         if (moves) {
-          remove(order, side, pools);
-          if (put(order, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
+          leave(place, side, pools);
+          if (put(place, side, rank_of(side, event.price()), event.quantity(), pools) == Fault::None)
             return Fault::None;
-          pools.index.erase_at(place);
-          pools.orders.give(order);
+          pools.orders.erase(place, instrument_);
           return Fault::Room;
         }
         [[fallthrough]];
       case Kind::Change:
         if (moves) return Fault::OtherPrice;
-        level.quantity += summand(event.quantity()) - summand(found.quantity);
-        found.quantity = event.quantity();
+        level.quantity += summand(event.quantity()) - summand(order.quantity);
+        order.quantity = event.quantity();
         return Fault::None;
       case Kind::Delete:
         if (moves) return Fault::OtherPrice;
-        remove(order, side, pools);
-        pools.index.erase_at(place);
-        pools.orders.give(order);
+        leave(place, side, pools);
+        pools.orders.erase(place, instrument_);
         return Fault::None;
       default: return Fault::Address;
     }
@@ -142,11 +145,10 @@ class OrderBook {
 
   /// Loads what apply() will need: first where the order is found, some events later the order.
   void prefetch(const Event& event, const OrderPools& pools) const noexcept {
-    pools.index.prefetch(instrument_, event.id());
+    pools.orders.prefetch(instrument_, event.id());
   }
   void prefetch_order(const Event& event, const OrderPools& pools) const noexcept {
-    const std::uint32_t order = pools.index.find(instrument_, event.id());
-    if (order != kNoHandle) pools.orders.prefetch(order);
+    pools.orders.prefetch_order(instrument_, event.id());
   }
 
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
@@ -196,36 +198,27 @@ class OrderBook {
   [[nodiscard]] const State& of(Side side) const noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
   [[nodiscard]] State& of(Side side) noexcept { return sides_[side == Side::Ask ? 1 : 0]; }
 
-  [[nodiscard]] Fault add(const Event& event, std::uint64_t place, OrderPools& pools) noexcept {
-    const std::uint32_t order = pools.orders.take();
-    if (order == kNoHandle) return Fault::Room;
-    pools.orders[order].id = event.id();
-    const Fault fault = put(order, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
-    if (fault != Fault::None) {
-      pools.orders.give(order);
-      return fault;
-    }
-    pools.index.insert_at(place, instrument_, event.id(), order);
-    return Fault::None;
+  [[nodiscard]] Fault add(const Event& event, OrderPools& pools) noexcept {
+    const std::uint32_t place = pools.orders.insert(instrument_, event.id());
+    if (place == kNoHandle) return Fault::Room;
+    const Fault fault = put(place, event.side(), rank_of(event.side(), event.price()), event.quantity(), pools);
+    if (fault != Fault::None) pools.orders.erase(place, instrument_);
+    return fault;
   }
 
   /// Puts an order, which is in no level, at the end of one. If there is no room it stays in none.
   [[nodiscard]] Fault put(std::uint32_t order, Side side, std::uint64_t rank, std::int64_t quantity,
                           OrderPools& pools) noexcept {
     State& state = of(side);
-    const std::uint32_t found = level_at(state, rank, pools);
+    const std::uint32_t found = level_at(state, side, rank, pools);
     if (found == kNoHandle) return Fault::Room;
     PriceLevel& level = pools.levels[found];
-    Order& item = pools.orders[order];
+    ListedOrder& item = pools.orders[order];
     item.quantity = quantity;
-    item.at = {found, static_cast<std::uint32_t>(side)};
+    item.level = found;
     item.next = kNoHandle;
     item.previous = level.last;
-    if (level.last != kNoHandle) {
-      pools.orders[level.last].next = order;
-    } else {
-      level.first = order;
-    }
+    (level.last != kNoHandle ? pools.orders[level.last].next : level.first) = order;
     level.last = order;
     ++level.orders;
     level.quantity += summand(quantity);
@@ -234,26 +227,18 @@ class OrderBook {
   }
 
   /// Takes an order out of its level, and the level away if it was the last one.
-  void remove(std::uint32_t order, Side side, OrderPools& pools) noexcept {
+  void leave(std::uint32_t order, Side side, OrderPools& pools) noexcept {
     State& state = of(side);
-    const Order& item = pools.orders[order];
-    PriceLevel& level = pools.levels[item.at.level];
-    if (item.next != kNoHandle) {
-      pools.orders[item.next].previous = item.previous;
-    } else {
-      level.last = item.previous;
-    }
-    if (item.previous != kNoHandle) {
-      pools.orders[item.previous].next = item.next;
-    } else {
-      level.first = item.next;
-    }
+    const ListedOrder& item = pools.orders[order];
+    PriceLevel& level = pools.levels[item.level];
+    (item.next != kNoHandle ? pools.orders[item.next].previous : level.last) = item.previous;
+    (item.previous != kNoHandle ? pools.orders[item.previous].next : level.first) = item.next;
     level.quantity -= summand(item.quantity);
     --state.orders;
-    if (--level.orders == 0) remove_level(state, item.at.level, pools);
+    if (--level.orders == 0) remove_level(state, item.level, pools);
   }
 
-  [[nodiscard]] std::uint32_t level_at(State& state, std::uint64_t rank, OrderPools& pools) noexcept {
+  [[nodiscard]] std::uint32_t level_at(State& state, Side side, std::uint64_t rank, OrderPools& pools) noexcept {
     if (state.best != kNoHandle && pools.levels[state.best].rank == rank) return state.best;
     std::uint32_t place = PriceLadder::kNowhere;
     if (state.ladder != kNoHandle) {
@@ -274,19 +259,24 @@ class OrderBook {
       const SortedLevel& found = pools.sorted.at(state.list)[at];
       if (at < state.listed && found.rank == rank) return found.level;
     }
-    return make_level(state, rank, place, at, pools);
+    return make_level(state, side, rank, place, at, pools);
   }
 
-  [[nodiscard]] std::uint32_t make_level(State& state, std::uint64_t rank, std::uint32_t place, std::uint32_t at,
-                                         OrderPools& pools) noexcept {
+  [[nodiscard]] std::uint32_t make_level(State& state, Side side, std::uint64_t rank, std::uint32_t place,
+                                         std::uint32_t at, OrderPools& pools) noexcept {
     const std::uint32_t made = pools.levels.take();
     if (made == kNoHandle) return kNoHandle;
     if (place == PriceLadder::kNowhere && !make_room(state, pools)) {
       pools.levels.give(made);
       return kNoHandle;
     }
-    pools.levels[made] = {
-        .rank = rank, .quantity = 0, .next = kNoHandle, .first = kNoHandle, .last = kNoHandle, .orders = 0};
+    pools.levels[made] = {.rank = rank,
+                          .quantity = 0,
+                          .instrument = instrument_,
+                          .first = kNoHandle,
+                          .last = kNoHandle,
+                          .orders = 0,
+                          .is_ask = side == Side::Ask ? 1U : 0U};
     if (state.best == kNoHandle || rank > pools.levels[state.best].rank) state.best = made;
     if (place != PriceLadder::kNowhere) {
       pools.ladders[state.ladder].put(place, made);
@@ -427,16 +417,10 @@ class OrderBook {
   void empty(Side side, OrderPools& pools) noexcept {
     State& state = of(side);
     while (state.best != kNoHandle) {
-      const std::uint32_t best = state.best;
-      for (std::uint32_t order = pools.levels[best].first; order != kNoHandle;) {
-        const std::uint32_t next = pools.orders[order].next;
-        pools.index.erase(instrument_, pools.orders[order].id);
-        pools.orders.give(order);
-        order = next;
-      }
-      remove_level(state, best, pools);
+      const std::uint32_t first = pools.levels[state.best].first;
+      leave(first, side, pools);
+      pools.orders.erase(first, instrument_);
     }
-    state.orders = 0;
     state.misses = 0;
   }
 

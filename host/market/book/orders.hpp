@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,21 +12,12 @@ namespace stopbit::market {
 /// A number without meaning: no order, no level.
 inline constexpr std::uint32_t kNoHandle = 0xFFFF'FFFF;
 
-/// Where an order of a book by id is.
-struct OrderPlace {
-  std::uint32_t level;
-  std::uint32_t side;  ///< Side.
-};
-
+/// An order of a book by position.
 struct Order {
   std::uint64_t id;
   std::int64_t quantity;
-  std::uint32_t next;      ///< In its level, towards the later ones; in the list of free orders.
-  std::uint32_t previous;  ///< In its level.
-  union {
-    std::int64_t price;  ///< In books by position.
-    OrderPlace at;       ///< In books by id.
-  };
+  std::int64_t price;
+  std::uint32_t next;  ///< In the list of free orders.
 };
 static_assert(sizeof(Order) == 32);
 
@@ -60,76 +52,108 @@ class ItemPool {
   std::uint32_t free_ = kNoHandle;
 };
 
-/// Finds orders by (instrument, id): open addressing, at most half full, without marks for deleted ones. The salt keeps
-/// a sender from choosing ids that collide; what a book holds does not depend on it.
-class OrderIndex {
+/// An order of a book by id, at the place where it is found.
+struct ListedOrder {
+  std::uint64_t id;
+  std::int64_t quantity;
+  std::uint32_t level;     ///< kNoHandle: the place is free.
+  std::uint32_t beyond;    ///< Of the first place of a pair: orders that belong here and are in a later pair.
+  std::uint32_t next;      ///< Place of the next one in its level, towards the later ones.
+  std::uint32_t previous;  ///< The same towards the earlier ones.
+};
+static_assert(sizeof(ListedOrder) == 32);
+
+/// Orders by (instrument, id), in pairs of places, at most half of which are taken. A pair is a cache line, so that
+/// nearly always one line of the table has all that there is of an order; an order keeps its place. The salt keeps a
+/// sender from choosing ids that collide; what a book holds does not depend on it.
+class OrderTable {
  public:
-  OrderIndex(std::uint32_t orders, std::uint64_t salt)
-      : mask_(std::bit_ceil(std::uint64_t{orders} * 2 + 2) - 1),
+  static constexpr std::uint32_t kMostOrders = (1U << 30) - 1;
+
+  OrderTable(std::uint32_t orders, std::uint64_t salt)
+      : room_(std::min(orders, kMostOrders)),
+        mask_(std::bit_ceil(room_ + 1) - 1),
         salt_(salt | 1),
-        places_(make_large_array<Place>(mask_ + 1)) {
-    for (std::uint64_t i = 0; i <= mask_; ++i) places_[i].order = kNoHandle;
+        places_(make_large_array<ListedOrder>((std::size_t{mask_} + 1) * 2)) {
+    for (std::uint32_t pair = 0; pair <= mask_; ++pair) at(pair)[0].level = at(pair)[1].level = kNoHandle;
   }
 
-  [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    return at(place_of(instrument, id));
-  }
-  /// Of the order, or the free place where it belongs. Until the next insert or erase.
-  [[nodiscard]] std::uint64_t place_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    std::uint64_t place = home_of(instrument, id);
-    while (places_[place].order != kNoHandle && (places_[place].id != id || places_[place].instrument != instrument)) {
-      place = (place + 1) & mask_;
+  [[nodiscard]] ListedOrder& operator[](std::uint32_t place) noexcept { return places_[place]; }
+  [[nodiscard]] const ListedOrder& operator[](std::uint32_t place) const noexcept { return places_[place]; }
+
+  /// The place of an order; kNoHandle if it is not here. `instrument_of(level)`: of the book that has the level.
+  template <class InstrumentOf>
+  [[nodiscard]] std::uint32_t find(std::uint32_t instrument, std::uint64_t id,
+                                   const InstrumentOf& instrument_of) const noexcept {
+    const auto is_it = [&](const ListedOrder& order) {
+      return order.id == id && order.level != kNoHandle && instrument_of(order.level) == instrument;
+    };
+    for (std::uint32_t pair = home_of(instrument, id);; pair = after(pair)) {
+      const ListedOrder* const both = at(pair);
+      // Which of the two it is cannot be predicted, so no branch asks.
+      const std::uint64_t first = both[0].id ^ id;
+      const std::uint64_t second = both[1].id ^ id;
+      if (std::min(first, second) == 0) {
+        const std::uint32_t which = first == 0 ? 0 : 1;
+        if (is_it(both[which])) return pair * 2 + which;
+        if (is_it(both[1])) return pair * 2 + 1;
+      }
+      if (both[0].beyond == 0) return kNoHandle;
     }
+  }
+  /// The place of an order that is not here; kNoHandle if there is no room. It is free until the order has a level,
+  /// which comes next, or erase().
+  [[nodiscard]] std::uint32_t insert(std::uint32_t instrument, std::uint64_t id) noexcept {
+    if (count_ == room_) return kNoHandle;
+    ++count_;
+    std::uint32_t pair = home_of(instrument, id);
+    while (std::max(at(pair)[0].level, at(pair)[1].level) != kNoHandle) {  // neither is free
+      ++at(pair)[0].beyond;
+      pair = after(pair);
+    }
+    const std::uint32_t place = pair * 2 + (at(pair)[0].level != kNoHandle ? 1 : 0);
+    places_[place].id = id;
     return place;
   }
-  /// kNoHandle if the place is free.
-  [[nodiscard]] std::uint32_t at(std::uint64_t place) const noexcept { return places_[place].order; }
-  /// At the free place where the order belongs; at most `orders` may be in it.
-  void insert_at(std::uint64_t place, std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
-    places_[place] = {id, order, instrument};
+  void erase(std::uint32_t place, std::uint32_t instrument) noexcept {
+    --count_;
+    ListedOrder& order = places_[place];
+    for (std::uint32_t pair = home_of(instrument, order.id); pair != place / 2; pair = after(pair))
+      --at(pair)[0].beyond;
+    order.level = kNoHandle;
+    order.id = ~order.id;  // it is not asked for again so soon
   }
-  void insert(std::uint32_t instrument, std::uint64_t id, std::uint32_t order) noexcept {
-    insert_at(place_of(instrument, id), instrument, id, order);
-  }
-  void erase(std::uint32_t instrument, std::uint64_t id) noexcept {
-    const std::uint64_t place = place_of(instrument, id);
-    if (at(place) != kNoHandle) erase_at(place);
-  }
-  /// The order at the place.
-  void erase_at(std::uint64_t hole) noexcept {
-    // Entries after the hole that could be in it move there, or they would no longer be found.
-    for (std::uint64_t next = (hole + 1) & mask_; places_[next].order != kNoHandle; next = (next + 1) & mask_) {
-      const std::uint64_t home = home_of(places_[next].instrument, places_[next].id);
-      if (((next - home) & mask_) < ((next - hole) & mask_)) continue;
-      places_[hole] = places_[next];
-      hole = next;
-    }
-    places_[hole].order = kNoHandle;
-  }
+
   void prefetch(std::uint32_t instrument, std::uint64_t id) const noexcept {
-    __builtin_prefetch(&places_[home_of(instrument, id)], 1);
+    __builtin_prefetch(at(home_of(instrument, id)), 1);
   }
-  [[nodiscard]] std::size_t bytes() const noexcept { return (mask_ + 1) * sizeof(Place); }
+  /// After prefetch(): its neighbours, too.
+  void prefetch_order(std::uint32_t instrument, std::uint64_t id) const noexcept {
+    const ListedOrder* const both = at(home_of(instrument, id));
+    const ListedOrder& order = both[both[0].id == id ? 0 : 1];
+    if (order.level == kNoHandle || order.id != id) return;
+    if (order.next != kNoHandle) __builtin_prefetch(&places_[order.next], 1);
+    if (order.previous != kNoHandle) __builtin_prefetch(&places_[order.previous], 1);
+  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return (std::size_t{mask_} + 1) * 2 * sizeof(ListedOrder); }
 
  private:
-  struct Place {
-    std::uint64_t id;
-    std::uint32_t order;  ///< kNoHandle: free.
-    std::uint32_t instrument;
-  };
-  static_assert(sizeof(Place) == 16);
-
-  [[nodiscard]] std::uint64_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
+  [[nodiscard]] ListedOrder* at(std::uint32_t pair) noexcept { return &places_[std::size_t{pair} * 2]; }
+  [[nodiscard]] const ListedOrder* at(std::uint32_t pair) const noexcept { return &places_[std::size_t{pair} * 2]; }
+  [[nodiscard]] std::uint32_t after(std::uint32_t pair) const noexcept { return (pair + 1) & mask_; }
+  [[nodiscard]] std::uint32_t home_of(std::uint32_t instrument, std::uint64_t id) const noexcept {
     // The instrument comes in after the salted id is mixed: before, ids of two instruments could cancel it out.
     std::uint64_t x = id + salt_;
     x = (x ^ x >> 32) * 0xD6E8'FEB8'6659'FD93U;
     x = (x ^ x >> 32 ^ salt_ ^ instrument * 0x9E37'79B9'7F4A'7C15U) * 0xD6E8'FEB8'6659'FD93U;
-    return (x ^ x >> 32) & mask_;
+    return static_cast<std::uint32_t>(x ^ x >> 32) & mask_;
   }
 
-  std::uint64_t mask_;
+  std::uint32_t room_;
+  std::uint32_t mask_;  ///< Of pairs.
   std::uint64_t salt_;
-  LargeArray<Place> places_;
+  LargeArray<ListedOrder> places_;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace stopbit::market

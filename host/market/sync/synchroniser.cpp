@@ -110,6 +110,8 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
     ++counts_.refused;
     message_ = 0;
     is_new_ = false;
+    is_over_ = true;
+    taken_rows_ = 0;
     return;
   }
   if (!is_joined_) {
@@ -119,12 +121,12 @@ void Synchroniser::begin_slowly(std::uint64_t number) noexcept {
   } else if (number > channel_.numbers.high + 1) {
     lose(channel_.numbers.high + 1, number - 1);  // the arbiter did not say so
   }
-  const bool is_over = number < over_;
-  const bool is_new = !is_over && take(channel_, number);
-  if (is_over) taken_rows_ = 0;
+  is_over_ = number < over_;
+  const bool is_new = !is_over_ && take(channel_, number);
   channel_missing_ = channel_.numbers.missing;
   if (is_channel()) is_new_ = is_new;
   is_newest_ = is_new && number == channel_.numbers.high;
+  if (!is_newest_) taken_rows_ = 0;
   may_heal_ = channel_missing_ < channel_missing_before_;
 }
 
@@ -170,29 +172,40 @@ bool Synchroniser::take(Scope& scope, std::uint64_t n) noexcept {
 /// A step of one proves what was lost before the message that makes it: a late message's proves nothing.
 bool Synchroniser::step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept {
   if (!is_doubtful(scope) || (was_seen && n != known + 1) || message_ <= channel_missing_) return false;
-  prove(scope, message_);
-  return true;
+  return prove(scope, message_);
 }
 
-void Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
+/// Whether more is proved than before.
+bool Synchroniser::prove(Scope& scope, std::uint64_t message) noexcept {
+  if (message == 0) return false;  // it is not known
+  const std::uint64_t before = proof(scope);
   if (!is_joined_) {
     forget_pictured(message);
     pictured_ = message;
     scope.pictured = std::max(scope.pictured, message);
   } else {
-    scope.proof = std::max(proof(scope), std::min(message, channel_.numbers.high));
+    scope.proof = std::max(before, std::min(message, channel_.numbers.high));
   }
+  return proof(scope) > before;
 }
 
 /// Before the first message, which is `message` or what a snapshot says of itself: snapshots that were far ahead of it
-/// had numbers that have begun anew since, and prove nothing of these.
+/// had numbers that have begun anew since, and prove nothing of these. Those of an instrument may go on all the same,
+/// as its next entry shows; but if nothing was before the first message, that entry would show nothing.
 void Synchroniser::forget_pictured(std::uint64_t message) noexcept {
   if (pictured_ <= message + kMostAhead) return;
   end_steps();
   for (std::uint32_t row = 1; row <= options_.instruments; ++row) {
     if (!is_known(row) || scope_of(row).pictured <= message + kMostAhead) continue;
     const Mark before = mark(row);
-    scope_of(row).pictured = 0;
+    Scope& scope = scope_of(row);
+    scope.pictured = rows_[row].pictured = 0;
+    if (message <= 1) {
+      holes_.forget(scope.numbers, scope.numbers.high);
+      scope.numbers = {};
+      queues_.drop(row, kEver);
+      change(row) = {.scope = row};
+    }
     tell_from(row, before, true);  // since another message
   }
 }
@@ -342,18 +355,26 @@ bool Synchroniser::is_of_another_run(const Part& part) const noexcept {
          known.pictured != kEver && part.message < known.pictured && part.sent_ns > pictured_ns_;
 }
 
-/// With this number: of the book nothing is known, and of the numbers only those before it. What is missing of the
-/// channel is not waited for any more: it may have the numbers of before.
-void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number) noexcept {
+/// Whether a message has a number of its instrument that messages before the proof cannot have: numbers grow with the
+/// messages, so those of that message were over when the proof came.
+bool Synchroniser::is_of_before(std::uint32_t row, std::uint64_t message, std::uint64_t number) const noexcept {
+  return options_.may_return && is_each() && number > rows_[row].proved && message < proof(scope_of(row));
+}
+
+/// With this number: of the book nothing is known, and of the numbers only those before it. Messages up to `over` that
+/// are missing are not waited for any more: they may have the numbers of before.
+void Synchroniser::begin_anew(std::uint32_t row, std::uint64_t number, std::uint64_t over) noexcept {
   ++counts_.returns;
-  over_ = channel_missing_ + 1;
+  over_ = over + 1;
+  if (picture_.part.row == row) picture_.is_open = false;
   asks_.clear();
   Scope& scope = scope_of(row);
   holes_.forget(scope.numbers, scope.numbers.high);
   const std::uint64_t before = number == 0 ? 0 : number - 1;
   scope.numbers = {.high = before, .missing = before, .floor = before, .is_seen = number != 0};
   queues_.drop(row, kEver);
-  change(row) = {.scope = row, .cause = Cause::Reset};
+  Row& known = change(row);
+  known = {.high_in = known.high_in, .proved = known.proved, .scope = row, .cause = Cause::Reset};
 }
 
 bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
@@ -361,17 +382,21 @@ bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::sp
     ++counts_.refused;
     return is_new_entry_ = false;
   }
-  if (taken_rows_ == 0) {
+  if (is_over_) {
     ++counts_.repeats;
     return is_new_entry_ = false;
   }
   Scope& scope = scope_of(row);
   const Mark before = mark(row);
   Mark told = before;
-  if (goes_back(row, number)) {
-    if (picture_.part.row == row) picture_.is_open = false;
-    begin_anew(row, number);
+  if (is_of_before(row, message_, number)) {
+    begin_anew(row, scope.numbers.high + 1, std::max(channel_missing_, message_));
+    tell_from(row, before, false);
+    is_over_ = true;
+    ++counts_.repeats;
+    return is_new_entry_ = false;
   }
+  if (goes_back(row, number)) begin_anew(row, number, channel_missing_);
   if (is_joined_) scope.proof = proof(scope);  // settle() looks at nothing else
   const std::uint64_t known = scope.numbers.high;
   const bool was_seen = scope.numbers.is_seen;
@@ -379,6 +404,7 @@ bool Synchroniser::entry_slowly(std::uint32_t row, std::uint64_t number, std::sp
   if (was_seen && number > known + 1) ++counts_.holes;
   if (number == scope.numbers.high) rows_[row].high_in = message_;
   const bool is_proved = step(scope, known, was_seen, number);
+  if (is_proved) rows_[row].proved = number - 1;
   if (is_new) {
     for (const Event& event : events) keep(row, number, event, told);
   } else {
@@ -557,10 +583,14 @@ void Synchroniser::part_end() noexcept {
     ++counts_.returns;
     forget(Cause::Reset, picture_.part.sent_ns);
   }
+  if (picture_.part.message != 0 && is_of_before(row, picture_.part.message, number)) {
+    ++counts_.outdated;
+    return;
+  }
   Mark before = mark(row);
   if (goes_back(picture_.part)) {
     refuse_before(picture_.part.sent_ns);
-    begin_anew(row, number + 1);
+    begin_anew(row, number + 1, channel_missing_);
   }
   const std::uint64_t reach = holes_.reach(scope.numbers, known.at);
   // Where instruments share numbers, a book is the same until the instrument's next entry.
@@ -569,7 +599,7 @@ void Synchroniser::part_end() noexcept {
   const bool is_latest = before.state == SyncState::Latest;
   bool is_retold = false;
   if (is_each() && (is_equal || (!is_latest && (!known.has_book || number > reach)))) {
-    prove(scope, picture_.part.message);
+    if (prove(scope, picture_.part.message)) known.proved = number;
     is_retold = before.basis == Basis::Channel;
   }
   if (picture_.part.replaces && is_equal) {
@@ -657,6 +687,7 @@ void Synchroniser::reset(std::int64_t sent_ns, std::uint64_t number) noexcept {
   joined_ = number;
   channel_ = {.numbers = {.high = number, .is_seen = true}};
   clear({.numbers = {.is_seen = true}, .proof = number}, {.at = is_channel() ? number : 0, .has_book = true});
+  if (number != 0) over_ = number + 1;
   for (std::uint32_t row = 1; is_each() && row <= options_.instruments; ++row) {
     in_step_.begin(row, scopes_[row].numbers.high + 1);
   }
@@ -680,7 +711,7 @@ void Synchroniser::restart(std::uint32_t row) noexcept {
   holes_.forget(scope.numbers, scope.numbers.high);
   scope.numbers = {.is_seen = true};
   queues_.drop(row, kEver);
-  change(row) = {.scope = row, .has_book = true};
+  change(row) = {.proved = kEver, .scope = row, .has_book = true};
   if (picture_.part.row == row) picture_.is_open = false;
   settle(row);  // a pessimist in doubt waits
   tell_from(row, before, false);

@@ -43,7 +43,7 @@ class Synchroniser {
     message_ = number_ = number;
     product_ = 0;
     is_new_ = true;
-    may_heal_ = false;
+    may_heal_ = is_over_ = false;
     is_newest_ = is_in_order_ = true;
     if (number == channel_.numbers.high + 1 && is_joined_) {
       channel_.numbers.high = number;
@@ -188,6 +188,7 @@ class Synchroniser {
     std::uint64_t since = 0;      ///< Of a row without a book.
     std::uint64_t pictured = 0;   ///< Entries of messages up to this may be in the snapshot that was loaded last.
     std::uint64_t high_in = 0;    ///< Message that brought the highest number; 0: one before the newest loss.
+    std::uint64_t proved = 0;     ///< Messages before the proof of its scope have numbers up to this.
     std::uint32_t scope = 0;
     std::uint32_t next_ahead = 0;
     Cause cause = Cause::Join;  ///< Of a row without a book.
@@ -249,7 +250,7 @@ class Synchroniser {
   void lose(std::uint64_t first, std::uint64_t last) noexcept;
   [[nodiscard]] bool take(Scope& scope, std::uint64_t n) noexcept;
   [[nodiscard]] bool step(Scope& scope, std::uint64_t known, bool was_seen, std::uint64_t n) noexcept;
-  void prove(Scope& scope, std::uint64_t message) noexcept;
+  bool prove(Scope& scope, std::uint64_t message) noexcept;
   void forget_pictured(std::uint64_t message) noexcept;
   void hit(std::uint32_t scope, std::uint64_t first) noexcept;
   void correct_ahead(std::uint32_t scope, std::uint64_t first) noexcept;
@@ -261,7 +262,8 @@ class Synchroniser {
   [[nodiscard]] bool goes_back(std::uint32_t row, std::uint64_t number) const noexcept;
   [[nodiscard]] bool goes_back(const Part& part) const noexcept;
   [[nodiscard]] bool is_of_another_run(const Part& part) const noexcept;
-  void begin_anew(std::uint32_t row, std::uint64_t number) noexcept;
+  [[nodiscard]] bool is_of_before(std::uint32_t row, std::uint64_t message, std::uint64_t number) const noexcept;
+  void begin_anew(std::uint32_t row, std::uint64_t number, std::uint64_t over) noexcept;
   [[nodiscard]] bool entry_slowly(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept;
   [[nodiscard]] bool shared_entry(std::uint32_t row, std::span<const Event> events) noexcept;
   [[nodiscard]] bool is_refreshed(const Row& row, const Scope& scope) const noexcept {
@@ -310,7 +312,8 @@ class Synchroniser {
   std::uint64_t number_ = 0;   ///< In its scope, where instruments share one.
   std::uint32_t product_ = 0;  ///< 0: none was given.
   bool is_new_ = false;
-  std::uint32_t taken_rows_ = 0;  ///< Entries of these are looked at: all, or none of a message whose numbers are over.
+  std::uint32_t taken_rows_ = 0;  ///< Entries of these may be the next ones: all, or none of a message that is late.
+  bool is_over_ = false;          ///< Its numbers are from before they began anew.
   bool is_newest_ = false;        ///< It came in order, and for the first time.
   bool is_in_order_ = false;      ///< Its number is the next one of the scope that instruments share.
   bool is_new_entry_ = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host/os/error_text.hpp"
+#include "host/replay/columns/row_buffer.hpp"
 #include "microcode/base/ascii.hpp"
 
 namespace stopbit::replay {
@@ -121,11 +122,14 @@ ColumnFile& ColumnFolder::add(std::string_view label, std::string_view dtype, st
   return *files_.back();
 }
 
-void ColumnFolder::account_for_buffer() {
-  if (buffered_ + ColumnFile::kBufferBytes > kBufferBudget) {
-    for (const auto& file : files_) file->release();
-  }
-  buffered_ += ColumnFile::kBufferBytes;
+void ColumnFolder::account_for(std::size_t bytes) {
+  if (buffered_ + bytes > kBufferBudget) release_buffers();
+  buffered_ += bytes;
+}
+
+void ColumnFolder::release_buffers() {
+  for (RowBuffer* const rows : row_buffers_) rows->release();
+  for (const auto& file : files_) file->release();
 }
 
 void ColumnFolder::write(const ColumnFile& file, const void* bytes, std::size_t size, std::uint64_t offset,
@@ -148,7 +152,7 @@ void ColumnFolder::fail(const std::string& file, int error) {
 }
 
 Status ColumnFolder::finish(std::string_view index) {
-  for (const auto& file : files_) file->release();
+  release_buffers();
   for (const auto& file : files_) {
     const std::string head = file->head();
     write(*file, head.data(), head.size(), 0, file->offset_ == 0);
@@ -175,30 +179,35 @@ void ColumnFile::make_room() {
     flush();
     return;
   }
-  folder_.account_for_buffer();
+  folder_.account_for(kBufferBytes);
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
   at_ = buffer_.get();
   limit_ = at_ + kBufferBytes - sizeof(std::uint64_t) + 1;
 }
 
-void ColumnFile::put_elsewhere(std::uint64_t row, std::uint64_t value) {
-  if (row < rows_) return overwrite(row, value);
-  pad_to(row);
-  put(value);
+void ColumnFile::flush() {
+  write({buffer_.get(), static_cast<std::size_t>(at_ - buffer_.get())});
+  at_ = buffer_.get();
 }
 
-void ColumnFile::flush() {
-  const auto size = static_cast<std::size_t>(at_ - buffer_.get());
-  if (size == 0) return;
-  const bool is_new = offset_ == 0;
-  if (is_new) {
+void ColumnFile::write(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  if (offset_ == 0) {
     const std::array<char, kHeadBytes> zeros{};
     folder_.write(*this, zeros.data(), zeros.size(), 0, true);
     offset_ = kHeadBytes;
   }
-  folder_.write(*this, buffer_.get(), size, offset_, false);
-  offset_ += size;
-  at_ = buffer_.get();
+  folder_.write(*this, bytes.data(), bytes.size(), offset_, false);
+  offset_ += bytes.size();
+}
+
+void ColumnFile::append_items(std::span<const std::byte> items) {
+  write(items);
+  rows_ += items.size() / item_bytes_;
+}
+
+void ColumnFile::overwrite(std::uint64_t row, std::uint64_t value) {
+  folder_.write(*this, &value, item_bytes_, kHeadBytes + row * item_bytes_, false);
 }
 
 void ColumnFile::release() {
@@ -206,14 +215,7 @@ void ColumnFile::release() {
   flush();
   buffer_.reset();
   at_ = limit_ = nullptr;
-  folder_.buffered_ -= kBufferBytes;
-}
-
-void ColumnFile::overwrite(std::uint64_t row, std::uint64_t value) {
-  const std::uint64_t offset = kHeadBytes + row * item_bytes_;
-  const std::uint64_t flushed = std::max<std::uint64_t>(offset_, kHeadBytes);
-  if (offset < flushed) return folder_.write(*this, &value, item_bytes_, offset, false);
-  std::memcpy(buffer_.get() + (offset - flushed), &value, item_bytes_);
+  folder_.discount(kBufferBytes);
 }
 
 std::string ColumnFile::head() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace stopbit::replay {
 
 class ColumnFile;
+class RowBuffer;
 
 /// The folder, and what went wrong in it first. One thread.
 class ColumnFolder {
@@ -44,19 +46,26 @@ class ColumnFolder {
 
  private:
   friend class ColumnFile;
+  friend class RowBuffer;
   /// Of all buffers. A feed with thousands of fields writes smaller pieces rather than take more.
   static constexpr std::size_t kBufferBudget = 128U << 20;
 
   ColumnFolder(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
   [[nodiscard]] bool has_our_index() const;
   [[nodiscard]] Status remove_columns(bool force);
-  void account_for_buffer();
+  void add(RowBuffer& rows) { row_buffers_.push_back(&rows); }
+  void remove(RowBuffer& rows) { std::erase(row_buffers_, &rows); }
+  /// Before a buffer of that size is made. Others are released if there is no room.
+  void account_for(std::size_t bytes);
+  void discount(std::size_t bytes) noexcept { buffered_ -= bytes; }
+  void release_buffers();
   void write(const ColumnFile& file, const void* bytes, std::size_t size, std::uint64_t offset, bool is_new);
   void fail(const std::string& file, int error);
 
   std::string path_;
   int descriptor_;
   std::vector<std::unique_ptr<ColumnFile>> files_;
+  std::vector<RowBuffer*> row_buffers_;
   std::size_t buffered_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::string failure_;
@@ -72,6 +81,7 @@ class alignas(64) ColumnFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::size_t item_bytes() const noexcept { return item_bytes_; }
 
   /// The low bytes of `value`.
   [[gnu::always_inline]] void put(std::uint64_t value) {
@@ -80,16 +90,6 @@ class alignas(64) ColumnFile {
     std::memcpy(at_, &value, sizeof(value));
     at_ += item_bytes_;
     ++rows_;
-  }
-  /// At `row`; rows that were left out are 0. A row that has passed is written again: a template that refers to itself
-  /// begins the inner message before the outer one has ended.
-  [[gnu::always_inline]] void put_at(std::uint64_t row, std::uint64_t value) {
-    if (rows_ == row) [[likely]]
-      return put(value);
-    put_elsewhere(row, value);
-  }
-  void pad_to(std::uint64_t rows) {
-    while (rows_ < rows) put(0);
   }
   /// Of one-byte items.
   void append(std::string_view bytes) {
@@ -102,6 +102,18 @@ class alignas(64) ColumnFile {
       bytes.remove_prefix(count);
     }
   }
+  /// The first `count` bytes of a word, at most eight.
+  [[gnu::always_inline]] void append_word(std::uint64_t word, std::size_t count) {
+    if (at_ >= limit_) [[unlikely]]
+      make_room();
+    std::memcpy(at_, &word, sizeof(word));
+    at_ += count;
+    rows_ += count;
+  }
+  /// Whole items, without the buffer.
+  void append_items(std::span<const std::byte> items);
+  /// An item that append_items has written.
+  void overwrite(std::uint64_t row, std::uint64_t value);
 
  private:
   friend class ColumnFolder;
@@ -109,9 +121,8 @@ class alignas(64) ColumnFile {
   static constexpr std::size_t kBufferBytes = 64U << 10;
 
   void make_room();
-  void put_elsewhere(std::uint64_t row, std::uint64_t value);
   void flush();
-  void overwrite(std::uint64_t row, std::uint64_t value);
+  void write(std::span<const std::byte> bytes);
   void release();
   [[nodiscard]] std::string head() const;
 

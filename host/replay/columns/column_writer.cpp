@@ -4,10 +4,12 @@
 #include <optional>
 #include <utility>
 
+#include "decoder/record/cursor.hpp"
 #include "decoder/record/frame.hpp"
 #include "decoder/record/json.hpp"
 #include "decoder/record/text.hpp"
 #include "host/replay/columns/index_text.hpp"
+#include "host/replay/columns/row_buffer.hpp"
 
 namespace stopbit::replay {
 namespace {
@@ -72,7 +74,7 @@ void append_constant(std::string& out, const record::Schema& schema, const Schem
 
 }  // namespace
 
-/// Where the values of a column go.
+/// Files of the values of a column.
 struct ColumnWriter::Files {
   enum class Kind : std::uint8_t { Number, Decimal, Text, Count, Group, Reference, Constant };
   Kind kind = Kind::Number;
@@ -82,38 +84,61 @@ struct ColumnWriter::Files {
   ColumnFile* presence = nullptr;  ///< If it can be absent.
 };
 
-/// A node of a record with the place of its values.
-struct ColumnWriter::Step : SchemaNode {
-  Files column;
-  Table* elements = nullptr;  ///< Of a sequence.
-};
-
 /// A field, sequence length, optional group or reference of a table.
 struct ColumnWriter::Column : Files {
   std::string name;
   const SchemaNode* node = nullptr;
 };
 
+/// What to do with a word of a record, or with a constant that may be absent: where its values go. Small, because a
+/// record has hundreds.
+struct ColumnWriter::Step {
+  enum class Kind : std::uint8_t {
+    Number1,
+    Number2,
+    Number4,
+    Number8,
+    Limited,
+    Decimal,
+    Text,
+    Sequence,
+    Group,
+    Reference,
+    Constant
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  Kind kind = Kind::Number8;
+  bool is_optional = false;
+  std::uint8_t word = 0;
+  std::uint8_t tag = 0;
+  std::uint16_t block = 0;
+  std::uint16_t node = 0;
+  std::uint32_t presence = kNone;  ///< Cells of the table's RowBuffer.
+  std::uint32_t values = kNone;
+  std::uint32_t second = kNone;
+  std::uint32_t lengths = kNone;
+  std::uint32_t end = 0;  ///< Of a group: its steps.
+};
+
 /// All messages of a template, or all elements of a sequence.
 struct ColumnWriter::Table {
+  Table(ColumnFolder& folder, std::string table_name) : name(std::move(table_name)), rows(folder) {}
+
   std::string name;
-  std::uint64_t rows = 0;
   std::vector<Column> columns;
   std::vector<std::pair<std::string, ColumnFile*>> head;  ///< "@record", ...
   std::unordered_map<std::string, std::size_t> names;     ///< Of columns; how many wanted it.
+  RowBuffer rows;
+  std::vector<Step> steps;  ///< Of a row.
+  std::uint32_t parent = Step::kNone;
 
   [[nodiscard]] ColumnFile& add_head(ColumnFolder& folder, const std::string& column, NumberType type) {
     head.emplace_back(column, &folder.add(name + "." + column.substr(1), type.dtype, type.bytes));
+    rows.add(*head.back().second);
     return *head.back().second;
   }
-  void finish() {
-    for (const Column& column : columns) {
-      if (column.presence != nullptr) column.presence->pad_to(rows);
-      if (column.values != nullptr && column.kind != Column::Kind::Text) column.values->pad_to(rows);
-      if (column.second != nullptr) column.second->pad_to(rows);
-      if (column.lengths != nullptr) column.lengths->pad_to(rows);
-    }
-  }
+  [[nodiscard]] std::uint32_t cell(const ColumnFile* file) { return file == nullptr ? Step::kNone : rows.cell(*file); }
 };
 
 /// The tables of one image. A template's tables are made when its first message comes.
@@ -123,28 +148,27 @@ class ColumnWriter::Tables {
       : folder_(folder),
         name_(std::move(image.name)),
         schema_(image.schema),
-        reader_(schema_),
         keys_(record::json_keys(schema_)),
-        templates_(schema_.program().templates.size()) {
-    steps_.reserve(schema_.program().nodes.size());
-    for (const SchemaNode& node : schema_.program().nodes) {
-      steps_.push_back({node, {}, nullptr});
-      has_references_ |= node.kind == NodeKind::Reference;
-    }
+        templates_(schema_.program().templates.size()),
+        files_(schema_.program().nodes.size()),
+        elements_(schema_.program().nodes.size()) {
+    for (const SchemaNode& node : schema_.program().nodes) has_references_ |= node.kind == NodeKind::Reference;
   }
 
   [[nodiscard]] record::ReadError add(std::span<const record::Slot> record, std::uint64_t number) {
     header_.emplace(record[0]);
     number_ = number;
-    if (schema_.find(header_->template_index()) == nullptr) return record::ReadError::UnknownTemplate;
-    rows_.clear();
-    Taker taker(*this);
-    taker.begin_message(header_->template_index(), false);
-    return reader_.read(record, taker);
-  }
-
-  void finish() {
-    for (const auto& table : tables_) table->finish();
+    const Template* const item = schema_.find(header_->template_index());
+    if (item == nullptr) return ReadError::UnknownTemplate;
+    elements_left_ = record::kMaxElements;
+    visits_left_ = record::kMaxVisits;
+    references_ = 0;
+    if (const ReadError error = cursor_.open(record); error != ReadError::None) return error;
+    if (const ReadError error = open_block(item->root_block, record::kHeaderWords); error != ReadError::None) {
+      return error;
+    }
+    if (const ReadError error = take_message(header_->template_index(), false); error != ReadError::None) return error;
+    return cursor_.at_end() ? ReadError::None : ReadError::LeftOver;
   }
 
   void append_index(std::string& out) const {
@@ -166,92 +190,169 @@ class ColumnWriter::Tables {
   }
 
  private:
+  using ReadError = record::ReadError;
+  using Row = RowBuffer::Row;
+  using Kind = Step::Kind;
+
+  /// Cells.
   struct MessageHead {
-    ColumnFile* record = nullptr;
-    ColumnFile* arrival = nullptr;
-    ColumnFile* sequence = nullptr;
-    ColumnFile* channel = nullptr;
-    ColumnFile* line = nullptr;
-    ColumnFile* flags = nullptr;
-    ColumnFile* message = nullptr;
-    ColumnFile* reference = nullptr;
+    std::uint32_t record;
+    std::uint32_t arrival;
+    std::uint32_t sequence;
+    std::uint32_t channel;
+    std::uint32_t line;
+    std::uint32_t flags;
+    std::uint32_t message;
+    std::uint32_t reference;
   };
   struct TemplateTable {
     Table* table = nullptr;
-    MessageHead head;
+    MessageHead head = {};
   };
 
-  /// Puts the values of a record into the rows that it begins.
-  class Taker : public record::Visitor {
-   public:
-    explicit Taker(Tables& tables) : tables_(tables) {}
-
-    [[nodiscard]] const Step& node(std::size_t index) const noexcept { return tables_.steps_[index]; }
-
-    void field(const Step& step, const record::Value& value) {
-      const Files& column = step.column;
-      if (column.presence != nullptr) column.presence->put_at(row_, 1);
-      switch (column.kind) {
-        case Column::Kind::Constant: return;
-        case Column::Kind::Text:
-          column.second->put_at(row_, column.values->rows());
-          column.lengths->put_at(row_, value.bytes.size());
-          column.values->append(value.bytes);
-          return;
-        case Column::Kind::Decimal:
-          column.second->put_at(row_, static_cast<std::uint64_t>(static_cast<std::int64_t>(value.exponent)));
-          [[fallthrough]];
-        default: column.values->put_at(row_, value.bits);
-      }
-    }
-    void begin_group(const Step& step) {
-      if (step.optional) step.column.presence->put_at(row_, 1);
-    }
-    void begin_sequence(const Step& step, std::uint32_t count) {
-      if (step.column.presence != nullptr) step.column.presence->put_at(row_, 1);
-      step.column.values->put_at(row_, count);
-    }
-    void begin_element(const Step& step, std::uint32_t) {
-      step.elements->head.front().second->put(row_);
-      open_row(step.elements->rows++);
-    }
-    void end_element(const Step&) { close_row(); }
-    void begin_reference(const Step& step, const Template& item) {
-      const auto index = static_cast<std::uint16_t>(&item - tables_.schema_.program().templates.data());
-      const std::uint64_t child = tables_.template_table(index).table->rows;
-      if (step.column.presence != nullptr) step.column.presence->put_at(row_, 1);
-      step.column.values->put_at(row_, child);
-      step.column.second->put_at(row_, index);
-      begin_message(index, true);
-    }
-    void end_reference(const Step&) { close_row(); }
-
-    void begin_message(std::uint16_t index, bool is_reference) { open_row(tables_.add_message(index, is_reference)); }
-
-   private:
-    void open_row(std::uint64_t row) { tables_.rows_.push_back(std::exchange(row_, row)); }
-    void close_row() {
-      row_ = tables_.rows_.back();
-      tables_.rows_.pop_back();
-    }
-
-    Tables& tables_;
-    std::uint64_t row_ = 0;  ///< Of the message, element or reference that is open.
-  };
-
-  /// @returns the message's row.
-  std::uint64_t add_message(std::uint16_t index, bool is_reference) {
-    TemplateTable& item = template_table(index);
+  /// A row for the message, or dynamic reference, whose root block is open.
+  [[nodiscard]] ReadError take_message(std::uint16_t index, bool is_reference) {
+    const TemplateTable& item = template_table(index);
     const MessageHead& head = item.head;
-    head.record->put(number_);
-    head.arrival->put(header_->arrival_ns());
-    head.sequence->put(header_->sequence());
-    head.channel->put(header_->channel());
-    head.line->put(static_cast<std::uint64_t>(header_->source()));
-    head.flags->put(header_->flags());
-    head.message->put(header_->message_index());
-    if (head.reference != nullptr) head.reference->put(is_reference ? 1 : 0);
-    return item.table->rows++;
+    Row row = item.table->rows.begin_row();
+    row.put(head.record, number_);
+    row.put(head.arrival, header_->arrival_ns());
+    row.put(head.sequence, header_->sequence());
+    row.put(head.channel, header_->channel());
+    row.put(head.line, static_cast<std::uint8_t>(header_->source()));
+    row.put(head.flags, header_->flags());
+    row.put(head.message, header_->message_index());
+    if (head.reference != Step::kNone) row.put(head.reference, static_cast<std::uint8_t>(is_reference ? 1 : 0));
+    return take(*item.table, row);
+  }
+
+  /// Puts the values of the open block, and of what follows it, into the row.
+  [[nodiscard]] ReadError take(const Table& table, Row& row) {
+    const std::vector<Step>& steps = table.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const Step& step = steps[i];
+      if (visits_left_-- == 0) return ReadError::TooMuchWork;
+      std::uint64_t raw = 0;
+      ReadError error = ReadError::None;
+      if (step.kind < Kind::Reference) {
+        if (step.block != open_block_) [[unlikely]] {
+          error = open_block(step.block, 0);
+          if (error != ReadError::None) return error;
+        }
+        bool present = false;
+        error = cursor_.load(places_[step.word], step.tag, raw, present);
+        if (error != ReadError::None) return error;
+        if (!present) {
+          if (!step.is_optional) return ReadError::MissingValue;
+          if (step.kind == Kind::Group) i = step.end - std::size_t{1};
+          if (step.kind == Kind::Sequence) open_block_ = kNoBlock;
+          continue;
+        }
+      }
+      if (step.presence != Step::kNone) row.put(step.presence, std::uint8_t{1});
+      switch (step.kind) {
+        case Kind::Number1: row.put(step.values, static_cast<std::uint8_t>(raw)); break;
+        case Kind::Number2: row.put(step.values, static_cast<std::uint16_t>(raw)); break;
+        case Kind::Number4: row.put(step.values, static_cast<std::uint32_t>(raw)); break;
+        case Kind::Number8: row.put(step.values, raw); break;
+        case Kind::Limited: error = take_limited(step, row, raw); break;
+        case Kind::Decimal: error = take_decimal(step, row, raw); break;
+        case Kind::Text: error = take_text(step, row, raw); break;
+        case Kind::Sequence: error = take_sequence(step, row, raw); break;
+        case Kind::Reference: error = take_reference(step, row); break;
+        case Kind::Group:
+        case Kind::Constant: break;
+      }
+      if (error != ReadError::None) return error;
+    }
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError take_limited(const Step& step, Row& row, std::uint64_t raw) {
+    const SchemaNode& node = schema_.node(step.node);
+    const bool has_elements = node.type != FieldType::Boolean;
+    if (!record::is_in_range(node.type, has_elements ? schema_.element_count(node) : 0, raw))
+      return ReadError::BadValue;
+    switch (node.type) {
+      case FieldType::Boolean: row.put(step.values, static_cast<std::uint8_t>(raw)); break;
+      case FieldType::Enum: row.put(step.values, static_cast<std::uint32_t>(raw)); break;
+      default: row.put(step.values, raw);
+    }
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError take_decimal(const Step& step, Row& row, std::uint64_t raw) {
+    if (!record::is_in_range(FieldType::Decimal, 0, raw)) return ReadError::BadValue;
+    row.put(step.second, static_cast<std::int8_t>(raw));
+    bool present = false;
+    const std::size_t word = step.word + std::size_t{1};
+    if (const ReadError error = cursor_.load(places_[word], tags_[word], raw, present); error != ReadError::None) {
+      return error;
+    }
+    if (!present) return ReadError::MissingValue;
+    row.put(step.values, raw);
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError take_text(const Step& step, Row& row, std::uint64_t raw) {
+    ColumnFile& bytes = *files_[step.node].values;
+    row.put(step.second, bytes.rows());
+    const auto short_bytes = static_cast<std::size_t>(raw >> 56);
+    if (short_bytes < 8) {
+      row.put(step.lengths, static_cast<std::uint32_t>(short_bytes));
+      bytes.append_word(raw, short_bytes);
+      return ReadError::None;
+    }
+    std::string_view text;
+    if (const ReadError error = cursor_.text(raw, text); error != ReadError::None) return error;
+    row.put(step.lengths, static_cast<std::uint32_t>(text.size()));
+    bytes.append(text);
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError take_sequence(const Step& step, Row& row, std::uint64_t count) {
+    if (count > elements_left_) return ReadError::TooManyElements;
+    elements_left_ -= count;
+    row.put(step.values, static_cast<std::uint32_t>(count));
+    Table& table = *elements_[step.node];
+    const std::uint16_t block = schema_.node(step.node).element_block;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (const ReadError error = open_block(block, 0); error != ReadError::None) return error;
+      Row element = table.rows.begin_row();
+      element.put(table.parent, row.number());
+      if (const ReadError error = take(table, element); error != ReadError::None) return error;
+    }
+    open_block_ = kNoBlock;
+    row.refresh();
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError take_reference(const Step& step, Row& row) {
+    if (references_ == limits::kMaxCallDepth) return ReadError::TooDeep;
+    std::uint64_t index = 0;
+    if (const ReadError error = cursor_.reference(index); error != ReadError::None) return error;
+    const auto narrow = static_cast<std::uint16_t>(index);
+    const Template* const item = narrow == index ? schema_.find(narrow) : nullptr;
+    if (item == nullptr) return ReadError::UnknownTemplate;
+    if (const ReadError error = open_block(item->root_block, record::kReferenceWords); error != ReadError::None) {
+      return error;
+    }
+    row.put(step.values, template_table(narrow).table->rows.rows());
+    row.put(step.second, narrow);
+    ++references_;
+    if (const ReadError error = take_message(narrow, true); error != ReadError::None) return error;
+    --references_;
+    open_block_ = kNoBlock;
+    row.refresh();
+    return ReadError::None;
+  }
+
+  [[nodiscard]] ReadError open_block(std::uint16_t index, std::size_t base) {
+    const Block& block = schema_.block(index);
+    places_ = record::kWordPlaces.data() + base;
+    tags_ = record::kValueTags.data() + block.first_word % record::kMaxValueTag;
+    open_block_ = index;
+    return cursor_.open_block(block, base);
   }
 
   TemplateTable& template_table(std::uint16_t index) {
@@ -263,22 +364,24 @@ class ColumnWriter::Tables {
 
   void make_template(TemplateTable& to, const Template& item) {
     Table& table = add_table(std::string(schema_.name(item.name)));
-    to.table = &table;
-    MessageHead& head = to.head;
-    head.record = &table.add_head(folder_, "@record", {"<u8", 8});
-    head.arrival = &table.add_head(folder_, "@arrival_ns", {"<u8", 8});
-    head.sequence = &table.add_head(folder_, "@sequence", {"<u4", 4});
-    head.channel = &table.add_head(folder_, "@channel", {"<u2", 2});
-    head.line = &table.add_head(folder_, "@line", {"|u1", 1});
-    head.flags = &table.add_head(folder_, "@flags", {"|u1", 1});
-    head.message = &table.add_head(folder_, "@message", {"<u2", 2});
-    if (has_references_) head.reference = &table.add_head(folder_, "@reference", kFlag);
+    const auto add = [&](const char* name, NumberType type) { return &table.add_head(folder_, name, type); };
+    const ColumnFile* const number = add("@record", {"<u8", 8});
+    const ColumnFile* const arrival = add("@arrival_ns", {"<u8", 8});
+    const ColumnFile* const sequence = add("@sequence", {"<u4", 4});
+    const ColumnFile* const channel = add("@channel", {"<u2", 2});
+    const ColumnFile* const line = add("@line", {"|u1", 1});
+    const ColumnFile* const flags = add("@flags", {"|u1", 1});
+    const ColumnFile* const message = add("@message", {"<u2", 2});
+    const ColumnFile* const reference = has_references_ ? add("@reference", kFlag) : nullptr;
     make_columns(table, item.first_node, item.end_node, "", false);
+    add_steps(table, item.first_node, item.end_node);
+    to.head = {table.cell(number), table.cell(arrival), table.cell(sequence), table.cell(channel),
+               table.cell(line),   table.cell(flags),   table.cell(message),  table.cell(reference)};
+    to.table = &table;
   }
 
   Table& add_table(std::string name) {
-    tables_.push_back(std::make_unique<Table>());
-    tables_.back()->name = std::move(name);
+    tables_.push_back(std::make_unique<Table>(folder_, std::move(name)));
     return *tables_.back();
   }
 
@@ -288,7 +391,7 @@ class ColumnWriter::Tables {
       if (node.unstored) continue;
       const std::string name = prefix + keys_[i];
       const bool is_optional = may_be_absent || node.optional;
-      Files& place = steps_[i].column;
+      Files& place = files_[i];
       switch (node.kind) {
         case NodeKind::Field: {
           const Column::Kind kind = node.constant                     ? Column::Kind::Constant
@@ -306,9 +409,11 @@ class ColumnWriter::Tables {
         case NodeKind::Sequence: {
           add_column(place, table, name, Column::Kind::Count, node, is_optional);
           Table& elements = add_table(table.name + "/" + name);
-          steps_[i].elements = &elements;
-          (void)elements.add_head(folder_, "@parent", {"<i8", 8});
+          elements_[i] = &elements;
+          const ColumnFile& parent = elements.add_head(folder_, "@parent", {"<i8", 8});
           make_columns(elements, i + 1, node.end, "", false);
+          add_steps(elements, i + 1, node.end);
+          elements.parent = elements.cell(&parent);
           break;
         }
         case NodeKind::Reference: add_column(place, table, name, Column::Kind::Reference, node, may_be_absent); break;
@@ -347,15 +452,70 @@ class ColumnWriter::Tables {
       case Column::Kind::Constant: break;
     }
     if (may_be_absent) column.presence = file(kFlag, ".present");
+    for (ColumnFile* const each : {column.values, column.second, column.lengths, column.presence}) {
+      const bool is_bytes = kind == Column::Kind::Text && each == column.values;
+      if (each != nullptr && !is_bytes) table.rows.add(*each);
+    }
     place = column;
     table.columns.push_back(std::move(column));
+  }
+
+  /// After make_columns: the steps of a row.
+  void add_steps(Table& table, std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; i = schema_.node(i).end) {
+      const SchemaNode& node = schema_.node(i);
+      if (node.unstored) continue;
+      const Files& files = files_[i];
+      Step step;
+      step.is_optional = node.optional;
+      step.word = node.word;
+      step.block = node.block;
+      step.node = static_cast<std::uint16_t>(i);
+      if (node.block != kNoBlock)
+        step.tag = record::value_tag(schema_.block(node.block).first_word + std::size_t{node.word});
+      step.presence = table.cell(files.presence);
+      const bool is_text = files.kind == Column::Kind::Text;
+      step.values = is_text ? Step::kNone : table.cell(files.values);
+      step.second = table.cell(files.second);
+      step.lengths = table.cell(files.lengths);
+      switch (node.kind) {
+        case NodeKind::Field: step.kind = kind_of(node, files); break;
+        case NodeKind::Group: step.kind = Kind::Group; break;
+        case NodeKind::Sequence: step.kind = Kind::Sequence; break;
+        case NodeKind::Reference: step.kind = Kind::Reference; break;
+      }
+      const bool is_certain = step.kind == Kind::Constant || (step.kind == Kind::Group && !node.optional);
+      const std::size_t at = table.steps.size();
+      if (!is_certain || step.presence != Step::kNone) table.steps.push_back(step);
+      if (node.kind != NodeKind::Group) continue;
+      add_steps(table, i + 1, node.end);
+      if (node.optional) table.steps[at].end = static_cast<std::uint32_t>(table.steps.size());
+    }
+  }
+
+  [[nodiscard]] static Kind kind_of(const SchemaNode& node, const Files& files) {
+    switch (files.kind) {
+      case Column::Kind::Constant: return Kind::Constant;
+      case Column::Kind::Text: return Kind::Text;
+      case Column::Kind::Decimal: return Kind::Decimal;
+      default: break;
+    }
+    const bool is_limited =
+        node.type == FieldType::Enum || node.type == FieldType::Set || node.type == FieldType::Boolean;
+    if (is_limited) return Kind::Limited;
+    switch (files.values->item_bytes()) {
+      case 1: return Kind::Number1;
+      case 2: return Kind::Number2;
+      case 4: return Kind::Number4;
+      default: return Kind::Number8;
+    }
   }
 
   void append_table(std::string& out, const Table& table) const {
     out += '{';
     append_text(out, "name", table.name);
     append_key(out, "rows");
-    append_unsigned(out, table.rows);
+    append_unsigned(out, table.rows.rows());
     append_key(out, "head");
     out += '{';
     for (const auto& [name, file] : table.head) append_file(out, name, file);
@@ -407,15 +567,22 @@ class ColumnWriter::Tables {
   ColumnFolder& folder_;
   std::string name_;
   record::Schema schema_;
-  record::Reader reader_;
   std::vector<std::string> keys_;  ///< By node: as in a JSON line.
-  std::vector<Step> steps_;        ///< By node.
   std::vector<TemplateTable> templates_;
+  std::vector<Files> files_;      ///< By node.
+  std::vector<Table*> elements_;  ///< By node: of sequences.
   std::vector<std::unique_ptr<Table>> tables_;
   bool has_references_ = false;
-  std::optional<record::HeaderView> header_;  ///< Of the record that is being added.
+  // Of the record that is being added.
+  std::optional<record::HeaderView> header_;
   std::uint64_t number_ = 0;
-  std::vector<std::uint64_t> rows_;  ///< Of what is around the message, element or reference that is open.
+  record::Cursor cursor_;
+  const record::WordPlace* places_ = nullptr;  ///< By word of the open block; likewise `tags_`.
+  const std::uint8_t* tags_ = nullptr;
+  std::uint16_t open_block_ = kNoBlock;
+  std::uint64_t elements_left_ = 0;
+  std::uint64_t visits_left_ = 0;
+  std::size_t references_ = 0;  ///< Open ones.
 };
 
 /// Events of all images.
@@ -498,7 +665,6 @@ Status ColumnWriter::finish(bool is_whole) {
   append_key(index, "images");
   index += '[';
   for (const auto& image : images_) {
-    image->finish();
     if (index.back() != '[') index += ',';
     index += '{';
     image->append_index(index);

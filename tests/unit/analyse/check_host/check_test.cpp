@@ -99,6 +99,27 @@ TEST(CheckHost, wants_huge_pages_on_each_node_of_several) {
   EXPECT_EQ(machine.look({}).at("huge pages of each node").state, State::Good);
 }
 
+TEST(CheckHost, wants_an_isolated_core_on_the_node_of_the_card) {
+  const Machine machine;
+  make_good(machine);  // isolates core 1
+  const std::string node = "/sys/devices/system/node/";
+  machine.file(node + "online", "0");
+  machine.file("/sys/class/net/eth1/device/numa_node", "0");
+  EXPECT_EQ(machine.look({"eth1"}).count("eth1 NUMA node"), 0U) << "there is one node";
+  machine.file(node + "online", "0-1");
+  machine.file(node + "node0/cpulist", "0-1");
+  machine.file(node + "node1/cpulist", "2-3");
+  EXPECT_EQ(machine.look({"eth1"}).at("eth1 NUMA node").state, State::Good);
+  machine.file("/sys/class/net/eth1/device/numa_node", "1");
+  const auto far = machine.look({"eth1"}).at("eth1 NUMA node");
+  EXPECT_EQ(far.state, State::Change);
+  EXPECT_EQ(far.found, "node 1, cores 2-3");
+  for (const char* text : {"-1", "7", "", "1000000000000000000000"}) {
+    machine.file("/sys/class/net/eth1/device/numa_node", text);
+    EXPECT_EQ(machine.look({"eth1"}).at("eth1 NUMA node").state, State::Unknown) << text;
+  }
+}
+
 TEST(CheckHost, says_what_a_machine_does_not_tell) {
   const Machine machine;
   for (const auto& [name, finding] : machine.look()) EXPECT_EQ(finding.state, State::Unknown) << name;

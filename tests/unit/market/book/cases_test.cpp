@@ -2,16 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/market/book/book.hpp"
 #include "host/market/book/book_set.hpp"
 #include "host/market/book/price_ladder.hpp"
+#include "tests/lib/random.hpp"
 
 namespace stopbit::market::cases_test {
 
@@ -417,16 +419,82 @@ TEST_F(Books, that_are_defined_anew_begin_anew) {
   EXPECT_EQ(books_.apply(Event::of({.kind = Kind::New})).fault, Fault::NoBook);
 }
 
-TEST(OrderIndex, spreads_ids_that_instruments_could_cancel_out) {
-  // The same id xor instrument << 40 in each: they must not share a home.
+TEST(OrderTable, spreads_ids_that_instruments_could_cancel_out) {
+  // The same id xor instrument << 40 in each: they must not belong to the same places.
   constexpr std::uint32_t kOrders = 20'000;
-  OrderIndex index(kOrders, 12'345);
+  OrderTable table(kOrders, 12'345);
   const auto id_of = [](std::uint32_t instrument) { return std::uint64_t{7} ^ std::uint64_t{instrument} << 40; };
-  const auto begin = std::chrono::steady_clock::now();
-  for (std::uint32_t i = 0; i < kOrders; ++i) index.insert(i, id_of(i), i);
-  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(index.find(i, id_of(i)), i);
-  // In one chain that takes 400 million steps.
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
+  for (std::uint32_t i = 0; i < kOrders; ++i) {
+    const std::uint32_t place = table.insert(i, id_of(i));
+    ASSERT_NE(place, kNoHandle);
+    table[place].level = i;
+  }
+  EXPECT_EQ(table.insert(kOrders, 1), kNoHandle);
+  std::uint64_t passed = 0;
+  for (std::uint32_t place = 0; place < table.bytes() / sizeof(ListedOrder); place += 2) passed += table[place].beyond;
+  EXPECT_LT(passed, kOrders / 2) << "pairs between where an order belongs and where it is: 100 million in one row";
+  const auto itself = [](std::uint32_t level) { return level; };
+  for (std::uint32_t i = 0; i < kOrders; ++i) ASSERT_EQ(table[table.find(i, id_of(i), itself)].level, i);
+  for (std::uint32_t i = 0; i < kOrders; ++i) table.erase(table.find(i, id_of(i), itself), i);
+  for (std::uint32_t place = 0; place < table.bytes() / sizeof(ListedOrder); place += 2) {
+    ASSERT_EQ(table[place].beyond, 0U);
+  }
+}
+
+TEST(OrderBook, keeps_the_order_of_arrival_beside_another_book) {
+  // With the same ids, and often as many orders as there is room for.
+  constexpr std::uint64_t kIds = 12;
+  BookSet books({.instruments = 2, .orders = 7, .levels = 7, .listed = 64, .salt = 5});
+  using Live = std::pair<std::uint64_t, std::int64_t>;  // id, price
+  std::vector<Live> live[3];                            // by instrument, in the order of arrival
+  for (const std::uint32_t row : {1U, 2U}) {
+    ASSERT_EQ(books.define(row, {{BookKind::Order, 0, kUnit}, {}, kChannel}), Fault::None);
+    (void)books.apply(Event::of({.instrument = row, .kind = Kind::Clear, .id = 1}));
+  }
+  cases::Random random(3);
+  for (int step = 0; step < 50'000; ++step) {
+    const auto row = static_cast<std::uint32_t>(1 + random.below(2));
+    const std::uint64_t id = 1 + random.below(kIds);
+    auto& mine = live[row];
+    const auto known = std::find_if(mine.begin(), mine.end(), [&](const Live& one) { return one.first == id; });
+    const std::int64_t price = static_cast<std::int64_t>(1 + random.below(3)) * kUnit;
+    Content content = {.instrument = row, .kind = Kind::New, .side = Side::Bid, .quantity = 1, .id = id};
+    if (known == mine.end()) {
+      if (live[1].size() + live[2].size() == 7) continue;
+      content.price = price;
+      mine.emplace_back(id, price);
+    } else if (random.chance(70)) {
+      content.kind = Kind::Delete;
+      content.price = known->second;
+      mine.erase(known);
+    } else {
+      content.kind = Kind::Overlay;
+      content.price = price;
+      const bool moves = known->second != price;
+      if (moves) {
+        mine.erase(known);
+        mine.emplace_back(id, price);
+      }
+    }
+    ASSERT_EQ(books.apply(Event::of(content)).fault, Fault::None) << step;
+    for (const std::uint32_t of : {1U, 2U}) {
+      std::vector<Live> expected = live[of];
+      std::stable_sort(expected.begin(), expected.end(),
+                       [](const Live& a, const Live& b) { return a.second > b.second; });
+      std::vector<Live> listed;
+      const OrderPools& pools = books.pools().orders;
+      books.find(of, BookOf::Direct)->as_order()->for_each_level(Side::Bid, pools, [&](const PriceLevel& level) {
+        std::uint32_t before = kNoHandle;
+        for (std::uint32_t at = level.first; at != kNoHandle; before = at, at = pools.orders[at].next) {
+          EXPECT_EQ(pools.orders[at].previous, before);
+          listed.emplace_back(pools.orders[at].id, price_of(Side::Bid, level.rank));
+        }
+        EXPECT_EQ(level.last, before);
+        return true;
+      });
+      ASSERT_EQ(listed, expected) << step;
+    }
+  }
 }
 
 TEST(OrderBook, has_its_ladder_where_the_prices_are_beside_orders_without) {

@@ -264,6 +264,24 @@ TEST(Synchroniser, an_early_snapshot_far_ahead_of_the_first_message_was_of_other
   EXPECT_EQ(feed.message(95, {{1, 6}}), "= apply 1 6\n= state 1 latest 0\n") << "its next entry shows it";
 }
 
+TEST(Synchroniser, an_early_snapshot_far_ahead_of_the_first_message_of_all_is_of_no_use) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 76, 121);
+  (void)feed.picture(2, 0, 0);
+  EXPECT_EQ(feed.state(1), "suspect") << "of an instrument without entries no message is known";
+  EXPECT_EQ(feed.message(1, {{3, 1}}), "= state 1 stale 0 join\n= state 2 latest 0\n");
+  EXPECT_EQ(feed.message(2, {{1, 1}}), "");
+  EXPECT_EQ(feed.picture(1, 1, 2), "= load 1 1\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, an_early_snapshot_far_ahead_was_of_other_numbers_of_its_instrument_if_these_go_back) {
+  Feed feed(options_of(ScopeOf::Instrument));
+  (void)feed.picture(1, 76, 121);
+  EXPECT_EQ(feed.message(2, {{3, 1}}), "= state 1 suspect 1 join\n");
+  EXPECT_EQ(feed.message(3, {{1, 2}}), "= state 1 stale 0 reset\n");
+  EXPECT_EQ(feed.machine().counts().returns, 1U);
+}
+
 TEST(Synchroniser, an_early_snapshot_is_of_other_numbers_if_a_later_one_is_far_below_it) {
   Feed feed(options_of(ScopeOf::Instrument));
   (void)feed.picture(1, 5, 646);
@@ -467,6 +485,54 @@ TEST(Synchroniser, begins_anew_with_a_snapshot_that_goes_back_over_a_loss) {
   EXPECT_EQ(feed->message(4, {{1, 1}}), "= apply 1 1\n");
 }
 
+/// Numbers that begin anew in a loss, and the first one is what the old ones would have had next.
+std::unique_ptr<Feed> returned_unnoticed() {
+  auto feed = started();
+  (void)feed->loss(1, 3);
+  EXPECT_EQ(feed->message(4, {{1, 1}}), "= apply 1 1\n= state 1 latest 0\n");
+  return feed;
+}
+
+TEST(Synchroniser, begins_anew_if_a_late_message_has_a_number_that_it_cannot_have) {
+  const auto feed = returned_unnoticed();
+  EXPECT_EQ(feed->message(2, {{1, 2}, {1, 3}}), "= state 1 stale 0 reset\n");
+  EXPECT_EQ(feed->machine().counts().returns, 1U);
+  EXPECT_FALSE(feed->machine().is_new_entry());
+  EXPECT_EQ(feed->message(2, {{1, 2}}), "") << "a copy";
+  EXPECT_EQ(feed->message(5, {{1, 2}}), "");
+  EXPECT_EQ(feed->picture(1, 1, 4), "= load 1 1\n= apply 1 2\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, takes_no_snapshot_with_a_number_that_its_message_cannot_have) {
+  const auto feed = returned_unnoticed();
+  EXPECT_EQ(feed->picture(1, 2, 2), "");
+  EXPECT_EQ(feed->state(1), "latest");
+  EXPECT_EQ(feed->message(5, {{1, 4}}), "= state 1 stale 2 gap\n");
+  EXPECT_EQ(feed->picture(1, 3, 2), "");
+  EXPECT_EQ(feed->machine().counts().outdated, 2U);
+  EXPECT_EQ(feed->picture(1, 3, 4), "= load 1 3\n= apply 1 4\n= state 1 latest 0\n");
+}
+
+TEST(Synchroniser, takes_late_messages_and_snapshots_with_numbers_that_they_can_have) {
+  const auto feed = started();
+  (void)feed->message(1, {{1, 1}});
+  (void)feed->loss(2, 3);
+  (void)feed->message(4, {{1, 5}, {1, 6}});
+  EXPECT_EQ(feed->message(3, {{1, 3}, {1, 4}}), "");
+  EXPECT_EQ(feed->picture(1, 2, 2),
+            "= load 1 2\n= apply 1 3\n= apply 1 4\n= apply 1 5\n= apply 1 6\n= state 1 latest 0\n");
+  EXPECT_EQ(feed->machine().counts().returns, 0U);
+}
+
+TEST(Synchroniser, after_a_reset_messages_from_before_it_are_over) {
+  const auto feed = started();
+  feed->machine().reset(1, 10);
+  (void)feed->said();
+  EXPECT_EQ(feed->message(9, {{1, 57}}), "");
+  EXPECT_EQ(feed->state(1), "latest");
+  EXPECT_EQ(feed->message(11, {{1, 1}}), "= apply 1 1\n");
+}
+
 TEST(Synchroniser, forgets_what_snapshots_said_before_their_numbers_began_anew) {
   Feed feed(options_of(ScopeOf::Instrument));
   (void)feed.picture(1, 463, 1'628);
@@ -598,6 +664,17 @@ TEST(Synchroniser, begins_the_numbers_of_one_instrument_anew) {
   EXPECT_EQ(feed->said(), "= state 1 latest 0\n");
   EXPECT_EQ(feed->machine().waiting(), 0U) << "what waited was of the numbers before";
   EXPECT_EQ(feed->message(3, {{1, 1}, {2, 3}}), "= apply 1 1\n= apply 2 3\n");
+}
+
+TEST(Synchroniser, begins_them_anew_whatever_was_proved_of_the_numbers_before) {
+  const auto feed = started();
+  (void)feed->loss(1, 2);
+  (void)feed->message(3, {{1, 1}});
+  feed->machine().restart(1);
+  (void)feed->message(4, {{1, 1}, {1, 2}});
+  EXPECT_EQ(feed->message(2, {{1, 2}}), "") << "a repetition";
+  EXPECT_EQ(feed->machine().counts().returns, 0U);
+  EXPECT_EQ(feed->state(1), "latest");
 }
 
 TEST(Synchroniser, keeps_nothing_for_snapshots_that_do_not_come) {

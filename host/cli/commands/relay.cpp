@@ -1,0 +1,190 @@
+#include "host/relay/relay.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/nats_arguments.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/os/clock.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/relay/nats/nats.hpp"
+#include "microcode/base/printable.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kIdleNap = 500us;
+
+struct RelayArguments {
+  std::string ring;
+  std::string address;
+  std::string feed;
+  std::string token_file;
+  NatsArguments nats;
+  std::optional<std::uint64_t> max_bytes;
+  bool keep_oldest = false;
+  std::optional<std::uint64_t> replicas;
+  std::optional<std::uint64_t> outstanding;
+  bool watch = false;
+  bool once = false;
+};
+
+relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+  constexpr std::uint64_t kMaxReplicas = 5;
+  relay::NatsStreamOptions options;
+  const std::string feed = arguments.feed.empty() ? arguments.ring : arguments.feed;
+  if (!relay::is_nats_name(feed)) {
+    throw ToolError(kExitUsage,
+                    fmt::format("'{}' cannot be part of a subject; give --feed a name of letters, digits, '_' "
+                                "and '-'",
+                                printable(feed)));
+  }
+  options.subject = "stopbit." + feed;
+  options.max_bytes = arguments.max_bytes.value_or(0);
+  options.replicas = arguments.replicas.value_or(1);
+  options.keeps_oldest = arguments.keep_oldest;
+  if (options.max_bytes > kMaxBytes) throw ToolError(kExitUsage, "--max-bytes: too large");
+  if (options.replicas == 0 || options.replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
+  if (options.keeps_oldest && options.max_bytes == 0) throw ToolError(kExitUsage, "--keep-oldest needs --max-bytes");
+  options.access = nats_access(arguments.address, arguments.nats, arguments.token_file);
+  return options;
+}
+
+relay::RelayOptions relay_from(const RelayArguments& arguments) {
+  constexpr std::uint64_t kLeast = 16;
+  constexpr std::uint64_t kMost = 65'536;
+  if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
+  relay::RelayOptions options;
+  options.ring = arguments.ring;
+  options.takes_seat = !arguments.watch;
+  options.once = arguments.once;
+  options.outstanding = arguments.outstanding.value_or(options.outstanding);
+  if (options.outstanding < kLeast || options.outstanding > kMost) {
+    throw ToolError(kExitUsage, fmt::format("--outstanding: {} to {} messages", kLeast, kMost));
+  }
+  options.stops = stop_requested;
+  return options;
+}
+
+int run_relay(const RelayArguments& arguments) {
+  relay::RelayOptions options = relay_from(arguments);
+  Result<std::unique_ptr<relay::Store>> store = relay::make_nats_store(stream_from(arguments));
+  if (!store) throw ToolError(kExitEnvironment, store.message());
+  catch_stop_signals();
+  relay::Relay machine(*store.value(), std::move(options), [&](const std::string& line) {
+    print_stderr("stopbit: {}: {}\n", printable(arguments.ring), printable(line));
+  });
+  relay::Relay::State state = relay::Relay::State::Idle;
+  while (!stop_requested() && state != relay::Relay::State::Done && state != relay::Relay::State::Failed) {
+    state = machine.step(os::monotonic_clock_ns());
+    if (state == relay::Relay::State::Idle) std::this_thread::sleep_for(kIdleNap);
+  }
+  const relay::RelayCounts& counts = machine.counts();
+  print_stderr("stopbit: {}: {} records in {} messages stored, {} lost{}, {} sessions\n", printable(arguments.ring),
+               counts.records, counts.messages, counts.lost,
+               counts.unknown_losses == 0 ? "" : " and an unknown number more", counts.sessions);
+  if (state == relay::Relay::State::Failed) throw ToolError(kExitRejected, machine.problem().message);
+  return counts.lost == 0 && counts.unknown_losses == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command relay_command() {
+  const auto arguments = std::make_shared<RelayArguments>();
+  Command command = {
+      .name = "relay",
+      .summary = "Copies a ring into a stream of NATS JetStream",
+      .description =
+          "Reads a ring in shared memory and publishes its slots to a stream of a NATS server, each record exactly "
+          "once, even if this command, the server or the ring's writer is killed and started again. The relay keeps no "
+          "state: it goes on after the stream's last message. `stopbit tail nats://HOST/STREAM` prints the records, "
+          "`stopbit subscribe nats://HOST/STREAM` makes a ring of them again.\n"
+          "\n"
+          "Runs until SIGTERM or SIGINT. If the ring, the server or the stream does not exist yet, the command waits "
+          "or "
+          "makes the stream. When the ring's writer has ended, it waits for the next ring of the name.\n"
+          "\n"
+          "A message has up to 64 slots of one channel. Its subject is stopbit.FEED.CHANNEL; what is about the ring is "
+          "in stopbit.FEED.ring. The images of the records lie beside in the stream STREAM_layouts.\n"
+          "\n"
+          "The writer of a live ring never waits: what the ring no longer has when the relay comes to it is lost, and "
+          "counted in the stream itself, on stderr and in the exit status. The writer of a lossless ring waits until "
+          "the server has confirmed the records, but no longer than its patience: then the relay is one that may lose "
+          "records, and says so. Rings of market events are refused.\n"
+          "\n"
+          "The server confirms a message before it is on disk. A server that is killed loses nothing; a host that "
+          "loses power may lose the last seconds, which the relay then sends again if the ring still has them. "
+          "Recordings of the datagrams (`stopbit run` with a recorder) remain the truth.\n"
+          "\n"
+          "The exit status is 1 if records were lost, or if the server refuses the relay for good.",
+      .options = {{.names = "",
+                   .value = "RING",
+                   .help = "Name of the ring; a name with a / is the path of a file, and needs --feed.",
+                   .target = &arguments->ring,
+                   .hint = ring_hint(),
+                   .required = true},
+                  {.names = "",
+                   .value = "ADDRESS",
+                   .help = "nats://HOST[:PORT]/STREAM. A stream that does not exist is made, in files.",
+                   .target = &arguments->address,
+                   .required = true},
+                  {.names = "--feed",
+                   .value = "NAME",
+                   .help = "Part of the subjects. Default: the ring's name.",
+                   .target = &arguments->feed},
+                  {.names = "--token-file",
+                   .value = "FILE",
+                   .help = "A file whose first line is the token that the server requires.",
+                   .target = &arguments->token_file,
+                   .hint = file_hint()},
+                  {.names = "--max-bytes",
+                   .value = "BYTES",
+                   .help =
+                       "Of a stream that is made: drops the oldest messages beyond this size. Default: no limit but "
+                       "the server's.",
+                   .target = &arguments->max_bytes},
+                  {.names = "--keep-oldest",
+                   .value = "",
+                   .help = "Of a stream that is made, with --max-bytes: takes no more messages when it is full.",
+                   .target = &arguments->keep_oldest},
+                  {.names = "--replicas",
+                   .value = "COUNT",
+                   .help = "Of a stream that is made: servers of a cluster that keep it. Default 1.",
+                   .target = &arguments->replicas},
+                  {.names = "--watch",
+                   .value = "",
+                   .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
+                   .target = &arguments->watch},
+                  {.names = "--once",
+                   .value = "",
+                   .help = "Ends when the ring has ended and all of it is stored.",
+                   .target = &arguments->once},
+                  {.names = "--outstanding",
+                   .value = "COUNT",
+                   .help = "Messages that may wait for the server's confirmation, 4 KiB of memory each. Default 512.",
+                   .target = &arguments->outstanding,
+                   .is_limit = true}},
+      .examples = {{"stopbit relay cme nats://nats1/CME",
+                    "and on any host: stopbit tail nats://nats1/CME --from-start"},
+                   {"stopbit relay cme nats://nats1/CME --max-bytes 100000000000 --tls --credentials relay.creds",
+                    "the newest 100 GB, encrypted, as a user of the server"},
+                   {"stopbit relay day nats://127.0.0.1/DAY --once",
+                    "with `stopbit replay day.pcap ... --ring day --lossless 1`: a recorded day, complete"}},
+      .run = [arguments] { return run_relay(*arguments); },
+      .runs_until_stopped = true,
+  };
+  for (Option& option : nats_options(arguments->nats, "For the server: ")) command.options.push_back(std::move(option));
+  return command;
+}
+
+}  // namespace stopbit::tools

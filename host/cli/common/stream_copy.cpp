@@ -1,0 +1,149 @@
+#include "host/cli/common/stream_copy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/os/clock.hpp"
+#include "host/ring/writer.hpp"
+#include "microcode/base/printable.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::uint64_t kWaitMs = 20;
+constexpr auto kRetryNap = 5ms;
+
+/// Verified: a stream comes from anywhere.
+Program program_of(std::span<const std::byte> image, const std::string& name) {
+  Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, name);
+  require_verified(program, name);
+  return program;
+}
+
+/// Prints each record as soon as it is whole.
+class PrintingSink final : public relay::StreamSink, public record::RecordSink {
+ public:
+  PrintingSink(RingsPrinter& rings, std::string name) : rings_(rings), name_(std::move(name)) {}
+
+  Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> image) override {
+    slots_.resize(std::max<std::size_t>(program_of(image, name_).max_record_slots, 1));
+    schema_ = rings_.begin(image, name_);
+    return relay::StreamSink::Place{this, static_cast<std::uint32_t>(slots_.size())};
+  }
+  void end_ring(relay::Ending ending) override {
+    rings_.printer().flush();
+    has_died_ = ending != relay::Ending::Finished;
+  }
+
+  record::RecordSink::Place open() noexcept override { return {slots_.data(), 0, false}; }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    slots_.front() = first;
+    rings_.printer().print({slots_.data(), slots}, schema_);
+  }
+  [[nodiscard]] bool has_died() const noexcept { return has_died_; }
+
+ private:
+  RingsPrinter& rings_;
+  std::string name_;
+  std::vector<record::Slot> slots_;
+  std::size_t schema_ = 0;
+  bool has_died_ = false;  ///< The writer of the last ring.
+};
+
+/// Makes a ring of this host for each ring of the stream.
+class RingSink final : public relay::StreamSink {
+ public:
+  RingSink(std::string ring, std::string name, bool is_lossless)
+      : ring_(std::move(ring)), name_(std::move(name)), is_lossless_(is_lossless) {}
+
+  Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> image) override {
+    const Program program = program_of(image, name_);
+    const std::uint64_t least = std::uint64_t{program.max_record_slots} * ring::kMaxRecordShare;
+    ring::WriterOptions options;
+    options.slot_count = std::bit_ceil(std::max(ring::kDefaultSlotCount, least));
+    options.origin = ring::Origin::Copy;
+    options.spares_originals = true;
+    if (is_lossless_) options.lossless.emplace().keep_waiting = [] { return !stop_requested(); };
+    writer_.reset();
+    Result<ring::Writer> made = ring::Writer::create(ring_, program, options);
+    if (!made) return Failure{made.message()};
+    writer_.emplace(std::move(made).value());
+    if (is_lossless_) (void)writer_->wait_for_readers(1);
+    return relay::StreamSink::Place{&*writer_, program.max_record_slots};
+  }
+  void end_ring(relay::Ending /*ending*/) override { writer_->finish(); }
+  void beat(std::uint64_t now_ns) noexcept {
+    if (writer_) writer_->beat(now_ns);
+  }
+
+ private:
+  std::string ring_;
+  std::string name_;
+  bool is_lossless_;
+  std::optional<ring::Writer> writer_;
+};
+
+std::unique_ptr<relay::NatsStream> open_stream(const StreamCopy& copy) {
+  Result<std::unique_ptr<relay::NatsStream>> made = relay::make_nats_stream(copy.access);
+  if (!made) throw ToolError(kExitEnvironment, made.message());
+  return std::move(made).value();
+}
+
+/// Reads until the stream ends, a signal comes, or `each` returns false. It gets true if nothing has arrived.
+template <class Each>
+int read_stream(const StreamCopy& copy, relay::StreamSink& sink, const Each& each) {
+  const std::unique_ptr<relay::NatsStream> stream = open_stream(copy);
+  relay::Follower follower(*stream, sink, copy.options, [&](const std::string& line) {
+    print_stderr("stopbit: {}: {}\n", printable(copy.address), printable(line));
+  });
+  while (!stop_requested()) {
+    const relay::Follower::State state = follower.step(os::monotonic_clock_ns(), kWaitMs);
+    if (state == relay::Follower::State::Failed) {
+      const auto& [kind, message] = follower.problem();
+      throw ToolError(kind == relay::StoreFailure::Kind::Refused ? kExitRejected : kExitEnvironment, message);
+    }
+    const bool is_idle = state != relay::Follower::State::Busy;
+    if (!each(is_idle) || state == relay::Follower::State::Done) break;
+    if (is_idle && !follower.has_session()) std::this_thread::sleep_for(kRetryNap);
+  }
+  const relay::FollowerCounts& counts = follower.counts();
+  if (counts.is_complete()) return kExitDone;
+  print_stderr("stopbit: {}: {} records read, {} lost{}; {} messages repeated, {} damaged\n", printable(copy.address),
+               counts.records, counts.lost, counts.unknown_losses == 0 ? "" : " and an unknown number more",
+               counts.repeated, counts.damaged);
+  return kExitRejected;
+}
+
+}  // namespace
+
+int print_stream(const StreamCopy& copy, RingsPrinter& rings) {
+  PrintingSink sink(rings, printable(copy.address));
+  const int status = read_stream(copy, sink, [&](bool is_idle) {
+    if (is_idle && rings.has_begun()) rings.printer().flush();
+    return !rings.has_begun() || !rings.printer().failed();
+  });
+  if (status != kExitDone || !sink.has_died()) return status;
+  print_stderr("stopbit: {}: the ring's writer died\n", printable(copy.address));
+  return kExitEnvironment;
+}
+
+int copy_stream(const StreamCopy& copy, const std::string& ring, bool is_lossless) {
+  RingSink sink(ring, printable(copy.address), is_lossless);
+  return read_stream(copy, sink, [&](bool is_idle) {
+    if (is_idle) sink.beat(os::monotonic_clock_ns());
+    return true;
+  });
+}
+
+}  // namespace stopbit::tools

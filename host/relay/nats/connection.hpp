@@ -1,0 +1,49 @@
+#pragma once
+
+#include <nats/nats.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/relay/nats/nats.hpp"
+
+namespace stopbit::relay {
+
+template <auto destroy>
+struct Destroy {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    destroy(object);
+  }
+};
+using NatsMessage = std::unique_ptr<natsMsg, Destroy<natsMsg_Destroy>>;
+using NatsSubscription = std::unique_ptr<natsSubscription, Destroy<natsSubscription_Destroy>>;
+using NatsStreamInfo = std::unique_ptr<jsStreamInfo, Destroy<jsStreamInfo_Destroy>>;
+
+/// A connection that is never repaired: after a failure make another one, so that what is on its way is known.
+class NatsConnection {
+ public:
+  [[nodiscard]] static Result<NatsConnection, StoreFailure> open(const NatsAccess& access);
+
+  [[nodiscard]] natsConnection* connection() const noexcept { return connection_.get(); }
+  [[nodiscard]] jsCtx* stream() const noexcept { return context_.get(); }
+  /// Null: there is no such stream.
+  [[nodiscard]] Result<NatsStreamInfo, StoreFailure> info(const std::string& stream) const;
+  /// The image of a layout that lies beside a stream; empty: it is not there, or not complete.
+  [[nodiscard]] Result<std::vector<std::byte>, StoreFailure> layout(const std::string& stream,
+                                                                    const std::string& subject,
+                                                                    std::uint64_t name) const;
+
+ private:
+  NatsConnection() = default;
+  std::unique_ptr<natsConnection, Destroy<natsConnection_Destroy>> connection_;
+  std::unique_ptr<jsCtx, Destroy<jsCtx_Destroy>> context_;  ///< Ends before the connection.
+};
+
+/// What went wrong: "WHAT: the library's words".
+[[nodiscard]] StoreFailure nats_failure(const std::string& what, natsStatus status, int code = 0);
+[[nodiscard]] std::string layouts_of(const std::string& stream);
+[[nodiscard]] std::string subject_of_part(const std::string& subject, std::uint64_t name, std::uint64_t part);
+
+}  // namespace stopbit::relay

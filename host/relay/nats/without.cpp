@@ -1,0 +1,22 @@
+#include "host/relay/nats/nats.hpp"
+
+namespace stopbit::relay {
+namespace {
+
+constexpr const char* kWithout = "this program was built without libnats (Debian package: libnats-dev)";
+
+}  // namespace
+
+bool has_nats() noexcept {
+  return false;
+}
+
+Result<std::unique_ptr<Store>> make_nats_store(NatsStreamOptions /*options*/) {
+  return Failure{kWithout};
+}
+
+Result<std::unique_ptr<NatsStream>> make_nats_stream(NatsAccess /*access*/) {
+  return Failure{kWithout};
+}
+
+}  // namespace stopbit::relay

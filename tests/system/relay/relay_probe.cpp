@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/os/clock.hpp"
+#include "host/relay/follower.hpp"
+#include "host/relay/nats/nats.hpp"
+#include "host/ring/reader.hpp"
+#include "host/ring/writer.hpp"
+#include "microcode/image/image.hpp"
+
+// Both ends of a relay, for tests of it.
+//
+//     relay_probe write RING RUN RATE     writes records of run RUN, about RATE a second (0: as fast as it can), until
+//     it
+//                                         is killed; only while a reader has a seat, so that the ring has what a relay
+//                                         that is killed has not stored
+//     relay_probe fill RING SLOTS         writes records of run 1 until the ring has SLOTS slots, and ends
+//     relay_probe count RING              records that the ring has had, and its epoch
+//     relay_probe check ADDRESS           reads a stream from its oldest message to its newest and compares each word
+//                                         with what `write` has written; a line for each ring
+
+namespace {
+
+using namespace stopbit;
+
+constexpr std::uint32_t kLong = 150;  ///< More than two messages.
+/// Minutes of records: however long a server is away, the ring is not full, so that a relay that is killed then leaves
+/// everything in it.
+constexpr std::uint64_t kRingSlots = 1U << 20;
+
+Program program_of_records() {
+  Program program;
+  program.max_record_slots = kLong;
+  program.names = "records of the test of relays";
+  return program;
+}
+
+std::uint32_t slots_of(std::uint64_t index) {
+  return index % 97 == 0 ? kLong : static_cast<std::uint32_t>(1 + index % 3);
+}
+
+/// Each word of each record differs from all others; the first has the run and the index.
+std::uint64_t word_of(std::uint64_t run, std::uint64_t index, std::size_t slot, std::size_t word) {
+  if (slot == 0 && word == 1) return run;
+  if (slot == 0 && word == 2) return index / 50 % 4 << 32;  // the channel
+  if (slot == 0 && word == 3) return index;
+  return (run * 1'000'000'007 + index) * 4096 + slot * 8 + word;
+}
+
+void write_one(ring::Writer& writer, std::uint64_t run, std::uint64_t index) {
+  const record::RecordSink::Place place = writer.open();
+  const std::uint32_t slots = slots_of(index);
+  record::Slot first{};
+  for (std::size_t i = 0; i < slots; ++i) {
+    record::Slot& slot = i == 0 ? first : place.slots[i];
+    for (std::size_t word = i == 0 ? 1 : 0; word < record::kValueWords; ++word) {
+      record::store_word(slot.words[word], word_of(run, index, i, word));
+    }
+    record::store_word(slot.words[record::kTagWord],
+                       i == 0 ? ring::first_slot_tags(place.phase) : record::tag_word_base(place.phase, i));
+  }
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  writer.commit(first, slots);
+}
+
+int write(const char* name, std::uint64_t run, std::uint64_t rate) {
+  ring::WriterOptions options;
+  options.slot_count = kRingSlots;
+  options.lossless = ring::Patience{.stuck_ns = 3'600'000'000'000, .on_event = {}, .keep_waiting = {}};
+  Result<ring::Writer> made = ring::Writer::create(name, program_of_records(), options);
+  if (!made) return std::fprintf(stderr, "%s\n", made.message().c_str()), 1;
+  constexpr std::uint64_t kBatch = 20;
+  for (std::uint64_t index = 0;;) {
+    // A batch is far shorter than the ring: what a reader that leaves meanwhile has not read is still in it.
+    if (!made.value().wait_for_readers(1)) return 1;
+    for (std::uint64_t i = 0; i < kBatch; ++i) write_one(made.value(), run, index++);
+    made.value().beat(os::monotonic_clock_ns());
+    if (rate != 0) std::this_thread::sleep_for(std::chrono::nanoseconds(1'000'000'000 * kBatch / rate));
+  }
+}
+
+int fill(const char* name, std::uint64_t slots) {
+  Result<ring::Writer> made =
+      ring::Writer::create(name, program_of_records(), {.slot_count = std::bit_ceil(slots + kRingSlots)});
+  if (!made) return std::fprintf(stderr, "%s\n", made.message().c_str()), 1;
+  const std::uint64_t begin = made.value().head();
+  for (std::uint64_t index = 0; made.value().head() - begin < slots;) write_one(made.value(), 1, index++);
+  fmt::print("{} {} {}\n", made.value().head() - begin, made.value().records(), made.value().epoch());
+  return 0;
+}
+
+int count(const char* name) {
+  const Result<ring::Reader> ring = ring::Reader::open(name);
+  if (!ring) return std::fprintf(stderr, "%s\n", ring.message().c_str()), 1;
+  fmt::print("{} {}\n", ring.value().published(), ring.value().epoch());
+  return 0;
+}
+
+/// Compares.
+class Check final : public relay::StreamSink, public record::RecordSink {
+ public:
+  Result<relay::StreamSink::Place> begin_ring(const relay::Head& head, std::span<const std::byte> image) override {
+    end_line("open");
+    const std::vector<std::byte> wanted = image::write(program_of_records());
+    if (!std::equal(image.begin(), image.end(), wanted.begin(), wanted.end())) {
+      return Failure{"the image is another one"};
+    }
+    epoch_ = head.epoch;
+    next_ = head.records;
+    records_ = 0;
+    return relay::StreamSink::Place{this, kLong};
+  }
+  void end_ring(relay::Ending ending) override {
+    end_line(ending == relay::Ending::Died ? "died" : ending == relay::Ending::Finished ? "finished" : "damaged");
+  }
+  record::RecordSink::Place open() noexcept override { return {slots_.data(), 0, false}; }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    slots_.front() = first;
+    const std::uint64_t run = first.words[1];
+    const std::uint64_t index = first.words[3];
+    bool is_same = slots == slots_of(index) && index == next_;
+    for (std::size_t i = 0; i < slots; ++i) {
+      for (std::size_t word = i == 0 ? 1 : 0; word < record::kValueWords; ++word) {
+        is_same = is_same && slots_[i].words[word] == word_of(run, index, i, word);
+      }
+    }
+    if (!is_same) ++wrong_;
+    next_ = index + 1;
+    run_ = run;
+    ++records_;
+  }
+  void end_line(const char* how) {
+    if (epoch_ != 0) fmt::print("{} {} {} {}\n", epoch_, run_, records_, how);
+    epoch_ = 0;
+  }
+  [[nodiscard]] std::uint64_t wrong() const noexcept { return wrong_; }
+
+ private:
+  std::array<record::Slot, kLong> slots_{};
+  std::uint64_t epoch_ = 0;
+  std::uint64_t run_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t wrong_ = 0;
+};
+
+int check(const char* address) {
+  const Result<relay::NatsAddress> parsed = relay::parse_nats_address(address);
+  if (!parsed) return std::fprintf(stderr, "%s\n", parsed.message().c_str()), 1;
+  relay::NatsAccess access;
+  access.address = parsed.value();
+  Result<std::unique_ptr<relay::NatsStream>> stream = relay::make_nats_stream(access);
+  if (!stream) return std::fprintf(stderr, "%s\n", stream.message().c_str()), 77;
+  Check sink;
+  relay::Follower follower(*stream.value(), sink, {.start = relay::NatsStream::Start::Oldest},
+                           [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  for (relay::Follower::State state = {}; state != relay::Follower::State::Done;) {
+    state = follower.step(os::monotonic_clock_ns(), 100);
+    if (state == relay::Follower::State::Failed) {
+      return std::fprintf(stderr, "%s\n", follower.problem().message.c_str()), 1;
+    }
+  }
+  const relay::FollowerCounts& counts = follower.counts();
+  fmt::print("lost {} unknown {} repeated {} damaged {} wrong {}\n", counts.lost, counts.unknown_losses,
+             counts.repeated, counts.damaged, sink.wrong());
+  return counts.is_complete() && sink.wrong() == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count_of_arguments, char** arguments) {
+  const std::vector<std::string> given(arguments, arguments + count_of_arguments);
+  if (given.size() == 5 && given[1] == "write") {
+    return write(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10),
+                 std::strtoull(given[4].c_str(), nullptr, 10));
+  }
+  if (given.size() == 4 && given[1] == "fill") {
+    return fill(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10));
+  }
+  if (given.size() == 3 && given[1] == "count") return count(given[2].c_str());
+  if (given.size() == 3 && given[1] == "check") return check(given[2].c_str());
+  std::fprintf(stderr, "relay_probe write RING RUN RATE | fill RING SLOTS | count RING | check ADDRESS\n");
+  return 2;
+}

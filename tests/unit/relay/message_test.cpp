@@ -1,0 +1,166 @@
+#include "host/relay/message.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "host/relay/nats/answer.hpp"
+#include "host/relay/nats/nats.hpp"
+#include "host/relay/unpacker.hpp"
+#include "host/ring/layout.hpp"
+
+namespace stopbit::relay::message_test {
+
+Head some_head() {
+  Head head;
+  head.epoch = 7;
+  head.first = 1000;
+  head.end = 1002;
+  head.records = 40;
+  head.count = 2;
+  head.layout = 99;
+  head.channel = 310;
+  return head;
+}
+
+std::vector<std::byte> message_of(const Head& head) {
+  std::vector<std::byte> message(head.bytes());
+  encode_head(head, message);
+  return message;
+}
+
+TEST(RelayMessage, comes_back_as_it_was_written) {
+  Head head = some_head();
+  head.is_open = true;
+  head.part = 5;
+  const std::vector<std::byte> message = message_of(head);
+  ASSERT_EQ(message.size(), kHeadBytes + 2 * record::kSlotBytes);
+  const Result<Head> back = decode_message(message);
+  ASSERT_TRUE(back) << back.message();
+  EXPECT_EQ(id_of(back.value()), "r7.1000.1002");
+  EXPECT_EQ(message_of(back.value()), message);
+}
+
+TEST(RelayMessage, refuses_every_changed_bit) {
+  const std::vector<std::byte> good = message_of(some_head());
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::vector<std::byte> bad = good;
+    bad[bit / 8] ^= std::byte{1} << bit % 8;
+    EXPECT_FALSE(decode_message(bad)) << bit;
+  }
+}
+
+TEST(RelayMessage, refuses_lengths_that_contradict_its_numbers) {
+  const std::vector<std::byte> good = message_of(some_head());
+  EXPECT_FALSE(decode_message({}));
+  EXPECT_FALSE(decode_message(std::span(good).first(63)));
+  EXPECT_FALSE(decode_message(std::span(good).first(64)));
+  EXPECT_FALSE(decode_message(std::vector<std::byte>(kMessageBytes + record::kSlotBytes)));
+  const auto refuses = [](auto change) {
+    Head head = some_head();
+    std::vector<std::byte> message(head.bytes());
+    change(head);
+    encode_head(head, message);
+    return !decode_message(message);
+  };
+  EXPECT_FALSE(refuses([](Head&) {}));
+  EXPECT_TRUE(refuses([](Head& head) { head.end = head.first - 1; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.end += 1; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.count = 3; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.count = 0; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.records = ~std::uint64_t{0}; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.kind = Kind::Begin; }));
+  EXPECT_TRUE(refuses([](Head& head) { head.kind = static_cast<Kind>(9); }));
+  EXPECT_TRUE(refuses([](Head& head) { head.ending = Ending::Died; }));
+}
+
+TEST(RelayMessage, counts_what_is_missing_between_messages) {
+  struct : record::RecordSink {
+    Place open() noexcept override { return {slots.data(), 0, false}; }
+    void commit(const record::Slot& /*first*/, std::uint32_t /*slots*/) noexcept override { ++records; }
+    std::array<record::Slot, 4> slots{};
+    int records = 0;
+  } sink;
+  const auto with_slots = [](std::uint64_t first, std::uint64_t records, std::size_t count) {
+    Head head = some_head();
+    head.first = first;
+    head.end = first + count;
+    head.records = records;
+    head.count = count;
+    std::vector<record::Slot> slots(count);
+    for (record::Slot& slot : slots) {
+      slot.words[0] = std::uint64_t{1} << 16;
+      slot.words[record::kTagWord] = ring::first_slot_tags(false);
+    }
+    std::vector<std::byte> bytes(count * sizeof(record::Slot));
+    std::memcpy(bytes.data(), slots.data(), bytes.size());
+    return std::pair(head, bytes);
+  };
+  Unpacker unpacker;
+  const auto [first, first_slots] = with_slots(100, 10, 2);
+  ASSERT_TRUE(unpacker.is_of_next_ring(first));
+  EXPECT_EQ(unpacker.begin_ring(first, sink, 4), 0U);
+  EXPECT_FALSE(unpacker.is_of_next_ring(first));
+  EXPECT_EQ(unpacker.take(first, first_slots).records, 2U);
+  EXPECT_TRUE(unpacker.take(first, first_slots).is_repeated);
+  const auto [later, later_slots] = with_slots(110, 20, 1);
+  const Taken taken = unpacker.take(later, later_slots);
+  EXPECT_EQ(taken.lost, 8U);
+  EXPECT_EQ(taken.records, 1U);
+  auto [bad, bad_slots] = with_slots(111, 21, 2);
+  bad_slots[record::kSlotBytes - 1] = std::byte{0x7F};  // not the first slot of a record
+  const Taken damaged = unpacker.take(bad, bad_slots);
+  EXPECT_TRUE(damaged.is_damaged);
+  EXPECT_EQ(damaged.records, 1U);
+  EXPECT_EQ(sink.records, 4);
+}
+
+TEST(RelayMessage, parts_of_a_layout_are_checked) {
+  const std::vector<std::byte> image(kPartBytes + 10, std::byte{5});
+  const std::span<const std::byte> bytes = image;
+  const auto first = encode_part({1, 0, image.size(), bytes.first(kPartBytes)});
+  const auto last = encode_part({1, kPartBytes, image.size(), bytes.subspan(kPartBytes)});
+  ASSERT_TRUE(decode_part(first));
+  ASSERT_TRUE(decode_part(last));
+  EXPECT_EQ(decode_part(last).value().bytes.size(), 10U);
+  EXPECT_FALSE(decode_part(std::span(last).first(20)));
+  EXPECT_FALSE(decode_part(std::span(last).first(last.size() - 1)));
+  EXPECT_FALSE(decode_part(encode_part({1, 5, image.size(), bytes.first(10)})));
+  EXPECT_FALSE(decode_part(encode_part({1, 0, std::uint64_t{1} << 60, bytes.first(kPartBytes)})));
+  EXPECT_FALSE(decode_part(encode_part({1, 0, 0, {}})));
+}
+
+TEST(NatsAddress, has_a_server_and_a_stream_and_no_password) {
+  const auto address = parse_nats_address("nats://nats1.example:4222/CME_1");
+  ASSERT_TRUE(address) << address.message();
+  EXPECT_EQ(address.value().server, "nats://nats1.example:4222");
+  EXPECT_EQ(address.value().stream, "CME_1");
+  EXPECT_TRUE(parse_nats_address("nats://[::1]:4222/A"));
+  for (const char* bad :
+       {"nats://", "nats://host", "nats://host/", "nats:///A", "nats://host:0/A", "nats://host:65536/A",
+        "nats://host:/A/B", "nats://host/A.B", "nats://host/A*", "nats://ho st/A", "nats://[::1/A",
+        "nats://host,other/A", "shm://host/A", "nats://host:12x/A"}) {
+    EXPECT_FALSE(parse_nats_address(bad)) << bad;
+  }
+  const auto with_password = parse_nats_address("nats://me:secret@host/A");
+  ASSERT_FALSE(with_password);
+  EXPECT_EQ(with_password.message().find("secret"), std::string::npos);
+}
+
+TEST(NatsAnswer, is_a_sequence_or_an_error) {
+  EXPECT_EQ(parse_answer(R"({"stream":"S", "seq":7})").value(), 7U);
+  EXPECT_EQ(parse_answer(R"({"stream":"S","domain":"d","seq":18446744073709551615})").value(), ~std::uint64_t{0});
+  const auto error = parse_answer(
+      R"({"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 5"},"stream":"S","seq":0})");
+  ASSERT_FALSE(error);
+  EXPECT_NE(error.message().find("wrong last sequence: 5"), std::string::npos);
+  for (const char* bad : {"", "{}", R"({"seq":})", R"({"seq":7)", R"({"seq":0})", R"({"seq":-1})", R"({"seq":7x})",
+                          R"({"stream":"S","seq":7,"duplicate":true})", R"({"error":{}})", R"({"error":)",
+                          R"({"seq":99999999999999999999})"}) {
+    EXPECT_FALSE(parse_answer(bad)) << bad;
+  }
+}
+
+}  // namespace stopbit::relay::message_test
