@@ -30,8 +30,11 @@ struct SubscribeArguments {
 /// A stream that `stopbit relay` writes.
 int subscribe_stream(const SubscribeArguments& arguments) {
   const auto& remote = arguments.remote;
-  if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes) {
-    throw ToolError(kExitUsage, "--filter, --provider, --far and --max-tables: not for a stream of NATS");
+  if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
+      remote.is_plain || !remote.network_token_file.empty()) {
+    throw ToolError(kExitUsage,
+                    "--filter, --provider, --far, --max-tables, --network-token-file and --plain: not for a stream of "
+                    "NATS");
   }
   const StreamCopy copy{
       arguments.address,

@@ -373,9 +373,12 @@ int print_pair(const TailArguments& arguments, RingsPrinter& rings) {
 /// A stream that `stopbit relay` writes.
 int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   const auto& remote = arguments.remote;
-  if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far ||
-      remote.max_table_bytes) {
-    throw ToolError(kExitUsage, "--filter, --lossless, --provider, --far and --max-tables: not for a stream of NATS");
+  if (!remote.filter.empty() || remote.lossless || !remote.provider.empty() || remote.is_far || remote.is_plain ||
+      !remote.network_token_file.empty() || remote.max_table_bytes) {
+    throw ToolError(
+        kExitUsage,
+        "--filter, --lossless, --provider, --far, --max-tables, --network-token-file and --plain: not for a stream "
+        "of NATS");
   }
   if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
     throw ToolError(kExitUsage, "--watch, --name and --events need a ring");
