@@ -587,7 +587,7 @@ Command run_command() {
           "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: the decode engine\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
-          "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: for other hosts, encrypted;\n"
+          "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: to hosts, encrypted;\n"
           "  [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
           "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
           "  [control] socket, users, allow = [{user, commands}]\n"
