@@ -117,11 +117,12 @@ struct UnitsCounterSet {
 #include "host/appliance/counters.def"
 };
 
-/// The carrier to other hosts.
+/// The carrier udp to other hosts.
 struct UdpCounterSet {
 #define STOPBIT_UDP(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
+/// The carrier fabric.
 struct FabricCounterSet {
 #define STOPBIT_FABRIC(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"

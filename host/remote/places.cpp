@@ -37,9 +37,9 @@ std::string UdpPlace::hint() const {
 }
 
 bool UdpPlace::learn(const Carrier& carrier) noexcept {
-  const std::size_t told = carrier.frame_bytes_of_host();
-  if (told == 0 || told == carrier.frame_bytes()) return false;
-  frame_bytes = told;
+  const std::size_t wanted = carrier.frame_bytes_of_host();
+  if (wanted == 0 || wanted == carrier.frame_bytes()) return false;
+  frame_bytes = wanted;
   return true;
 }
 

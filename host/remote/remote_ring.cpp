@@ -306,7 +306,7 @@ class NetworkMember final : public NodeMember {
   Tell tell_;
   Retry retry_;
   bool is_lost_ = false;
-  std::string told_;  ///< Why it was not joined, when that was told last.
+  std::string told_;  ///< The newest reason that tell_ got for not being joined.
   std::uint64_t next_look_ns_ = 0;
 };
 

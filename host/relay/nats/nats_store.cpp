@@ -59,7 +59,7 @@ class NatsStore final : public Store {
     if (!there) return there.failure();
     if (std::equal(there.value().begin(), there.value().end(), image.begin(), image.end())) return Done{};
     if (!there.value().empty()) return refused("the stream of layouts has another image under the name of this one");
-    // The first part last: if it is there, so are all.
+    // From the last part to the first: a layout whose first part is stored is whole.
     for (std::size_t i = (image.size() + kPartBytes - 1) / kPartBytes; i-- > 0;) {
       const std::span<const std::byte> rest = image.subspan(i * kPartBytes);
       const auto message =

@@ -442,7 +442,7 @@ TEST(OrderTable, spreads_ids_that_instruments_could_cancel_out) {
 }
 
 TEST(OrderBook, keeps_the_order_of_arrival_beside_another_book) {
-  // With the same ids, and often as many orders as there is room for.
+  // Both books use the same ids, and the table is often full.
   constexpr std::uint64_t kIds = 12;
   BookSet books({.instruments = 2, .orders = 7, .levels = 7, .listed = 64, .salt = 5});
   using Live = std::pair<std::uint64_t, std::int64_t>;  // id, price
