@@ -124,7 +124,8 @@ TEST(Publications, over_udp_need_a_token_that_is_a_file_of_its_own) {
   udp.token_file = files.path("token");
   EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("No such file"));
   ASSERT_EQ(::mkfifo(udp.token_file.c_str(), 0600), 0);
-  EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("not a regular file")) << "to read from a pipe without a writer would take for ever";
+  EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("not a regular file"))
+      << "to read from a pipe without a writer would take for ever";
   ASSERT_EQ(::unlink(udp.token_file.c_str()), 0);
   files.write("token", "fifteen letters\n");
   EXPECT_THAT(udp_options_of(udp).message(), HasSubstr("16 to 64 characters"));
