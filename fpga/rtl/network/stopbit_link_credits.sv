@@ -37,7 +37,7 @@ module stopbit_link_credits
 
   slots_t [Channels-1:0] limit_q, used_q, granted_q, taken_q;
   logic   [Channels-1:0] news_q;
-  channel_t              turn_q, next;
+  channel_t              turn_q, next;  // next: the one after this
 
   slots_t gain, room;
   logic   exists;
@@ -46,14 +46,17 @@ module stopbit_link_credits
   assign room     = granted_slots_i - used_q[granted_channel_i];
   assign excess_o = granted_i && (!exists || (gain < Half && room >= Half));
 
-  // The next channel with news, or simply the next one: what was lost is told again.
-  always_comb begin
-    next = turn_q == channel_t'(Channels - 1) ? '0 : turn_q + 1'b1;
-    for (int unsigned i = Channels; i > 0; i--) begin
-      automatic channel_t at = channel_t'((32'(turn_q) + i) % Channels);
-      if (news_q[at]) next = at;
-    end
-  end
+  // Channels with news in turn; without news all of them, so that what was lost is told again.
+  stopbit_arbiter #(.NumRequesters(Channels)) turns (
+    .clk_i,
+    .rst_ni,
+    .stop_i   (1'b0),
+    .accept_i (told_i),
+    .request_i(news_q != 0 ? news_q : '1),
+    .any_o    (),
+    .grant_o  (),
+    .index_o  (next)
+  );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -10,7 +10,7 @@ module stopbit_link_receiver
 
   input  cell_t       link_i,
   input  logic        up_i,       // packets count
-  input  logic        restart_i,  // the other side has forgotten everything
+  input  logic        restart_i,  // the other side has forgotten everything: a control cell says so
 
   output logic        valid_o,
   input  logic        ready_i,
@@ -73,11 +73,11 @@ module stopbit_link_receiver
   assign is_early    = sequence_t'(ending.number - expected_q) <= sequence_t'(Window);
   assign is_good     = ends && right_q && fits;
   assign next_starts = next_q && first_q.kind == CELL_START;
-  assign write       = is_cell && fits && !restart_i;
+  assign write       = is_cell && fits;
 
   logic commits, reverts;
-  assign commits = is_good && is_next && has_room_i && !restart_i;
-  assign reverts = !commits && (ends || next_starts || !up_i || restart_i || (is_cell && !fits));
+  assign commits = is_good && is_next && has_room_i;
+  assign reverts = !commits && (ends || next_starts || !up_i || (is_cell && !fits));
 
   stopbit_spec_fifo #(.Width($bits(cell_t)), .Depth(BufferCells)) buffer (
     .clk_i,
@@ -114,7 +114,7 @@ module stopbit_link_receiver
   // The packet that is expected did not come as it should have.
   logic is_missing;
   assign is_missing  = valid_q && up_i && !commits && (second_q.kind == CELL_END ? !right_q || !open_q || !fits || is_early : is_cell && !fits);
-  assign ask_again_o = is_missing && !asked_q && !restart_i;
+  assign ask_again_o = is_missing && !asked_q;
 
   always_ff @(posedge clk_i) begin
     right_q  <= is_right;

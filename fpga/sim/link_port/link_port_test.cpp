@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -534,6 +535,254 @@ TEST_F(LinkPort, survives_a_hostile_peer) {
   come_up();
   for (int i = 0; i < 100; ++i) a_.send(any_packet());
   run([this] { return b_.received().size() >= 100; });
+}
+
+/// The other side of `a_` by hand: each cell is what the test says.
+class LinkPeer : public LinkPort {
+ protected:
+  static constexpr std::uint64_t kVersion = 1;
+
+  struct Report {
+    unsigned expected = 0;
+    unsigned channel = 0;
+    unsigned granted = kRoom;
+  };
+  static std::uint64_t packed(const Report& report) {
+    return std::uint64_t{report.expected} << 16 | std::uint64_t{report.channel} << 12 | report.granted;
+  }
+  static Cell closed(std::span<const Cell> packet, Cell cell) {
+    cell.data = (cell.data & ~0xFFFF'FFFFULL) | closing_crc(packet, cell);
+    return cell;
+  }
+  static Cell report(const Report& report, bool is_lost = false) {
+    return closed({}, {Cell::Control,
+                       std::uint64_t{1} << 60 | std::uint64_t{is_lost} << 59 | packed(report) << 34 | kVersion << 32});
+  }
+  static Cell training(bool is_fresh, bool is_seen, unsigned expected = 0) {
+    return closed(
+        {}, {Cell::Control, std::uint64_t{2} << 60 | std::uint64_t{is_fresh} << 58 | std::uint64_t{is_seen} << 57 |
+                                packed({.expected = expected}) << 34 | kVersion << 32});
+  }
+
+  struct Said {
+    unsigned kind = 0;
+    bool is_lost = false;
+    bool is_fresh = false;
+    bool is_seen = false;
+    unsigned expected = 0;
+  };
+  static std::optional<Said> control_of(const Cell& cell) {
+    if (cell.kind != Cell::Control) return std::nullopt;
+    return Said{static_cast<unsigned>(cell.data >> 60), (cell.data >> 59 & 1) != 0, (cell.data >> 58 & 1) != 0,
+                (cell.data >> 57 & 1) != 0, static_cast<unsigned>(cell.data >> 50 & 0x7F)};
+  }
+
+  void say(const Cell& cell) {
+    a_.cycle(cell, true);
+    const Cell answer = a_.link();
+    said_ = answer;
+    if (const auto control = control_of(answer); control && control->kind == 1) {
+      asked_ += control->is_lost ? 1 : 0;
+      expected_ = control->expected;
+    }
+  }
+  void idle(int cycles = 12) {
+    for (int i = 0; i < cycles; ++i) say(report(report_));
+  }
+  void begin(bool is_fresh = true) {
+    for (int i = 0; i < 6; ++i) say(training(is_fresh, false));
+    for (int i = 0; i < 6; ++i) say(training(is_fresh, true));
+    idle();
+    ASSERT_TRUE(a_.is_up());
+  }
+  /// Sends a packet with this number; with `wrong` its CRC is not right.
+  void send(Packet packet, unsigned number, bool wrong = false) {
+    packet.back().data = std::uint64_t{number} << 56 | packed(report_) << 33;
+    packet.back() = closed({packet.data(), packet.size() - 1}, packet.back());
+    if (wrong) packet.back().data ^= 1;
+    for (const Cell& cell : packet) say(cell);
+  }
+
+  Report report_;
+  Cell said_;
+  unsigned asked_ = 0;  ///< How often a_ wants something again.
+  unsigned expected_ = 0;
+};
+
+TEST_F(LinkPeer, asks_once_for_what_is_missing_and_not_for_what_it_has) {
+  begin();
+  unsigned number = 0;
+  for (; number < 100; ++number) {
+    send(packet(1), number);
+    idle();
+  }
+  EXPECT_EQ(a_.received().size(), 100U);
+  EXPECT_EQ(expected_, 100U);
+  EXPECT_EQ(asked_, 0U);
+  send(packet(1), 99);  // again
+  send(packet(1), 60);
+  idle();
+  EXPECT_EQ(asked_, 0U);
+  EXPECT_EQ(a_.received().size(), 100U);
+  EXPECT_EQ(a_.counts().damaged, 0U);
+  send(packet(1), 101);  // 100 did not come
+  send(packet(1), 102);
+  idle();
+  EXPECT_EQ(asked_, 1U);
+  send(packet(1), 100);
+  send(packet(1), 101);
+  idle();
+  EXPECT_EQ(asked_, 1U);
+  EXPECT_EQ(expected_, 102U);
+  EXPECT_EQ(a_.received().size(), 102U);
+}
+
+TEST_F(LinkPeer, counts_each_damage_once) {
+  begin();
+  send(packet(2), 0, true);
+  idle();
+  EXPECT_EQ(a_.counts().damaged, 1U);
+  EXPECT_EQ(asked_, 1U);
+  say({Cell::Payload, 5});  // of no packet
+  idle();
+  EXPECT_EQ(a_.counts().damaged, 2U);
+  Cell wrong = report({});
+  wrong.data ^= std::uint64_t{1} << 40;
+  say(wrong);
+  idle();
+  EXPECT_EQ(a_.counts().damaged, 3U);
+  EXPECT_EQ(asked_, 1U);
+  send(packet(2), 0);
+  idle();
+  EXPECT_EQ(a_.received().size(), 1U);
+  EXPECT_EQ(expected_, 1U);
+}
+
+TEST_F(LinkPeer, refuses_a_packet_that_is_too_long) {
+  begin();
+  send(packet(kMaxPayload + 1), 0);
+  idle();
+  EXPECT_EQ(a_.received().size(), 0U);
+  EXPECT_EQ(asked_, 1U);
+  send(packet(kMaxPayload), 0);
+  idle(60);
+  EXPECT_EQ(a_.received().size(), 1U);
+}
+
+TEST_F(LinkPeer, refuses_a_packet_for_which_it_granted_no_room) {
+  begin();
+  a_.hold(2);
+  for (unsigned i = 0; i < kRoom; ++i) {
+    send(packet(1, 2), i);
+    idle();
+  }
+  EXPECT_EQ(a_.received().size(), kRoom);
+  send(packet(1, 2), kRoom);
+  idle();
+  EXPECT_EQ(a_.received().size(), kRoom);
+  EXPECT_EQ(asked_, 1U);
+  Packet beyond = packet(1);
+  beyond.front().data |= std::uint64_t{3} << 15;  // a virtual channel that there is not
+  beyond.front().data |= std::uint64_t{3} << 17;
+  send(beyond, kRoom);
+  idle();
+  EXPECT_EQ(a_.received().size(), kRoom);
+  a_.hold(std::nullopt);
+  idle(60);
+  send(packet(1, 2), kRoom);
+  idle();
+  EXPECT_EQ(a_.received().size(), kRoom + 1);
+}
+
+TEST_F(LinkPeer, does_not_believe_a_grant_of_more_than_there_can_be) {
+  begin();
+  for (unsigned channel = 0; channel < kChannels; ++channel) say(report({.channel = channel}));
+  EXPECT_EQ(a_.counts().excess, 0U);
+  const auto grant = [this](unsigned channel, unsigned slots) {
+    const std::uint64_t before = a_.counts().excess;
+    say(report({.channel = channel, .granted = slots}));
+    idle(4);
+    return a_.counts().excess - before;
+  };
+  EXPECT_EQ(grant(12, kRoom), 1U) << "a channel that there is not";
+  EXPECT_EQ(grant(15, kRoom), 1U);
+  EXPECT_EQ(grant(11, kRoom), 0U);
+  EXPECT_EQ(grant(0, 2047), 0U) << "the most";
+  EXPECT_EQ(grant(1, 2048), 1U);
+  EXPECT_EQ(grant(11, kRoom + 2047), 1U);
+  EXPECT_EQ(grant(11, kRoom + 2048), 0U) << "an old one";
+  EXPECT_EQ(grant(11, kRoom - 1), 0U) << "likewise";
+  for (int i = 0; i < 20; ++i) a_.send(packet(1, 1));
+  idle(200);
+  EXPECT_EQ(a_.counts().accepted, kRoom - 3) << "channel 1 has the room that it had";
+}
+
+TEST_F(LinkPeer, answers_a_training_of_the_other_side_and_says_what_it_knows) {
+  for (int i = 0; i < 6; ++i) say({Cell::Control, 0});
+  auto said = control_of(said_);
+  ASSERT_TRUE(said && said->kind == 2);
+  EXPECT_TRUE(said->is_fresh);
+  EXPECT_FALSE(said->is_seen);
+  for (int i = 0; i < 8; ++i) say(training(true, false));
+  said = control_of(said_);
+  ASSERT_TRUE(said && said->kind == 2);
+  EXPECT_TRUE(said->is_seen);
+  EXPECT_FALSE(a_.is_up()) << "the other side has not heard it yet";
+  say(report({}));
+  idle(8);
+  EXPECT_TRUE(a_.is_up());
+  send(packet(1), 0);
+  idle();
+  EXPECT_EQ(expected_, 1U);
+  // TRAIN cells that have seen ours come late: it stays up.
+  for (int i = 0; i < 8; ++i) say(training(false, true));
+  EXPECT_TRUE(a_.is_up());
+  // The other side begins anew, and has kept its memory.
+  for (int i = 0; i < 8; ++i) say(training(false, false));
+  said = control_of(said_);
+  ASSERT_TRUE(said && said->kind == 2);
+  EXPECT_FALSE(said->is_fresh);
+  EXPECT_EQ(said->expected, 1U);
+  say(report({}));
+  idle(8);
+  EXPECT_TRUE(a_.is_up());
+  // ... and now it has not.
+  for (int i = 0; i < 8; ++i) say(training(true, false));
+  said = control_of(said_);
+  ASSERT_TRUE(said && said->kind == 2);
+  EXPECT_EQ(said->expected, 0U);
+  for (int i = 0; i < 8; ++i) say(training(true, true));
+  EXPECT_TRUE(a_.is_up());
+  send(packet(1), 0);
+  idle();
+  EXPECT_EQ(a_.received().size(), 2U);
+}
+
+TEST_F(LinkPeer, sends_again_after_so_many_cycles_without_an_answer_and_gives_up_after_so_many_times) {
+  begin();
+  for (unsigned channel = 0; channel < kChannels; ++channel) say(report({.channel = channel}));
+  a_.send(packet(1, 0));
+  std::vector<std::uint64_t> at;
+  std::uint64_t cycles = 0;
+  while (a_.is_up()) {
+    say(report(report_));
+    ++cycles;
+    if (said_.kind == Cell::End) at.push_back(cycles);
+    ASSERT_LT(cycles, 200'000U);
+  }
+  ASSERT_EQ(at.size(), 400U) << "it gives up when there was no answer to any of 400";
+  // From end to end: 200 cycles of patience, and two to begin again.
+  for (std::size_t i = 2; i < at.size(); ++i) ASSERT_EQ(at[i] - at[i - 1], 202U);
+  // What has no answer is there still when the link is up again.
+  for (int i = 0; i < 8; ++i) say(training(false, false));
+  for (int i = 0; i < 8; ++i) say(training(false, true));
+  bool came = false;
+  for (int i = 0; i < 20; ++i) {
+    say(report(report_));
+    came = came || said_.kind == Cell::End;
+  }
+  EXPECT_TRUE(came);
+  EXPECT_EQ(a_.counts().dropped, 0U);
 }
 
 }  // namespace
