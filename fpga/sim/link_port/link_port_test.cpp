@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "wire.hpp"
+#include "link_wire.hpp"
 
 namespace stopbit::sim {
 namespace {
