@@ -637,6 +637,20 @@ TEST_F(LinkPeer, asks_once_for_what_is_missing_and_not_for_what_it_has) {
   EXPECT_EQ(a_.received().size(), 102U);
 }
 
+TEST_F(LinkPeer, takes_numbers_up_to_a_window_ahead_for_later_ones_and_others_for_old_ones) {
+  begin();
+  send(packet(1), 64);  // of before, modulo 128
+  idle();
+  EXPECT_EQ(asked_, 0U);
+  send(packet(1), 127);
+  idle();
+  EXPECT_EQ(asked_, 0U);
+  send(packet(1), 63);
+  idle();
+  EXPECT_EQ(asked_, 1U);
+  EXPECT_EQ(a_.received().size(), 0U);
+}
+
 TEST_F(LinkPeer, counts_each_damage_once) {
   begin();
   send(packet(2), 0, true);
