@@ -27,25 +27,6 @@ std::string_view end_text(End end) {
   return "packets need more than the limit of 8 GiB";
 }
 
-/// Loads of links between switches, from 0 to 1.
-struct LinkLoads {
-  double mean = 0;
-  std::vector<std::pair<double, ChannelId>> all;  ///< Highest first.
-};
-
-LinkLoads loads_of(const Network& network, const RunResult& result) {
-  const Topology& topology = network.topology();
-  LinkLoads loads;
-  for (ChannelId channel = 0; channel < topology.switches() * topology.ports(); ++channel) {
-    if (topology.peer(channel / topology.ports(), channel % topology.ports()).kind != Peer::Kind::Switch) continue;
-    const double busy = static_cast<double>(result.counts.busy[channel]);
-    loads.all.emplace_back(result.cycles == 0 ? 0 : busy / static_cast<double>(result.cycles), channel);
-  }
-  std::stable_sort(loads.all.begin(), loads.all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (const auto& [load, channel] : loads.all) loads.mean += load / static_cast<double>(loads.all.size());
-  return loads;
-}
-
 std::string channels_text(const Topology& topology, const std::vector<ChannelId>& channels) {
   std::string out;
   for (const ChannelId channel : channels) out += (out.empty() ? "" : " ") + topology.name(channel);
@@ -110,6 +91,19 @@ std::string numbers_json(const counters::Distribution& values) {
 }
 
 }  // namespace
+
+LinkLoads loads_of(const Network& network, const RunResult& result) {
+  const Topology& topology = network.topology();
+  LinkLoads loads;
+  for (ChannelId channel = 0; channel < topology.switches() * topology.ports(); ++channel) {
+    if (topology.peer(channel / topology.ports(), channel % topology.ports()).kind != Peer::Kind::Switch) continue;
+    const double busy = static_cast<double>(result.counts.busy[channel]);
+    loads.all.emplace_back(result.cycles == 0 ? 0 : busy / static_cast<double>(result.cycles), channel);
+  }
+  std::stable_sort(loads.all.begin(), loads.all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [load, channel] : loads.all) loads.mean += load / static_cast<double>(loads.all.size());
+  return loads;
+}
 
 std::string topology_text(const Plan& plan, const Network& network) {
   std::string shape;
