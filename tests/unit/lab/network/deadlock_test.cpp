@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "tests/lib/form.hpp"
 #include "tests/unit/lab/network/fixture.hpp"
 
 namespace stopbit::network::deadlock_test {
@@ -87,40 +86,6 @@ TEST(Deadlock, a_busy_network_is_not_one) {
   EXPECT_EQ(simulation.run(30'000), End::Limit);
   EXPECT_GT(simulation.counts().searches, 100U);
   EXPECT_EQ(simulation.counts().deadlocks, 0U);
-}
-
-const int kSeeds = by_form(3, 10, 10);
-
-/// Of the seeds those that deadlock within 20,000 cycles at this load.
-int deadlocks(const TopologyPlan& plan, GridOrder order, std::uint32_t vcs, double load) {
-  const Topology topology = topology_of(plan);
-  const GridRouter router(topology, order, vcs, false);
-  int count = 0;
-  for (int seed = 1; seed <= kSeeds; ++seed) {
-    SimulationOptions options = one_channel(OnDeadlock::Stop);
-    options.seed = static_cast<std::uint64_t>(seed);
-    if (vcs > 1) {
-      options.node.is_fifo = false;
-      options.node.vcs = vcs;
-    }
-    PatternSource source(topology.hosts(), options.node.cells_of(64),
-                         {.load = load, .payload = 64, .seed = options.seed});
-    Simulation simulation(topology, router, {}, &source, options);
-    count += simulation.run(20'000) == End::Deadlock ? 1 : 0;
-  }
-  return count;
-}
-
-TEST(Deadlock, unsafe_routes_deadlock_often_from_256_nodes_on_and_safe_ones_never) {
-  EXPECT_GE(deadlocks(mesh({16, 16}), GridOrder::Random, 1, 0.3), kSeeds - 1);
-  EXPECT_EQ(deadlocks(mesh({16, 16}), GridOrder::Dimension, 1, 0.3), 0);
-  EXPECT_EQ(deadlocks(mesh({16, 16}), GridOrder::WestFirst, 1, 0.3), 0);
-}
-
-TEST(Deadlock, a_torus_needs_two_channels) {
-  EXPECT_GE(deadlocks(torus({8, 8}), GridOrder::Dimension, 1, 0.9), kSeeds - 1);
-  EXPECT_EQ(deadlocks(torus({8, 8}), GridOrder::Dimension, 2, 0.9), 0);
-  EXPECT_EQ(deadlocks(torus({8, 8}), GridOrder::EdgeWrap, 1, 0.9), 0);  // or longer paths
 }
 
 TEST(Deadlock, packets_of_several_channels_in_one_queue_are_not_one) {
