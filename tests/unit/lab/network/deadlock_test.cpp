@@ -74,6 +74,31 @@ TEST(Deadlock, removing_one_packet_at_a_time_delivers_all) {
   EXPECT_EQ(simulation.under_way(), 0U);
 }
 
+TEST(Deadlock, one_search_ends_all_that_exist) {
+  // Each row of the torus is a ring of waits of its own.
+  const Topology topology = topology_of(torus({4, 3}));
+  const Clockwise router;
+  std::vector<std::vector<Offer>> offers(12);
+  for (HostId host = 0; host < 12; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      offers[host].push_back({.at = 0, .target = host / 4 * 4 + (host + 2) % 4, .payload = 64});
+    }
+  }
+  const auto run = [&](OnDeadlock action, Counts& counts) {
+    ListSource source(offers);
+    Simulation simulation(topology, router, {}, &source, small_ring(action));
+    const End end = simulation.run(kNever);
+    counts = simulation.counts();
+    return end;
+  };
+  Counts counts;
+  EXPECT_EQ(run(OnDeadlock::Stop, counts), End::Deadlock);
+  EXPECT_EQ(counts.deadlocks, 3U);
+  EXPECT_EQ(run(OnDeadlock::Recover, counts), End::Idle);
+  EXPECT_EQ(counts.delivered, 96U);
+  EXPECT_EQ(counts.removed, counts.deadlocks);
+}
+
 TEST(Deadlock, a_busy_network_is_not_one) {
   // All hosts flood one: outputs are blocked for longer than the timer, again and again.
   const Topology topology = topology_of(mesh({4, 4}));
