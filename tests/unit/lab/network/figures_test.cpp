@@ -168,7 +168,7 @@ TEST(Swordfish, dimension_order_is_best_on_meshes) {
   }
 }
 
-const int kSeeds = by_form(3, 10, 10);
+const int kSeeds = by_form(2, 4, 10);
 
 /// Of the seeds those whose run ends with a deadlock.
 int deadlocks(Plan plan) {
