@@ -40,6 +40,7 @@ void Simulation::look_for_deadlock() {
   if (!is_found && !is_over) return;
   if (counts_.deadlocks == 0) counts_.first_deadlock = now();
   counts_.deadlocks += std::max<std::size_t>(1, cycles_.size());
+  for (const std::vector<std::uint32_t>& cycle : cycles_) counts_.deadlocked += cycle.size();
   last_cycle_.clear();
   if (is_found && !cycles_.empty()) {
     for (const std::uint32_t number : cycles_.back()) last_cycle_.push_back(pool_[number].input);

@@ -71,7 +71,8 @@ void add_run(std::string& out, const Plan& plan, const Network& network, const R
   if (counts.deadlocks != 0) {
     fmt::format_to(to, "deadlocks      {}, the first at cycle {}; {} packets removed and sent again\n",
                    counts.deadlocks, counts.first_deadlock, counts.removed);
-    fmt::format_to(to, "               inputs of the last one: {}\n",
+    fmt::format_to(to, "               {:.1f} packets in each on average; inputs of the last one: {}\n",
+                   static_cast<double>(counts.deadlocked) / static_cast<double>(counts.deadlocks),
                    channels_text(network.topology(), result.deadlock));
   }
 }
@@ -155,11 +156,13 @@ std::string report_json(const Plan& plan, const Network& network, const RunResul
       ","
       "\"created\":{},\"delivered\":{},\"lost\":{},\"under_way\":{},\"payload_bytes\":{},\"hops\":{},\"link_packets\":{"
       "},"
-      "\"retransmissions\":{},\"adaptive_hops\":{},\"escapes\":{},\"deadlocks\":{},\"removed\":{},\"events\":{}",
+      "\"retransmissions\":{},\"adaptive_hops\":{},\"escapes\":{},\"deadlocks\":{},\"deadlocked\":{},\"removed\":{},"
+      "\"events\":{}",
       topology_text(plan, network), network.is_checked() ? (network.cycle().empty() ? "true" : "false") : "null",
       plan.simulation.seed, result.load, result.accepted, end_text(result.end), result.cycles, counts.created,
       counts.delivered, counts.lost, result.under_way, counts.payload_bytes, counts.hops, counts.link_packets,
-      counts.retransmissions, counts.adaptive_hops, counts.escapes, counts.deadlocks, counts.removed, counts.events);
+      counts.retransmissions, counts.adaptive_hops, counts.escapes, counts.deadlocks, counts.deadlocked, counts.removed,
+      counts.events);
   out +=
       ",\"latency\":" + numbers_json(counts.latency) + ",\"transit\":" + numbers_json(counts.transit) + ",\"links\":{";
   const LinkLoads loads = loads_of(network, result);

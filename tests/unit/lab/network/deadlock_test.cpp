@@ -50,6 +50,7 @@ TEST(Deadlock, packets_in_a_ring_wait_for_each_other_and_are_found) {
   EXPECT_EQ(simulation.run(kNever), End::Deadlock);
   EXPECT_EQ(simulation.counts().deadlocks, 1U);
   EXPECT_EQ(simulation.last_cycle().size(), 4U);
+  EXPECT_EQ(simulation.counts().deadlocked, 4U);
   EXPECT_GT(simulation.under_way(), 0U);
 }
 
@@ -94,6 +95,7 @@ TEST(Deadlock, one_search_ends_all_that_exist) {
   Counts counts;
   EXPECT_EQ(run(OnDeadlock::Stop, counts), End::Deadlock);
   EXPECT_EQ(counts.deadlocks, 3U);
+  EXPECT_EQ(counts.deadlocked, 12U);
   EXPECT_EQ(run(OnDeadlock::Recover, counts), End::Idle);
   EXPECT_EQ(counts.delivered, 96U);
   EXPECT_EQ(counts.removed, counts.deadlocks);
