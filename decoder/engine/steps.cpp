@@ -30,14 +30,21 @@ class Depths {
  public:
   explicit Depths(std::vector<Step>& steps) : steps_(steps), is_known_(steps.size() + 1) {}
 
+  /// In time that grows with the program alone, whatever the number of its profiles: anyone may have written them.
   void find(const Program& program) {
+    const std::size_t size = general_size(program);
+    std::map<std::uint16_t, Depth> in_segment;
     lead(0, {});
     for (const DispatchEntry& entry : program.dispatch) lead(entry.entry, {.maps = 1});
-    for (std::size_t at = 0; at < general_size(program); ++at) {
+    for (std::size_t at = 0; at < size; ++at) {
       if (is_known_[at]) pass(at);
+      if (steps_[at].op == isa::DataOp::Pmap) in_segment[program.code[at].constant] = inside(steps_[at].depth);
     }
-    for (const ProfileEntry& entry : program.profiles) lead(entry.entry, of_segment(program, entry.segment));
-    for (std::size_t at = general_size(program); at < steps_.size(); ++at) lead(at + 1, steps_[at].depth);
+    for (const ProfileEntry& entry : program.profiles) {
+      const auto at = entry.segment < ProfileEntry::kBody ? in_segment.find(entry.segment) : in_segment.end();
+      lead(entry.entry, at == in_segment.end() ? Depth{.maps = 1} : at->second);
+    }
+    for (std::size_t at = size; at < steps_.size(); ++at) lead(at + 1, steps_[at].depth);
   }
 
  private:
@@ -70,15 +77,9 @@ class Depths {
     lead(at + 1, after);
   }
 
-  /// In its profile programs, which have neither maps nor loops of their own.
-  [[nodiscard]] Depth of_segment(const Program& program, std::uint16_t segment) const {
-    Depth depth{.maps = 1};
-    if (segment >= ProfileEntry::kBody) return depth;
-    for (std::size_t at = 0; at < general_size(program); ++at) {
-      if (steps_[at].op != isa::DataOp::Pmap || program.code[at].constant != segment) continue;
-      depth = steps_[at].depth;
-      ++depth.maps;
-    }
+  /// In the profile programs of a map, which have neither maps nor loops of their own.
+  [[nodiscard]] static Depth inside(Depth depth) {
+    ++depth.maps;
     return depth;
   }
 

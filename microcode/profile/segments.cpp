@@ -39,7 +39,7 @@ class Namer {
     for (const auto& [segment, begin] : begins) {
       if (segment < ProfileEntry::kBody) pmaps.emplace(static_cast<std::uint16_t>(begin - 1), segment);
     }
-    for (std::size_t at = 2; at < general_size(program_); ++at) {
+    for (std::size_t at = 2, size = general_size(program_); at < size; ++at) {
       const Instruction& in = program_.code[at];
       const auto address = static_cast<std::uint16_t>(at);
       if (const auto pmap = pmaps.find(address); pmap != pmaps.end()) {
@@ -90,7 +90,7 @@ class Namer {
       return owner_of_[at - 1] == kNone ? std::vector<std::string>{} : path(owner_of_[at - 1]);
     }
     std::optional<std::vector<std::string>> common;
-    for (std::size_t i = at; i < behind_group(program_, at); ++i) {
+    for (std::size_t i = at, end = behind_group(program_, at); i < end; ++i) {
       if (owner_of_[i] == kNone) continue;
       std::vector<std::string> around = path(owner_of_[i]);
       const bool is_field = program_.nodes[owner_of_[i]].kind == NodeKind::Field;
@@ -144,7 +144,7 @@ Names name_parts(const Program& program) {
 std::size_t behind_group(const Program& program, std::size_t pmap) {
   std::size_t depth = 1;
   std::size_t at = pmap + 1;
-  for (; at < general_size(program) && depth != 0; ++at) {
+  for (const std::size_t size = general_size(program); at < size && depth != 0; ++at) {
     const Instruction& in = program.code[at];
     const bool is_element = program.code[at - 1].control == ControlOp::Seq;
     const bool is_identifier = at + 1 < program.code.size() && program.code[at + 1].op == DataOp::Tid;

@@ -209,7 +209,7 @@ std::optional<StraightLine> straight_line(const Program& program, std::size_t be
 std::map<std::uint16_t, std::size_t> segment_begins(const Program& program) {
   std::map<std::uint16_t, std::size_t> begins;
   std::set<std::uint16_t> refused;
-  for (std::size_t at = 0; at < general_size(program); ++at) {
+  for (std::size_t at = 0, size = general_size(program); at < size; ++at) {
     const Instruction& in = program.code[at];
     if (in.op != DataOp::Pmap) continue;
     const bool is_new = begins.emplace(in.constant, at + 1).second;

@@ -143,7 +143,7 @@ void Emitter::end_element(Place in) {
   if (options_.strict) return steer_elsewhere(in);
   const Within part(*this, Part::Sequence);
   const Step& first = steps_[in->target];
-  const bool has_map = first.op == DataOp::Pmap && in.address < general_size(program_);
+  const bool has_map = first.op == DataOp::Pmap && in.address < general_size_;
   if (!is_message_) return end_inner_element(in, has_map);
   if (has_map) restore_map(machine_, map_offset(first.depth.maps));
   dec(elements_left(first.depth.loops - 1U));

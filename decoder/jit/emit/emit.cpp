@@ -20,9 +20,10 @@ Emitter::Emitter(const Program& program, const EngineOptions& options, const Hoo
       options_(options),
       hooks_(hooks),
       nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))),
-      has_long_maps_(std::any_of(program.code.begin(), program.code.end(), [](const isa::Instruction& in) {
-        return in.op == DataOp::Pmap && in.slot > kMapWordBits;
-      })) {
+      has_long_maps_(
+          std::any_of(program.code.begin(), program.code.end(),
+                      [](const isa::Instruction& in) { return in.op == DataOp::Pmap && in.slot > kMapWordBits; })),
+      general_size_(general_size(program)) {
   setDefaultJmpNEAR(true);
 }
 

@@ -464,6 +464,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Some map has more bits than a register. In all code of the program the register then holds some of a map's bits,
   /// the next one on top, a one, and zeros. The one that leaves nothing is no bit: those that follow it are in memory.
   const bool has_long_maps_;
+  const std::size_t general_size_;  ///< Instructions before those of profiles.
 
   std::span<const void*> dispatch_;
   std::vector<std::pair<std::uint32_t, Label*>> dispatched_;

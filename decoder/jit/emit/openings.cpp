@@ -26,8 +26,7 @@ void Emitter::find_openings() {
   for (const DispatchEntry& entry : program_.dispatch) {
     roots[entry.entry] = program_.templates[entry.template_index].root_block;
   }
-  const std::size_t size = general_size(program_);
-  for (std::size_t i = kFirstTemplate; i < size; ++i) {
+  for (std::size_t i = kFirstTemplate; i < general_size_; ++i) {
     const Place in = place(i);
     while (!groups.empty() && groups.back().end <= i) groups.pop_back();
     const std::size_t group = groups.empty() ? 0 : groups.back().begin;

@@ -59,7 +59,7 @@ Describer::Describer(const Program& program) : program_(program) {
   std::multimap<std::uint16_t, std::uint16_t> entries;
   for (const DispatchEntry& entry : program.dispatch) entries.emplace(entry.entry, entry.template_index);
   std::uint16_t open = kNoBlock;
-  for (std::size_t address = 0; address < general_size(program); ++address) {
+  for (std::size_t address = 0, size = general_size(program); address < size; ++address) {
     const isa::Instruction& code = program.code[address];
     const auto entry = entries.find(static_cast<std::uint16_t>(address));
     if (entry != entries.end()) open = program.templates[entry->second].root_block;

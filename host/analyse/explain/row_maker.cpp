@@ -73,7 +73,7 @@ void CodeMap::walk(const DispatchEntry& entry, const std::unordered_map<std::uin
     while (at < chosen.end_node && !wanted(program.nodes[at])) ++at;
     return at < chosen.end_node ? &program.nodes[at++] : nullptr;
   };
-  for (std::size_t i = entry.entry; i < general_size(program); ++i) {
+  for (std::size_t i = entry.entry, size = general_size(program); i < size; ++i) {
     const isa::Instruction& in = program.code[i];
     if (in.control == ControlOp::Block) block = in.target;
     if (in.word != isa::kNoWord && !isa::is_special(in.op)) {

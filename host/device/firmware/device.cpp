@@ -315,14 +315,15 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   std::map<std::size_t, std::uint16_t> profiled_maps;  // by address of their PMAP
   for (const DeviceProfile& profile : profiles) {
     (void)settle(profile_ways, &profile);
-    for (std::size_t i = 0; i < general_size(program); ++i) {
+    for (std::size_t i = 0, size = general_size(program); i < size; ++i) {
       const isa::Instruction& in = program.code[i];
       if (in.op == isa::DataOp::Pmap && in.constant == profile.entry->segment) profiled_maps[i] = profile.segment;
     }
   }
 
   Constants constants(program);
-  for (std::size_t i = 0; i < (profiles.empty() ? general_size(program) : program.code.size()); ++i) {
+  const std::size_t kept = profiles.empty() ? general_size(program) : program.code.size();
+  for (std::size_t i = 0; i < kept; ++i) {
     isa::Instruction in = program.code[i];
     in.constant = constants.index_of_instruction(i);
     if (const auto at = profiled_maps.find(i); at != profiled_maps.end()) in.constant = at->second;

@@ -179,7 +179,7 @@ void ColumnFile::make_room() {
     flush();
     return;
   }
-  folder_.account_for(kBufferBytes);
+  folder_.claim(kBufferBytes);
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
   at_ = buffer_.get();
   limit_ = at_ + kBufferBytes - sizeof(std::uint64_t) + 1;

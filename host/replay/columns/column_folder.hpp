@@ -47,7 +47,8 @@ class ColumnFolder {
  private:
   friend class ColumnFile;
   friend class RowBuffer;
-  /// Of all buffers. A feed with thousands of fields writes smaller pieces rather than take more.
+  /// Of all buffers, but for those of a file's own. A feed with thousands of fields writes smaller pieces rather than
+  /// take more.
   static constexpr std::size_t kBufferBudget = 128U << 20;
 
   ColumnFolder(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
@@ -55,8 +56,10 @@ class ColumnFolder {
   [[nodiscard]] Status remove_columns(bool force);
   void add(RowBuffer& rows) { row_buffers_.push_back(&rows); }
   void remove(RowBuffer& rows) { std::erase(row_buffers_, &rows); }
-  /// Before a buffer of that size is made. Others are released if there is no room.
+  /// Before a buffer of that size is made. Others are released if there is no room: no row may be open.
   void account_for(std::size_t bytes);
+  /// Likewise while a row is open: nothing is released.
+  void claim(std::size_t bytes) noexcept { buffered_ += bytes; }
   void discount(std::size_t bytes) noexcept { buffered_ -= bytes; }
   void release_buffers();
   void write(const ColumnFile& file, const void* bytes, std::size_t size, std::uint64_t offset, bool is_new);

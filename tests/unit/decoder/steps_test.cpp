@@ -32,7 +32,7 @@ TEST(Steps, say_how_deep_the_stacks_are) {
   unsigned deepest_maps = 0;
   unsigned deepest_loops = 0;
   std::vector<unsigned> maps_of_loops;
-  for (std::size_t at = 0; at < general_size(*program); ++at) {
+  for (std::size_t at = 0, size = general_size(*program); at < size; ++at) {
     const Step& in = steps[at];
     if (in.op == isa::DataOp::Pmap && at == 0) depth = {};
     EXPECT_EQ(in.depth.maps, depth.maps) << "instruction " << at;

@@ -119,4 +119,30 @@ TEST(RowBuffer, is_released_when_others_need_the_memory) {
   for (const auto& table : tables) table->check(scratch.path("columns"));
 }
 
+TEST(RowBuffer, keeps_its_memory_while_a_row_is_open) {
+  constexpr std::size_t kColumns = 256;  // 8 such tables take all that a folder may take
+  const stopbit::testing::Scratch scratch;
+  const std::unique_ptr<ColumnFolder> folder = open(scratch);
+  std::vector<std::unique_ptr<RowBuffer>> tables;
+  ColumnFile* last = nullptr;
+  for (int i = 0; i < 8; ++i) {
+    tables.push_back(std::make_unique<RowBuffer>(*folder));
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      last = &folder->add(std::to_string(i), "<u8", 8);
+      tables.back()->add(*last);
+    }
+    (void)tables.back()->begin_row();
+  }
+  RowBuffer::Row row = tables.back()->begin_row();
+  ColumnFile& text = folder->add("text", "|u1", 1);
+  text.append("its first byte needs a buffer");
+  row.put(tables.back()->cell(*last), std::uint64_t{7});
+  ASSERT_TRUE(folder->finish("{}"));
+  const std::string file = stopbit::testing::file_text(scratch.path("columns") + "/" + last->name());
+  ASSERT_EQ(file.size(), kHeadBytes + 16);
+  std::uint64_t second = 0;
+  std::memcpy(&second, file.data() + kHeadBytes + 8, sizeof(second));
+  EXPECT_EQ(second, 7U);
+}
+
 }  // namespace stopbit::replay::row_buffer_test
