@@ -26,7 +26,7 @@ std::string run(const network::Plan& plan, const network::Network& network) {
                     plan.traffic.kind == network::TrafficKind::FanOut,
                 "routes without a cycle do not deadlock");
   return network::report_json(plan, network, *result) + network::report_text(plan, network, {*result}) +
-         network::saturation_svg(plan, network, {*result});
+         network::run_svg(plan, network, *result) + network::saturation_svg(plan, network, {*result});
 }
 
 }  // namespace

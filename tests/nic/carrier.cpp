@@ -36,11 +36,11 @@ class Model final : public Network {
   ModelNetwork network_;
 };
 
-/// Hosts of a simulated ring of switches.
+/// Hosts of simulated switches.
 class Simulated final : public Network {
  public:
-  explicit Simulated(const network::Plan& plan) {
-    auto made = SimulatedNetwork::make(plan);
+  explicit Simulated(const network::Plan& plan, const SimulatedOptions& options = {}) {
+    auto made = SimulatedNetwork::make(plan, options);
     if (!made) throw std::runtime_error(made.message());
     network_ = std::move(made).value();
   }
@@ -289,6 +289,24 @@ Carrier simulated(std::string_view name, double bit_error_rate) {
           }};
 }
 
+/// A torus of 256 hosts that all send to each other. Some of them, far apart, are the nodes of a case.
+Carrier simulated_large(std::string_view name, double bit_error_rate) {
+  return {name, [bit_error_rate](std::size_t nodes) {
+            network::Plan plan;
+            plan.topology = {.shape = network::Shape::Grid, .extent = {16, 16}, .wraps = true};
+            plan.simulation.node.vcs = 2;
+            plan.simulation.link.bit_error_rate = bit_error_rate;
+            plan.simulation.link.attempts = 4;  // a frame of 16 packets over nine links is lost one time in five
+            plan.traffic.pattern.load = 0.02;
+            SimulatedOptions options;
+            options.has_traffic = true;
+            for (std::size_t i = 0; i < nodes; ++i) {
+              options.hosts.push_back(static_cast<network::HostId>((i * 97 + 13) % 256));
+            }
+            return std::make_unique<Simulated>(plan, options);
+          }};
+}
+
 /// Everything goes wrong, often.
 impair::LineOptions bad_line() {
   impair::LineOptions line;
@@ -307,6 +325,10 @@ const std::string& why_not_fabric() {
   static const Status has = FabricTransport::available();
   static const std::string why_not = has ? "" : has.message();
   return why_not;
+}
+
+std::vector<Carrier> large_carriers() {
+  return {simulated_large("simulated torus of 256", 0), simulated_large("simulated torus of 256, bit errors", 1e-4)};
 }
 
 std::vector<Carrier> carriers() {

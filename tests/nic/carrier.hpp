@@ -38,6 +38,8 @@ struct Carrier {
 
 /// All there are.
 [[nodiscard]] std::vector<Carrier> carriers();
+/// Nodes among the 256 hosts of a simulated torus that all have traffic of their own: what takes long.
+[[nodiscard]] std::vector<Carrier> large_carriers();
 /// Why those of fabric are not among them; empty: they are.
 [[nodiscard]] const std::string& why_not_fabric();
 

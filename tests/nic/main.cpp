@@ -30,7 +30,8 @@ bool is_refusal(const std::string& line) {
 enum class Verdict : std::uint8_t { Passed, Failed, Skipped };
 
 /// Quick: a bad network once, UDP sealed, libfabric over one provider, and in this process.
-std::vector<nic::Carrier> carriers(bool quick) {
+std::vector<nic::Carrier> carriers(bool quick, bool large) {
+  if (large) return nic::large_carriers();
   std::vector<nic::Carrier> all = nic::carriers();
   if (quick) {
     std::erase_if(all, [](const nic::Carrier& carrier) {
@@ -83,12 +84,13 @@ Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier
 int main(int argc, char** argv) {
   const bool update = argc == 3 && std::string_view(argv[1]) == "--update";
   const bool quick = argc == 3 && std::string_view(argv[1]) == "--quick";
-  if (argc != 2 && !update && !quick) {
-    std::fputs("usage: stopbit_nic_cases [--update|--quick] FOLDER|FILE\n", stderr);
+  const bool large = argc == 3 && std::string_view(argv[1]) == "--large";
+  if (argc != 2 && !update && !quick && !large) {
+    std::fputs("usage: stopbit_nic_cases [--update|--quick|--large] FOLDER|FILE\n", stderr);
     return 2;
   }
   const std::filesystem::path path = argv[argc - 1];
-  const std::vector<stopbit::nic::Carrier> carriers = stopbit::cases::carriers(quick);
+  const std::vector<stopbit::nic::Carrier> carriers = stopbit::cases::carriers(quick, large);
   std::size_t count = 0;
   std::size_t failed = 0;
   std::size_t skipped = 0;

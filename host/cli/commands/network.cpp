@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "host/cli/common/commands.hpp"
@@ -91,8 +92,7 @@ void print_cost(const std::vector<network::RunResult>& results, std::uint64_t to
       hops, mebibytes(bytes));
 }
 
-int run_network(const NetworkArguments& arguments) {
-  const network::Plan plan = read_network(arguments);
+int run_network(const NetworkArguments& arguments, const network::Plan& plan) {
   const Result<network::TopologySize> size = network::size_of(plan.topology);
   if (!arguments.quiet) {
     print_stderr("{} switches, {} hosts, {} of memory without packets\n", size.value().switches, size.value().hosts,
@@ -121,13 +121,28 @@ int run_network(const NetworkArguments& arguments) {
     text = network::report_text(plan, *network, results);
   }
   write_file(arguments.output, text, {arguments.settings});
-  if (!arguments.svg.empty())
-    write_file(arguments.svg, network::saturation_svg(plan, *network, results), {arguments.settings});
+  if (!arguments.svg.empty() && !results.empty()) {
+    const std::string drawing = plan.loads.empty() ? network::run_svg(plan, *network, results.front())
+                                                   : network::saturation_svg(plan, *network, results);
+    write_file(arguments.svg, drawing, {arguments.settings});
+  }
   bool is_complete = arguments.check ? network->cycle().empty() : true;
   for (const network::RunResult& result : results) {
     is_complete = is_complete && result.end != network::End::Deadlock && result.end != network::End::Memory;
   }
   return is_complete ? kExitDone : kExitRejected;
+}
+
+int run_network(const NetworkArguments& arguments) {
+  if (arguments.check && !arguments.svg.empty()) throw ToolError(kExitUsage, "--svg draws a run, and --check has none");
+  const network::Plan plan = read_network(arguments);
+  try {
+    return run_network(arguments, plan);
+  } catch (const std::bad_alloc&) {  // the limit of the settings is more than this machine gives
+    throw ToolError(kExitEnvironment,
+                    fmt::format("not enough memory: this network needs {} without packets; use a smaller one",
+                                mebibytes(network::memory_of(plan, network::size_of(plan.topology).value()))));
+  }
 }
 
 }  // namespace
@@ -161,7 +176,7 @@ Command network_command() {
             .hint = file_hint()},
            {.names = "--svg",
             .value = "FILE",
-            .help = "Also draws latency and accepted load over the offered load, of a [sweep].",
+            .help = "Also draws the latency and the load of each link; of a [sweep], latency and accepted load.",
             .target = &arguments->svg,
             .hint = file_hint({".svg"})},
            {.names = "--json",

@@ -78,8 +78,8 @@ std::vector<std::string> names_in(const std::string& text) {
 std::string text_of_the_tree() {
   std::string all =
       read(kRoot / "bench/results/nic.md") + read(kRoot / "bench/bench_nic.cpp") + read(kRoot / "bench/CMakeLists.txt");
-  for (const char* folder : {"host/nic", "host/appliance", "tests/nic", "tests/unit/nic", "tests/unit/appliance",
-                             "tests/soak", "tests/fuzz"}) {
+  for (const char* folder : {"host/nic", "host/appliance", "host/lab/network", "tests/nic", "tests/unit/lab/network",
+                             "tests/unit/nic", "tests/unit/appliance", "tests/soak", "tests/fuzz"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder)) {
       const std::string extension = entry.path().extension().string();
       if (entry.path().filename() == "features_test.cpp") continue;

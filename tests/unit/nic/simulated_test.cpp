@@ -65,6 +65,44 @@ TEST(SimulatedNetwork, a_node_with_too_many_frames_under_way_has_no_room) {
   EXPECT_TRUE(network->port(0).send(3, frame));
 }
 
+TEST(SimulatedNetwork, nodes_may_be_some_of_the_hosts_and_others_delay_their_frames) {
+  network::Plan plan = torus(8);
+  plan.traffic.pattern.load = 0.4;
+  const auto latency = [&](bool has_traffic) {
+    SimulatedOptions options;
+    options.hosts = {5, 60, 33};
+    options.has_traffic = has_traffic;
+    auto made = SimulatedNetwork::make(plan, options);
+    EXPECT_TRUE(made.ok());
+    SimulatedNetwork& network = *made.value();
+    EXPECT_EQ(network.port(0).nodes(), 3U);
+    const std::array<std::byte, 256> frame{};
+    std::array<std::byte, 256> into{};
+    std::uint64_t now = 0;
+    std::uint64_t sum = 0;
+    for (int i = 0; i < 50; ++i) {
+      network.set_time(now += 10'000);
+      EXPECT_TRUE(network.port(2).send(1, frame));
+      const std::uint64_t sent = now;
+      while (network.port(1).receive(into) == 0 && now < sent + 1'000'000) network.set_time(now += 5);
+      EXPECT_EQ(network.port(1).sender(), NodeId{2});
+      sum += now - sent;
+    }
+    std::array<std::byte, 256> other{};
+    EXPECT_EQ(network.port(0).receive(other), 0U);  // packets of the other hosts are no frames
+    return sum;
+  };
+  EXPECT_GT(latency(true), latency(false));
+}
+
+TEST(SimulatedNetwork, refuses_hosts_that_do_not_exist_or_have_two_nodes) {
+  SimulatedOptions options;
+  options.hosts = {0, 4};
+  EXPECT_EQ(SimulatedNetwork::make(torus(2), options).message(), "host 4 does not exist");
+  options.hosts = {3, 1, 3};
+  EXPECT_EQ(SimulatedNetwork::make(torus(2), options).message(), "two nodes are host 3");
+}
+
 TEST(SimulatedNetwork, damaged_frames_are_lost) {
   network::Plan plan = torus(2);
   plan.simulation.link.bit_error_rate = 0.001;

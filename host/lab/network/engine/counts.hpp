@@ -30,8 +30,9 @@ struct Counts {
   std::uint64_t escapes = 0;  ///< Adaptive packets that took the deterministic way after a wait.
   std::uint64_t adaptive_hops = 0;
   std::uint64_t deadlocks = 0;
-  std::uint64_t searches = 0;  ///< For deadlocks.
-  std::uint64_t removed = 0;   ///< Packets that were removed to end a deadlock, and sent again.
+  std::uint64_t deadlocked = 0;  ///< Packets in their cycles.
+  std::uint64_t searches = 0;    ///< For deadlocks.
+  std::uint64_t removed = 0;     ///< Packets that were removed to end a deadlock, and sent again.
   Cycle first_deadlock = 0;
   std::uint64_t events = 0;
   counters::Distribution latency;   ///< From the creation of a packet to its last cell at the target.

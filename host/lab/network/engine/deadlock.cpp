@@ -38,10 +38,14 @@ void Simulation::look_for_deadlock() {
   // Only timers are left: a packet that waits now never moves. The search takes copies of a multicast packet for live.
   const bool is_over = !is_found && wheel_.size() == checks_;
   if (!is_found && !is_over) return;
-  ++counts_.deadlocks;
-  if (counts_.deadlocks == 1) counts_.first_deadlock = now();
-  if (is_over) last_cycle_.clear();
-  is_stuck_ = is_over || options_.deadlock.action == OnDeadlock::Stop || !remove_one();
+  if (counts_.deadlocks == 0) counts_.first_deadlock = now();
+  counts_.deadlocks += std::max<std::size_t>(1, cycles_.size());
+  for (const std::vector<std::uint32_t>& cycle : cycles_) counts_.deadlocked += cycle.size();
+  last_cycle_.clear();
+  if (is_found && !cycles_.empty()) {
+    for (const std::uint32_t number : cycles_.back()) last_cycle_.push_back(pool_[number].input);
+  }
+  is_stuck_ = is_over || options_.deadlock.action == OnDeadlock::Stop || !remove_packets();
 }
 
 bool Simulation::search() {
@@ -49,12 +53,13 @@ bool Simulation::search() {
   searched_at_ = now();
   has_searched_ = true;
   const std::vector<std::uint8_t> live = live_channels();
-  for (std::size_t waiting = 0; waiting < live.size(); ++waiting) {
-    if (live[waiting] != 0 || requests_[waiting] == 0) continue;
-    find_cycle(live);
-    return true;
+  cycles_.clear();
+  bool is_found = false;
+  for (std::size_t waiting = 0; waiting < live.size() && !is_found; ++waiting) {
+    is_found = live[waiting] == 0 && requests_[waiting] != 0;
   }
-  return false;
+  if (is_found) find_cycles(live);
+  return is_found;
 }
 
 /// By output and flow: whether a packet that waits there will ever leave. It will if there is room now, if something is
@@ -105,45 +110,52 @@ std::uint32_t Simulation::helper(std::size_t waiting, const std::vector<std::uin
   return kNone;
 }
 
-/// Follows packets that wait for each other, until one comes again.
-void Simulation::find_cycle(const std::vector<std::uint8_t>& live) {
-  std::vector<std::uint32_t> seen(live.size(), kNone);
-  std::size_t waiting = 0;
-  while (live[waiting] != 0 || requests_[waiting] == 0) ++waiting;
-  last_cycle_.clear();
-  cycle_packets_.clear();
-  while (seen[waiting] == kNone) {
-    seen[waiting] = static_cast<std::uint32_t>(cycle_packets_.size());
-    const std::uint32_t number = helper(waiting, nullptr);
-    if (number == kNone) return cycle_packets_.clear();
-    cycle_packets_.push_back(number);
-    const Packet& packet = pool_[number];
-    last_cycle_.push_back(packet.input);
-    waiting = output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
+/// Follows packets that wait for each other, until one comes again. Each waits for one other at a time, so cycles share
+/// no packet.
+void Simulation::find_cycles(const std::vector<std::uint8_t>& live) {
+  std::vector<std::uint32_t> walk_of(live.size(), 0);
+  std::uint32_t walk = 0;
+  for (std::size_t start = 0; start < live.size(); ++start) {
+    if (live[start] != 0 || requests_[start] == 0 || walk_of[start] != 0) continue;
+    ++walk;
+    std::vector<std::uint32_t> packets;
+    std::vector<std::size_t> path;
+    std::size_t waiting = start;
+    for (; walk_of[waiting] == 0; waiting = next_of(packets.back())) {
+      const std::uint32_t number = helper(waiting, nullptr);
+      if (number == kNone) break;
+      walk_of[waiting] = walk;
+      path.push_back(waiting);
+      packets.push_back(number);
+    }
+    if (walk_of[waiting] != walk) continue;  // it ends, or leads into a walk from before
+    const auto tail = std::find(path.begin(), path.end(), waiting) - path.begin();
+    cycles_.emplace_back(packets.begin() + tail, packets.end());
   }
-  const auto tail = static_cast<std::ptrdiff_t>(seen[waiting]);
-  cycle_packets_.erase(cycle_packets_.begin(), cycle_packets_.begin() + tail);
-  last_cycle_.erase(last_cycle_.begin(), last_cycle_.begin() + tail);
 }
 
-/// Takes one packet of the cycle out of the network: that of the lowest input. None of them has begun to leave, so none
-/// is cut. It starts again from the host of its switch, or from its source if the switch has none.
-bool Simulation::remove_one() {
-  std::uint32_t victim = kNone;
-  for (const std::uint32_t number : cycle_packets_) {
-    const Packet& packet = pool_[number];
-    if (packet.stored != number) continue;  // the other copies would lose their store
-    if (victim == kNone || packet.input < pool_[victim].input) victim = number;
+/// Takes one packet of each cycle out of the network: that of the lowest input. None of them has begun to leave, so
+/// none is cut. It starts again from the host of its switch, or from its source if the switch has none.
+bool Simulation::remove_packets() {
+  bool has_removed = false;
+  for (const std::vector<std::uint32_t>& cycle : cycles_) {
+    std::uint32_t victim = kNone;
+    for (const std::uint32_t number : cycle) {
+      const Packet& packet = pool_[number];
+      if (packet.stored != number) continue;  // the other copies would lose their store
+      if (victim == kNone || packet.input < pool_[victim].input) victim = number;
+    }
+    if (victim == kNone) continue;
+    Packet& packet = pool_[victim];
+    unlink(victim);
+    free_slots(packet, now());
+    const HostId here = topology_.host_of(packet.input / topology_.ports());
+    const HostId host = here == kNone ? packet.source : here;
+    ++counts_.removed;
+    has_removed = true;
+    wheel_.add(now() + options_.deadlock.recovery_cycles, {.kind = EventKind::Reinject, .a = victim, .b = host});
   }
-  if (victim == kNone) return false;
-  Packet& packet = pool_[victim];
-  unlink(victim);
-  free_slots(packet, now());
-  const HostId here = topology_.host_of(packet.input / topology_.ports());
-  const HostId host = here == kNone ? packet.source : here;
-  ++counts_.removed;
-  wheel_.add(now() + options_.deadlock.recovery_cycles, {.kind = EventKind::Reinject, .a = victim, .b = host});
-  return true;
+  return has_removed;
 }
 
 }  // namespace stopbit::network

@@ -49,7 +49,7 @@ struct LinkOptions {
 enum class OnDeadlock : std::uint8_t {
   Ignore,   ///< No search.
   Stop,     ///< The run ends.
-  Recover,  ///< One packet is removed and sent again.
+  Recover,  ///< One packet of each cycle is removed and sent again.
 };
 
 struct DeadlockOptions {

@@ -129,8 +129,13 @@ class Simulation {
   [[nodiscard]] bool gets_room(std::size_t waiting, const std::vector<std::uint8_t>& live) const;
   /// A packet in the input at the end of `waiting`'s channel whose departure would help it; kNone: there is none.
   [[nodiscard]] std::uint32_t helper(std::size_t waiting, const std::vector<std::uint8_t>* live) const;
-  void find_cycle(const std::vector<std::uint8_t>& live);
-  [[nodiscard]] bool remove_one();
+  void find_cycles(const std::vector<std::uint8_t>& live);
+  [[nodiscard]] bool remove_packets();
+  /// The output and flow that a packet waits for.
+  [[nodiscard]] std::size_t next_of(std::uint32_t number) const noexcept {
+    const Packet& packet = pool_[number];
+    return output_of(packet) * std::size_t{flows_} + flow_of(packet, packet.out_vc);
+  }
 
   [[nodiscard]] std::uint32_t flow_of(const Packet& packet, std::uint32_t vc) const noexcept {
     return packet.traffic_class * options_.node.vcs + vc;
@@ -190,8 +195,8 @@ class Simulation {
   std::vector<std::uint32_t> coming_;     ///< By channel and flow: packets on the link.
   std::vector<std::uint32_t> returning_;  ///< By channel and flow: credits on their way.
   std::vector<ChannelId> last_cycle_;
-  std::vector<std::uint32_t> cycle_packets_;  ///< Their packets.
-  std::size_t checks_ = 0;                    ///< Events of that kind under way.
+  std::vector<std::vector<std::uint32_t>> cycles_;  ///< Of the last search: packets that wait for each other.
+  std::size_t checks_ = 0;                          ///< Events of that kind under way.
   Cycle searched_at_ = 0;
   bool has_searched_ = false;
 };

@@ -15,6 +15,7 @@ GridOrder grid_order(Order order) {
     case Order::Reverse: return GridOrder::Reverse;
     case Order::Random: return GridOrder::Random;
     case Order::WestFirst: return GridOrder::WestFirst;
+    case Order::EdgeWrap: return GridOrder::EdgeWrap;
     default: return GridOrder::Dimension;
   }
 }

@@ -13,7 +13,7 @@
 namespace stopbit::network {
 
 /// Which paths packets take.
-enum class Order : std::uint8_t { Dimension, Reverse, Random, WestFirst, Shortest, UpDown, Tree };
+enum class Order : std::uint8_t { Dimension, Reverse, Random, WestFirst, Shortest, UpDown, Tree, EdgeWrap };
 
 /// How switches find them.
 enum class By : std::uint8_t { Computed, Table, TwoLevel, Interval, Delta };

@@ -98,21 +98,22 @@ TableKeys link_keys() {
 }
 
 TableKeys routing_keys() {
-  return {{choice_key("order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree"},
-                      "Paths that packets take.")
-               .unless("dimension for a ring, mesh or torus, tree for a fat tree, else up-down")
-               .such_as("\"dimension\""),
-           choice_key("by", {"computed", "table", "two-level", "interval", "delta"}, "How switches find the paths.")
-               .otherwise(0),
-           flag_key("adaptive", false, "Packets avoid full queues."),
-           integer_key("local_bits", {1, 16}, "Low bits of a switch's number that two-level routing looks up apart.")
-               .otherwise(RoutingPlan().local_bits),
-           tables_key("route", {0, 65'536},
-                      {{integer_key("at", {0, kLastHost}, "Switch whose table has the entry.").required().such_as("0"),
-                        integer_key("to", {0, kLastHost}, "Switch to which it leads.").required().such_as("1"),
-                        integer_key("port", {0, kMaxPorts - 1}, "Port that it takes.").required().such_as("0"),
-                        integer_key("vc", {0, kMaxVcs - 1}, "Virtual channel that it takes.").otherwise(0)}},
-                      "An entry of the tables that differs; it needs by = \"table\".")}};
+  return {
+      {choice_key("order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree", "edge-wrap"},
+                  "Paths that packets take; edge-wrap is for a torus of one channel.")
+           .unless("dimension for a ring, mesh or torus, tree for a fat tree, else up-down")
+           .such_as("\"dimension\""),
+       choice_key("by", {"computed", "table", "two-level", "interval", "delta"}, "How switches find the paths.")
+           .otherwise(0),
+       flag_key("adaptive", false, "Packets avoid full queues."),
+       integer_key("local_bits", {1, 16}, "Low bits of a switch's number that two-level routing looks up apart.")
+           .otherwise(RoutingPlan().local_bits),
+       tables_key("route", {0, 65'536},
+                  {{integer_key("at", {0, kLastHost}, "Switch whose table has the entry.").required().such_as("0"),
+                    integer_key("to", {0, kLastHost}, "Switch to which it leads.").required().such_as("1"),
+                    integer_key("port", {0, kMaxPorts - 1}, "Port that it takes.").required().such_as("0"),
+                    integer_key("vc", {0, kMaxVcs - 1}, "Virtual channel that it takes.").otherwise(0)}},
+                  "An entry of the tables that differs; it needs by = \"table\".")}};
 }
 
 TableKeys deadlock_keys() {

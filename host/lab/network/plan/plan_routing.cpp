@@ -9,7 +9,7 @@ Order usual_order(const TopologyPlan& topology) {
 }
 
 bool is_by_target(Order order) {
-  return order == Order::Dimension || order == Order::Reverse || order == Order::Shortest;
+  return order == Order::Dimension || order == Order::Reverse || order == Order::Shortest || order == Order::EdgeWrap;
 }
 
 /// Why this order cannot be used here; null: it can.
@@ -22,6 +22,8 @@ const char* why_not(Order order, const TopologyPlan& topology) {
       const bool is_flat = topology.shape == Shape::Grid && topology.extent.size() == 2 && !topology.wraps;
       return is_flat ? nullptr : "west-first needs a mesh of two dimensions";
     }
+    case Order::EdgeWrap:
+      return topology.shape == Shape::Grid && topology.wraps ? nullptr : "edge-wrap needs a ring or torus";
     case Order::Tree: return topology.shape == Shape::FatTree ? nullptr : "this order needs a fat tree";
     case Order::Shortest:
     case Order::UpDown: break;
@@ -45,7 +47,8 @@ void check_by(config::Table& table, const Plan& plan) {
   const RoutingPlan& routing = plan.routing;
   const bool is_table = routing.by == By::Table || routing.by == By::Interval || routing.by == By::TwoLevel;
   if (is_table && !is_by_target(routing.order)) {
-    table.error("by", "tables need an order that depends on the target alone: dimension, reverse or shortest");
+    table.error("by",
+                "tables need an order that depends on the target alone: dimension, reverse, shortest or edge-wrap");
   }
   if (routing.by == By::Delta && routing.order != Order::Dimension) {
     table.error("by", "delta routing needs order = \"dimension\"");
@@ -77,9 +80,9 @@ void read_routing(config::Table& root, Plan& plan, const std::optional<TopologyS
   routing.place = root.range("routing");
   auto table = root.table("routing");
   if (!table) return;
-  routing.order = static_cast<Order>(
-      table->choice("order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree"},
-                    static_cast<std::size_t>(usual)));
+  routing.order = static_cast<Order>(table->choice(
+      "order", {"dimension", "reverse", "random", "west-first", "shortest", "up-down", "tree", "edge-wrap"},
+      static_cast<std::size_t>(usual)));
   routing.by = static_cast<By>(table->choice("by"));
   routing.is_adaptive = table->flag("adaptive");
   routing.local_bits = static_cast<std::uint32_t>(table->integer("local_bits"));

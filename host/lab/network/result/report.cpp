@@ -27,25 +27,6 @@ std::string_view end_text(End end) {
   return "packets need more than the limit of 8 GiB";
 }
 
-/// Loads of links between switches, from 0 to 1.
-struct LinkLoads {
-  double mean = 0;
-  std::vector<std::pair<double, ChannelId>> all;  ///< Highest first.
-};
-
-LinkLoads loads_of(const Network& network, const RunResult& result) {
-  const Topology& topology = network.topology();
-  LinkLoads loads;
-  for (ChannelId channel = 0; channel < topology.switches() * topology.ports(); ++channel) {
-    if (topology.peer(channel / topology.ports(), channel % topology.ports()).kind != Peer::Kind::Switch) continue;
-    const double busy = static_cast<double>(result.counts.busy[channel]);
-    loads.all.emplace_back(result.cycles == 0 ? 0 : busy / static_cast<double>(result.cycles), channel);
-  }
-  std::stable_sort(loads.all.begin(), loads.all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (const auto& [load, channel] : loads.all) loads.mean += load / static_cast<double>(loads.all.size());
-  return loads;
-}
-
 std::string channels_text(const Topology& topology, const std::vector<ChannelId>& channels) {
   std::string out;
   for (const ChannelId channel : channels) out += (out.empty() ? "" : " ") + topology.name(channel);
@@ -90,7 +71,8 @@ void add_run(std::string& out, const Plan& plan, const Network& network, const R
   if (counts.deadlocks != 0) {
     fmt::format_to(to, "deadlocks      {}, the first at cycle {}; {} packets removed and sent again\n",
                    counts.deadlocks, counts.first_deadlock, counts.removed);
-    fmt::format_to(to, "               inputs of the last one: {}\n",
+    fmt::format_to(to, "               {:.1f} packets in each on average; inputs of the last one: {}\n",
+                   static_cast<double>(counts.deadlocked) / static_cast<double>(counts.deadlocks),
                    channels_text(network.topology(), result.deadlock));
   }
 }
@@ -110,6 +92,19 @@ std::string numbers_json(const counters::Distribution& values) {
 }
 
 }  // namespace
+
+LinkLoads loads_of(const Network& network, const RunResult& result) {
+  const Topology& topology = network.topology();
+  LinkLoads loads;
+  for (ChannelId channel = 0; channel < topology.switches() * topology.ports(); ++channel) {
+    if (topology.peer(channel / topology.ports(), channel % topology.ports()).kind != Peer::Kind::Switch) continue;
+    const double busy = static_cast<double>(result.counts.busy[channel]);
+    loads.all.emplace_back(result.cycles == 0 ? 0 : busy / static_cast<double>(result.cycles), channel);
+  }
+  std::stable_sort(loads.all.begin(), loads.all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [load, channel] : loads.all) loads.mean += load / static_cast<double>(loads.all.size());
+  return loads;
+}
 
 std::string topology_text(const Plan& plan, const Network& network) {
   std::string shape;
@@ -161,11 +156,13 @@ std::string report_json(const Plan& plan, const Network& network, const RunResul
       ","
       "\"created\":{},\"delivered\":{},\"lost\":{},\"under_way\":{},\"payload_bytes\":{},\"hops\":{},\"link_packets\":{"
       "},"
-      "\"retransmissions\":{},\"adaptive_hops\":{},\"escapes\":{},\"deadlocks\":{},\"removed\":{},\"events\":{}",
+      "\"retransmissions\":{},\"adaptive_hops\":{},\"escapes\":{},\"deadlocks\":{},\"deadlocked\":{},\"removed\":{},"
+      "\"events\":{}",
       topology_text(plan, network), network.is_checked() ? (network.cycle().empty() ? "true" : "false") : "null",
       plan.simulation.seed, result.load, result.accepted, end_text(result.end), result.cycles, counts.created,
       counts.delivered, counts.lost, result.under_way, counts.payload_bytes, counts.hops, counts.link_packets,
-      counts.retransmissions, counts.adaptive_hops, counts.escapes, counts.deadlocks, counts.removed, counts.events);
+      counts.retransmissions, counts.adaptive_hops, counts.escapes, counts.deadlocks, counts.deadlocked, counts.removed,
+      counts.events);
   out +=
       ",\"latency\":" + numbers_json(counts.latency) + ",\"transit\":" + numbers_json(counts.transit) + ",\"links\":{";
   const LinkLoads loads = loads_of(network, result);

@@ -29,6 +29,7 @@ GridRouter::Leg GridRouter::leg(std::size_t dimension, std::uint32_t from, std::
     return leg;
   }
   const std::uint32_t extent = topology_.plan().extent[dimension];
+  if (order_ == GridOrder::EdgeWrap) return edge_leg(extent, from, to);
   const std::uint32_t up = (to + extent - from) % extent;
   // Half of the switches break a tie upwards; after the first hop there is none.
   leg.is_up = up * 2 < extent || (up * 2 == extent && from % 2 == 0);
@@ -38,9 +39,18 @@ GridRouter::Leg GridRouter::leg(std::size_t dimension, std::uint32_t from, std::
   return leg;
 }
 
+GridRouter::Leg GridRouter::edge_leg(std::uint32_t extent, std::uint32_t from, std::uint32_t to) const noexcept {
+  const bool is_up = to > from;
+  const std::uint32_t direct = is_up ? to - from : from - to;
+  const std::uint32_t last = extent - 1;
+  const std::uint32_t around = from == 0 ? 1 + last - to : from == last ? 1 + to : extent;
+  return around < direct ? Leg{.is_up = !is_up, .links = around} : Leg{.is_up = is_up, .links = direct};
+}
+
 Hop GridRouter::hop(std::size_t dimension, const Leg& leg) const noexcept {
   const std::size_t port = topology_.plan().hosts + 2 * dimension + (leg.is_up ? 0 : 1);
-  const bool is_second = topology_.plan().wraps && vcs_ > 1 && leg.links_before_end == 0;
+  const bool is_cut = topology_.plan().wraps && vcs_ > 1 && order_ != GridOrder::EdgeWrap;
+  const bool is_second = is_cut && leg.links_before_end == 0;
   return {.port = static_cast<std::uint8_t>(port), .vc = static_cast<std::uint8_t>(is_second ? 1 : 0)};
 }
 

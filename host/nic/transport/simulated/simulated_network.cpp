@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
+
+#include "host/lab/network/traffic/patterns.hpp"
 
 namespace stopbit::nic {
 
@@ -41,30 +44,61 @@ class SimulatedNetwork::Port final : public Transport {
   std::optional<NodeId> sender_;
 };
 
+namespace {
+
+constexpr NodeId kNoNode = 0xFFFF;
+
+std::unique_ptr<network::Source> traffic_of(const network::Plan& plan, const network::Network& network) {
+  const network::PatternOptions& pattern = plan.traffic.pattern;
+  const std::uint32_t cells = plan.simulation.node.cells_of(pattern.payload);
+  return std::make_unique<network::PatternSource>(network.topology().hosts(), cells, pattern);
+}
+
+std::vector<network::HostId> hosts_of(const network::Network& network, const SimulatedOptions& options) {
+  if (!options.hosts.empty()) return options.hosts;
+  std::vector<network::HostId> all(network.topology().hosts());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+}  // namespace
+
 SimulatedNetwork::SimulatedNetwork(const network::Plan& plan, std::unique_ptr<network::Network> network,
-                                   std::size_t frame_bytes)
+                                   const SimulatedOptions& options)
     : network_(std::move(network)),
-      simulation_(network_->topology(), network_->router(), network_->groups(), nullptr, plan.simulation),
+      hosts_(hosts_of(*network_, options)),
+      nodes_(network_->topology().hosts(), kNoNode),
+      others_(options.has_traffic ? traffic_of(plan, *network_) : nullptr),
+      simulation_(network_->topology(), network_->router(), network_->groups(), others_.get(), plan.simulation),
       cycles_of_ns_(plan.simulation.node.clock_mhz / 1'000),
       packet_bytes_(plan.simulation.node.packet_bytes),
-      frame_bytes_(frame_bytes),
-      under_way_(network_->topology().hosts()),
-      is_cut_(under_way_.size()) {
-  for (std::size_t node = 0; node < under_way_.size(); ++node) {
+      frame_bytes_(options.frame_bytes),
+      under_way_(hosts_.size()),
+      is_cut_(hosts_.size()) {
+  for (std::size_t node = 0; node < hosts_.size(); ++node) {
+    nodes_[hosts_[node]] = static_cast<NodeId>(node);
     ports_.push_back(std::make_unique<Port>(*this, static_cast<NodeId>(node)));
   }
-  simulation_.on_delivery(
-      [this](const network::Packet& packet, network::HostId host) { arrive(packet, static_cast<NodeId>(host)); });
+  simulation_.on_delivery([this](const network::Packet& packet, network::HostId host) {
+    if (packet.frame != network::kNone) arrive(packet, nodes_[host]);
+  });
 }
 
 SimulatedNetwork::~SimulatedNetwork() = default;
 
-Result<std::unique_ptr<SimulatedNetwork>> SimulatedNetwork::make(const network::Plan& plan, std::size_t frame_bytes) {
+Result<std::unique_ptr<SimulatedNetwork>> SimulatedNetwork::make(const network::Plan& plan,
+                                                                 const SimulatedOptions& options) {
   auto network = network::Network::make(plan);
   if (!network) return Failure{network.message()};
-  if (network.value()->topology().hosts() > 0xFFFF)
-    return Failure{"nodes have numbers of 16 bits: at most 65535 hosts"};
-  return std::unique_ptr<SimulatedNetwork>(new SimulatedNetwork(plan, std::move(network).value(), frame_bytes));
+  const std::vector<network::HostId> hosts = hosts_of(*network.value(), options);
+  if (hosts.size() > kNoNode) return Failure{"nodes have numbers of 16 bits: at most 65535 nodes"};
+  std::vector<bool> is_taken(network.value()->topology().hosts());
+  for (const network::HostId host : hosts) {
+    if (host >= is_taken.size()) return Failure{"host " + std::to_string(host) + " does not exist"};
+    if (is_taken[host]) return Failure{"two nodes are host " + std::to_string(host)};
+    is_taken[host] = true;
+  }
+  return std::unique_ptr<SimulatedNetwork>(new SimulatedNetwork(plan, std::move(network).value(), options));
 }
 
 Transport& SimulatedNetwork::port(NodeId node) noexcept {
@@ -101,7 +135,7 @@ bool SimulatedNetwork::send(NodeId from, NodeId to, std::span<const std::byte> b
   std::size_t rest = bytes.size();
   for (std::uint32_t i = frame.missing; i != 0; --i) {
     const std::size_t part = std::min<std::size_t>(rest, packet_bytes_);
-    simulation_.send(from, to, static_cast<std::uint32_t>(part), number);
+    simulation_.send(hosts_[from], hosts_[to], static_cast<std::uint32_t>(part), number);
     rest -= part;
   }
   return true;

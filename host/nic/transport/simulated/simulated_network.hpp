@@ -11,14 +11,23 @@
 
 namespace stopbit::nic {
 
-/// Nodes that are the hosts of a simulated network of switches (host/lab/network): a frame travels as packets, waits
+struct SimulatedOptions {
+  std::size_t frame_bytes = 4096;
+  /// The host of each node, each once; empty: every host is a node of its number.
+  std::vector<network::HostId> hosts = {};
+  /// All hosts also send what the plan's pattern says, so that frames meet other packets.
+  bool has_traffic = false;
+};
+
+/// Nodes that are hosts of a simulated network of switches (host/lab/network): a frame travels as packets, waits
 /// for credits, shares links. Time is what the test says. Not for production: it allocates. All ports belong to one
 /// thread.
 class SimulatedNetwork {
  public:
-  /// Fails as network::Network::make does, and for more hosts than nodes can be numbered.
+  /// Fails as network::Network::make does, for more nodes than can be numbered, and for a node whose host does not
+  /// exist or is another's.
   [[nodiscard]] static Result<std::unique_ptr<SimulatedNetwork>> make(const network::Plan& plan,
-                                                                      std::size_t frame_bytes = 4096);
+                                                                      const SimulatedOptions& options = {});
   ~SimulatedNetwork();
   SimulatedNetwork(const SimulatedNetwork&) = delete;
   SimulatedNetwork& operator=(const SimulatedNetwork&) = delete;
@@ -43,11 +52,15 @@ class SimulatedNetwork {
     bool is_damaged = false;
   };
 
-  SimulatedNetwork(const network::Plan& plan, std::unique_ptr<network::Network> network, std::size_t frame_bytes);
+  SimulatedNetwork(const network::Plan& plan, std::unique_ptr<network::Network> network,
+                   const SimulatedOptions& options);
   [[nodiscard]] bool send(NodeId from, NodeId to, std::span<const std::byte> bytes);
   void arrive(const network::Packet& packet, NodeId to);
 
   std::unique_ptr<network::Network> network_;
+  std::vector<network::HostId> hosts_;       ///< By node,
+  std::vector<NodeId> nodes_;                ///< and the other way round.
+  std::unique_ptr<network::Source> others_;  ///< Null: no other traffic.
   network::Simulation simulation_;
   double cycles_of_ns_;
   std::uint32_t packet_bytes_;

@@ -70,6 +70,37 @@ TEST(Engine, a_blocked_output_does_not_delay_packets_for_others) {
   EXPECT_GT(worst(true), 500U);
 }
 
+TEST(Engine, a_class_that_is_stuck_leaves_the_link_to_the_others) {
+  // Three hosts of each of two switches flood host 4, so the link between the switches is full of packets for it. Host
+  // 3 sends over the same link to host 5, whose output is idle.
+  const Topology topology = topology_of({.shape = Shape::Grid, .extent = {2}, .wraps = false, .hosts = 4});
+  const auto worst = [&](std::uint8_t traffic_class) {
+    SimulationOptions options;
+    options.node.classes = 2;
+    std::vector<std::vector<Offer>> offers(8);
+    for (Cycle i = 0; i < 200; ++i) {
+      for (const HostId host : {0U, 1U, 2U, 5U, 6U, 7U}) {
+        offers[host].push_back({.at = 34 * i, .target = 4, .payload = 256});
+      }
+      if (i % 10 == 0) {
+        offers[3].push_back({.at = 34 * i, .target = 5, .payload = 8, .traffic_class = traffic_class});
+      }
+    }
+    ListSource source(std::move(offers));
+    const GridRouter router(topology, GridOrder::Dimension, 1, false);
+    Simulation simulation(topology, router, {}, &source, options);
+    Cycle most = 0;
+    simulation.on_delivery([&](const Packet& packet, HostId host) {
+      if (host == 5) most = std::max(most, simulation.now() - packet.created);
+    });
+    EXPECT_EQ(simulation.run(kNever), End::Idle);
+    EXPECT_EQ(simulation.counts().delivered, 1'220U);
+    return most;
+  };
+  EXPECT_LT(worst(1), 200U);
+  EXPECT_GT(worst(0), 1'000U);
+}
+
 TEST(Engine, loses_doubles_and_reorders_nothing_under_load) {
   const Topology topology = topology_of(torus({4, 4}));
   SimulationOptions options;

@@ -41,6 +41,24 @@ TEST(Routes, free_choice_of_shortest_paths_has_cycles_and_the_turn_model_none) {
   EXPECT_TRUE(grid_cycle(mesh({8, 8}), GridOrder::WestFirst, 1).empty());
 }
 
+TEST(Routes, a_torus_of_one_channel_is_safe_if_only_packets_at_an_edge_wrap) {
+  for (const TopologyPlan& plan : {torus({8}), torus({8, 8}), torus({2, 3}), torus({5, 4, 3})}) {
+    EXPECT_TRUE(grid_cycle(plan, GridOrder::EdgeWrap, 1).empty());
+  }
+  // Longer than the shortest paths, shorter than those of a mesh.
+  const Topology ring = topology_of(torus({8}));
+  const GridRouter router(ring, GridOrder::EdgeWrap, 1, false);
+  const auto links = [&](SwitchId from, HostId target) {
+    Route route{.target = target};
+    for (; from != ring.place(target).at; ++route.hops) from = ring.peer(from, router.next(from, 0, route).port).number;
+    return route.hops;
+  };
+  EXPECT_EQ(links(0, 7), 1);
+  EXPECT_EQ(links(7, 1), 2);
+  EXPECT_EQ(links(0, 4), 4);
+  EXPECT_EQ(links(1, 7), 6);  // the shortest has 2
+}
+
 TEST(Routes, up_down_and_fat_trees_have_no_cycle) {
   const Topology ring = topology_of(torus({7}));
   EXPECT_FALSE(cycle_of(ring, *TableRouter::shortest(ring), 1).empty());
@@ -83,6 +101,7 @@ TEST(Routes, are_the_shortest_ones) {
     for (const GridOrder order : {GridOrder::Dimension, GridOrder::Reverse, GridOrder::Random}) {
       expect_shortest(topology, GridRouter(topology, order, 2, false), true);
     }
+    if (plan.wraps) expect_shortest(topology, GridRouter(topology, GridOrder::EdgeWrap, 1, false), false);
     expect_shortest(topology, *TableRouter::shortest(topology), true);
     expect_shortest(topology, *TableRouter::up_down(topology), false);
   }
