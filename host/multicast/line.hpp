@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "host/feed/packet/packet.hpp"
+#include "host/multicast/options.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::multicast {
@@ -27,15 +27,6 @@ class Line {
   [[nodiscard]] virtual Outcome send(std::span<const std::byte> packet) noexcept = 0;
   /// errno of the last refusal; 0: none.
   [[nodiscard]] virtual int error() const noexcept = 0;
-};
-
-struct LineOptions {
-  net::Endpoint group;
-  std::string interface = {};               ///< Empty: the kernel's choice.
-  std::uint8_t ttl = 1;                     ///< Routers that a datagram may pass, plus one.
-  std::uint8_t dscp = 0;                    ///< 0 to 63.
-  bool loop = false;                        ///< Programs of this host get it, too.
-  std::uint64_t buffer_bytes = 4ULL << 20;  ///< Of the socket, as far as the host's limits allow.
 };
 
 /// A socket of the kernel, which never waits. The failure names group and interface.

@@ -6,6 +6,7 @@
 
 #include "decoder/record/layout.hpp"
 #include "host/market/event/sbe.hpp"
+#include "host/multicast/options.hpp"
 #include "host/relay/message.hpp"
 #include "microcode/base/result.hpp"
 
@@ -25,9 +26,6 @@ inline constexpr std::size_t kGroupBytes = 4;
 inline constexpr std::size_t kRingBytes = market::kSbeHeaderBytes + kRingBlockBytes + kGroupBytes;
 inline constexpr std::size_t kEventBytes = market::kSbeHeaderBytes + market::kSbeBlockBytes;
 
-inline constexpr std::size_t kMinPacketBytes = 512;
-inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< What a datagram of IPv4 can carry.
-
 /// Slots, and events, for which a packet has room.
 [[nodiscard]] constexpr std::size_t slots_in(std::size_t packet_bytes) noexcept {
   return (packet_bytes - kHeadBytes - kMostEnvelopeBytes - kRingBytes) / record::kSlotBytes;
@@ -36,10 +34,11 @@ inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< What a datagram of 
   return (packet_bytes - kHeadBytes - kMostEnvelopeBytes - kRingBytes) / kEventBytes;
 }
 
-/// The first number of an epoch. A publisher that starts later begins with higher numbers, so a reader that only knows
-/// numbers sees a run far ahead, and neither a repetition nor a gap. The lower half counts packets.
+/// The first number of an epoch. A publisher that starts later has lower numbers, and none of them twice, so a reader
+/// that only knows numbers sees a reset of the sequence, and neither repetitions nor a gap. The lower half counts
+/// packets.
 [[nodiscard]] constexpr std::uint64_t first_sequence(std::uint64_t epoch_ns) noexcept {
-  return epoch_ns / 1'000'000'000 << 32 | 1;
+  return (0xFFFF'FFFF - (epoch_ns / 1'000'000'000 & 0xFFFF'FFFF)) << 32 | 1;
 }
 
 struct PacketHead {

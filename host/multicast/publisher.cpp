@@ -23,6 +23,7 @@ Publisher::Publisher(PublisherOptions options, Lines lines, std::function<void(c
     : options_(std::move(options)),
       lines_(std::move(lines)),
       tell_(std::move(tell)),
+      history_(options_.history_bytes),
       room_(std::clamp(options_.packet_bytes, kMinPacketBytes, kMaxPacketBytes)),
       rate_(options_.bytes_per_second) {
   head_ = {.sequence = first_sequence(options_.epoch_ns), .epoch = options_.epoch_ns, .sent_ns = options_.epoch_ns};
@@ -107,6 +108,7 @@ void Publisher::leave_out(std::size_t line) noexcept {
 
 void Publisher::send(std::span<const std::byte> packet, std::uint64_t now_ns) {
   rate_.take(packet.size());
+  history_.add(head_.sequence, packet);
   ++counts_.packets;
   ++head_.sequence;
   last_sent_ns_ = now_ns;

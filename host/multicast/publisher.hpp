@@ -12,24 +12,15 @@
 
 #include "decoder/record/layout.hpp"
 #include "host/market/instrument/table.hpp"
+#include "host/multicast/history.hpp"
 #include "host/multicast/line.hpp"
+#include "host/multicast/options.hpp"
 #include "host/multicast/packet.hpp"
 #include "host/relay/message.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/reader.hpp"
 
 namespace stopbit::multicast {
-
-inline constexpr std::size_t kLines = 2;  ///< A and B.
-
-struct PublisherOptions {
-  std::string ring = {};
-  std::size_t packet_bytes = 1'472;          ///< The longest packet: the path's MTU less 28.
-  std::uint64_t heartbeat_ns = 250'000'000;  ///< A packet is sent at least this often.
-  std::uint64_t bytes_per_second = 0;        ///< On each line; 0: no limit.
-  std::uint64_t patience_ns = 2'000'000;     ///< How long a packet waits for room in a line's socket buffer.
-  std::uint64_t epoch_ns = 0;                ///< Wall clock: when this publisher started.
-};
 
 /// What went out on one line.
 struct LineCounts {
@@ -68,6 +59,13 @@ class Publisher {
 
   [[nodiscard]] const PublisherCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] std::uint64_t next_sequence() const noexcept { return head_.sequence; }
+  /// What can be sent again.
+  [[nodiscard]] const History& history() const noexcept { return history_; }
+  /// Of the present ring; empty before the first one.
+  [[nodiscard]] std::span<const std::byte> image() const noexcept {
+    return reader_ ? reader_->image() : std::span<const std::byte>();
+  }
+  [[nodiscard]] std::uint64_t layout() const noexcept { return layout_; }
 
  private:
   /// Where a ring's reader is: the number of the next slot, and the records that began before it.
@@ -98,6 +96,7 @@ class Publisher {
   Lines lines_;
   std::function<void(const std::string&)> tell_;
   PublisherCounts counts_;
+  History history_;
   PacketHead head_;  ///< Of the next packet.
   std::vector<std::byte> room_;
   PacketWriter writer_{room_};

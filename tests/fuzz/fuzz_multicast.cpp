@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -6,6 +7,7 @@
 
 #include "host/feed/framing/framing.hpp"
 #include "host/multicast/packet.hpp"
+#include "host/multicast/refill_message.hpp"
 #include "host/relay/unpacker.hpp"
 
 // Datagrams that anyone may have sent to a multicast line. The first two bytes give a datagram's length; what follows
@@ -52,6 +54,20 @@ void write_again(const multicast::Packet& packet, const multicast::Content& cont
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const net::Framing framing = net::parse_framing("stopbit").value();
   const std::span<const std::byte> all{reinterpret_cast<const std::byte*>(data), size};
+  // Of clients and services of refill.
+  if (all.size() >= multicast::kRequestBytes) {
+    const auto first = all.first<multicast::kRequestBytes>();
+    if (const auto request = multicast::decode_request(first)) {
+      std::array<std::byte, multicast::kRequestBytes> again;
+      multicast::encode(*request, again);
+      require(std::ranges::equal(again, first));
+      require(request->kind == multicast::Request::Kind::Layout ||
+              request->end - request->first <= multicast::kMostRequested);
+    }
+    (void)multicast::decode_done(first);
+    const auto head = multicast::decode_answer_head(all.first<multicast::kAnswerHeadBytes>());
+    if (head) require(head->bytes != 0 && head->bytes <= limits::kMaxImageBytes);
+  }
   Sink sink;
   relay::Unpacker unpacker;
   std::uint64_t taken_records = 0;
