@@ -16,6 +16,7 @@
 #include "host/appliance/confinement.hpp"
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/idle.hpp"
+#include "host/appliance/republication.hpp"
 #include "host/os/random.hpp"
 #include "microcode/image/image.hpp"
 
@@ -93,6 +94,9 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   if (const Status done = made->start_loads(diagnostics); !done) return done.failure();
   if (made->distribution_) {
     if (const Status done = made->distribution_->open(); !done) return done.failure();
+  }
+  for (const auto& republication : made->republications_) {
+    if (const Status done = republication->open(options.clocks.wall()); !done) return done.failure();
   }
   made->step_desk_ = make_step_desk(made->settings_, options.clocks, options.opener);
   const OpenPort& open_port = options.open_port ? options.open_port
@@ -296,6 +300,10 @@ Status Appliance::make_counters(bool is_private) {
   if (settings_.nic) {
     distribution_ = std::make_unique<Distribution>(*settings_.nic);
     distribution_->add_counters(builder);
+  }
+  for (const MulticastSettings& multicast : settings_.multicasts) {
+    republications_.push_back(std::make_unique<Republication>(multicast));
+    republications_.back()->add_counters(builder);
   }
   builder.clock_steps(clock_steps_);
   builder.writer();
@@ -623,6 +631,7 @@ Status Appliance::start(ThreadFilters* filters) {
   };
   if (recording_) recording_->start(as(ThreadKind::Recorder));
   if (distribution_) distribution_->start(as(ThreadKind::Nic));
+  for (const auto& republication : republications_) republication->start(as(ThreadKind::Nic));
   if (replay_desk_) replay_desk_->start(as(ThreadKind::Replay));
   if (step_desk_) step_desk_->start(as(ThreadKind::Replay));
   for (std::size_t a = 0; a < agents_.size(); ++a) {
@@ -659,6 +668,7 @@ void Appliance::stop() {
   for (const auto& agent : agents_) agent->finish();
   if (recording_) recording_->stop();
   if (distribution_) distribution_->stop();
+  for (const auto& republication : republications_) republication->stop();
   if (segment_) segment_->beat(clocks_.wall());
 }
 

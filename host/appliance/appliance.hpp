@@ -30,6 +30,7 @@ class Client;
 namespace stopbit::appliance {
 
 class Distribution;
+class Republication;
 class ThreadFilters;
 enum class ThreadKind : std::uint8_t;
 
@@ -122,6 +123,10 @@ class Appliance {
   [[nodiscard]] const ReplayDesk* replay_desk() const noexcept { return replay_desk_.get(); }
   [[nodiscard]] const StepDesk* step_desk() const noexcept { return step_desk_.get(); }
 
+  /// Of each [[multicast]].
+  [[nodiscard]] const std::vector<std::unique_ptr<Republication>>& republications() const noexcept {
+    return republications_;
+  }
   /// Null: the settings have no [nic].
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
 
@@ -321,6 +326,7 @@ class Appliance {
   bool has_started_ = false;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Distribution> distribution_;
+  std::vector<std::unique_ptr<Republication>> republications_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<std::size_t> port_places_;  ///< By port of the settings: that among the ports of its agent.
   QuotaFile quota_;

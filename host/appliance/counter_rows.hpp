@@ -30,6 +30,9 @@ enum class Table : std::uint8_t {
   Subscribers,
   Udp,
   UdpDatagrams,
+  Multicast,
+  MulticastLines,
+  MulticastRefill,
 };
 
 /// A counter of a group: its handle, its value in the status, and where it is shown.
@@ -122,6 +125,10 @@ inline constexpr CounterRow<FabricCounterSet, StatusReport> kFabricRows[] = {
 };
 inline constexpr CounterRow<UdpCounterSet, UdpStatus> kUdpRows[] = {
 #define STOPBIT_UDP(...) STOPBIT_ROW(UdpCounterSet, UdpStatus, __VA_ARGS__)
+#include "host/appliance/counters.def"
+};
+inline constexpr CounterRow<MulticastCounterSet, MulticastStatus> kMulticastRows[] = {
+#define STOPBIT_MULTICAST(...) STOPBIT_ROW(MulticastCounterSet, MulticastStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<OfferCounterSet, OfferStatus> kOfferRows[] = {

@@ -158,6 +158,10 @@ void CounterSetBuilder::udp(UdpCounterSet& counter_set) {
   add_rows(kUdpRows, counter_set, {});
 }
 
+void CounterSetBuilder::multicast(MulticastCounterSet& counter_set, std::string_view name) {
+  add_rows(kMulticastRows, counter_set, {{"multicast", name}});
+}
+
 void CounterSetBuilder::offer(OfferCounterSet& counter_set, std::string_view name) {
   add_rows(kOfferRows, counter_set, {{"offer", name}});
 }

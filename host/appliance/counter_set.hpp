@@ -128,6 +128,12 @@ struct FabricCounterSet {
 #include "host/appliance/counters.def"
 };
 
+/// A ring on two multicast lines.
+struct MulticastCounterSet {
+#define STOPBIT_MULTICAST(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+};
+
 /// A ring that clients of the broker attach.
 struct OfferCounterSet {
 #define STOPBIT_OFFER(member, ...) counters::Counter member;
@@ -172,6 +178,7 @@ class CounterSetBuilder {
   void units(UnitsCounterSet& counter_set, std::string_view carrier);
   void fabric(FabricCounterSet& counter_set);
   void udp(UdpCounterSet& counter_set);
+  void multicast(MulticastCounterSet& counter_set, std::string_view name);
   void offer(OfferCounterSet& counter_set, std::string_view name);
   void publisher(PublisherCounterSet& counter_set, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.

@@ -7,6 +7,7 @@
 
 #include "decoder/record/text.hpp"
 #include "host/appliance/distribution.hpp"
+#include "host/appliance/republication.hpp"
 #include "host/os/readable.hpp"
 #include "microcode/base/error_code.hpp"
 
@@ -206,6 +207,11 @@ void Housekeeper::report_distribution() {
   std::string line;
   while (distribution != nullptr && distribution->next_line(line)) {
     report_({Level::Info, "nic", {{"text", std::exchange(line, {})}}});
+  }
+  for (const auto& republication : appliance_.republications()) {
+    while (republication->next_line(line)) {
+      report_({Level::Info, "multicast", {{"name", republication->name()}, {"text", std::exchange(line, {})}}});
+    }
   }
 }
 

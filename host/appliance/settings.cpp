@@ -102,6 +102,7 @@ class SettingsReader {
     read_feeds();
     read_replays();
     read_nic();
+    read_multicasts();
     root_.finish();
     return std::move(settings_);
   }
@@ -570,6 +571,98 @@ class SettingsReader {
       read_admission(table, nic, published);
       table.finish();
       nic.publish.push_back(std::move(published));
+    }
+  }
+
+  /// A group that is not to be confused with a host, or with the groups that routers and hosts need themselves.
+  static void read_line(config::Table& table, const std::string& key, multicast::LineOptions line,
+                        std::optional<multicast::LineOptions>& to) {
+    constexpr std::uint32_t kFirst = 0xE000'0100, kLast = 0xEFFF'FFFF;  // 224.0.1.0 to 239.255.255.255
+    const std::string text = table.text(key);
+    if (text.empty()) return;
+    const Result<net::Endpoint> group = net::parse_endpoint(text);
+    if (!group) {
+      table.error(key, group.message());
+    } else if (group.value().address < kFirst || group.value().address > kLast) {
+      table.error(key, "'" + text + "' is no multicast group for programs: 224.0.1.0 to 239.255.255.255");
+    } else {
+      line.group = group.value();
+      line.interface = table.text("interface_" + key);
+      to = line;
+    }
+  }
+
+  static void read_refill(config::Table& table, MulticastSettings& multicast) {
+    multicast::RefillOptions refill;
+    refill.clients = table.integer("refill_clients");
+    refill.clients_per_address = table.integer("refill_clients_per_address");
+    refill.bytes_per_second = table.bytes("refill_bytes_per_second");
+    const std::size_t history = table.bytes("history");
+    const std::string listen = table.text("refill");
+    if (listen.empty()) {
+      for (const char* key : {"history", "refill_clients", "refill_clients_per_address", "refill_bytes_per_second"}) {
+        if (table.has(key)) table.error(key, "'" + std::string(key) + "' needs 'refill'");
+      }
+      return;
+    }
+    const Result<net::Endpoint> endpoint = net::parse_endpoint(listen);
+    if (!endpoint) {
+      table.error("refill", endpoint.message());
+    } else {
+      refill.listen = endpoint.value();
+      multicast.refill = refill;
+      multicast.publisher.history_bytes = history;
+    }
+  }
+
+  void read_multicasts() {
+    std::set<std::pair<std::uint32_t, std::uint16_t>> groups;
+    for (config::Table& table : root_.tables("multicast")) {
+      MulticastSettings multicast;
+      const std::vector<OfferedRing> rings =
+          diagnostics_.has_errors() ? std::vector<OfferedRing>() : offered_rings(table);
+      const std::string ring = table.text("ring");
+      const auto found =
+          std::find_if(rings.begin(), rings.end(), [&](const OfferedRing& other) { return other.name == ring; });
+      std::vector<std::string> names;
+      for (const OfferedRing& other : rings) names.push_back(other.name);
+      if (found != rings.end()) {
+        multicast.publisher.ring = found->ring;
+      } else if (!ring.empty() && !diagnostics_.has_errors()) {
+        const std::string near = config::nearest(ring, names);
+        table.error("ring",
+                    "no feed has a ring '" + ring + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+      }
+      multicast.name = table.text("name", ring);
+      check_name(table, "name", multicast.name);
+      const auto is_same = [&](const MulticastSettings& other) { return other.name == multicast.name; };
+      if (std::any_of(settings_.multicasts.begin(), settings_.multicasts.end(), is_same)) {
+        table.error(table.has("name") ? "name" : "ring",
+                    "two [[multicast]] have the name '" + multicast.name + "': give one a 'name'");
+      }
+      multicast::LineOptions line;
+      line.ttl = static_cast<std::uint8_t>(table.integer("ttl"));
+      line.dscp = static_cast<std::uint8_t>(table.integer("dscp"));
+      line.loop = table.flag("loop");
+      line.buffer_bytes = table.bytes("buffer");
+      read_line(table, "a", line, multicast.lines[0]);
+      read_line(table, "b", line, multicast.lines[1]);
+      if (table.has("interface_b") && !table.has("b")) table.error("interface_b", "there is no line 'b'");
+      for (const std::string key : {"a", "b"}) {
+        const auto& to = multicast.lines[key == "a" ? 0 : 1];
+        if (!to || groups.emplace(to->group.address, to->group.port).second) continue;
+        table.error(key, net::to_text(to->group) + " is another line already: its numbers would be mixed");
+      }
+      constexpr std::size_t kIpAndUdp = 28;
+      multicast.publisher.packet_bytes = table.integer("mtu") - kIpAndUdp;
+      multicast.publisher.heartbeat_ns = table.duration_ns("heartbeat");
+      multicast.publisher.patience_ns = table.duration_ns("patience");
+      multicast.publisher.bytes_per_second = table.bytes("bytes_per_second");
+      read_refill(table, multicast);
+      multicast.thread.name = "multicast";
+      read_thread(table, multicast.thread);
+      table.finish();
+      settings_.multicasts.push_back(std::move(multicast));
     }
   }
 

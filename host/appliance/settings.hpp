@@ -17,6 +17,7 @@
 #include "host/feed/channel/channel_options.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/market/stage/recovery_options.hpp"
+#include "host/multicast/options.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/transport/udp/udp_options.hpp"
 #include "host/ports/port_source.hpp"
@@ -37,6 +38,7 @@ inline constexpr std::size_t kMaxPorts = 64;
 inline constexpr std::size_t kMaxFeeds = 64;
 inline constexpr std::size_t kMaxPublished = 64;
 inline constexpr std::size_t kMaxReplays = 64;
+inline constexpr std::size_t kMaxMulticasts = 16;
 inline constexpr std::size_t kMaxAllowed = 1'024;  ///< Prefixes of a publication.
 
 /// What a thread does when there is nothing to do.
@@ -179,6 +181,15 @@ struct NicSettings {
   }
 };
 
+/// A ring that goes out on two multicast lines.
+struct MulticastSettings {
+  std::string name;                                                            ///< In the log and in counters.
+  multicast::PublisherOptions publisher;                                       ///< Without its epoch.
+  std::array<std::optional<multicast::LineOptions>, multicast::kLines> lines;  ///< A, and B if there is one.
+  std::optional<multicast::RefillOptions> refill;                              ///< Nothing: packets are not sent again.
+  AgentSettings thread;
+};
+
 /// Room for instruments and books, for each ring of market events.
 struct BookSettings {
   std::uint32_t instruments = 16'384;
@@ -232,6 +243,7 @@ struct Settings {
   std::vector<PortSettings> ports;
   std::vector<FeedSettings> feeds;
   std::vector<ReplaySettings> replays;
+  std::vector<MulticastSettings> multicasts;
 
   [[nodiscard]] std::uint64_t slots_of(const std::string& ring) const {
     const auto found = rings.find(ring);

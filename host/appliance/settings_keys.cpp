@@ -403,6 +403,61 @@ Key publications() {
       .live();
 }
 
+Key multicasts() {
+  constexpr std::size_t kIpAndUdp = 28;
+  const multicast::PublisherOptions usual;
+  const multicast::LineOptions line;
+  const multicast::RefillOptions refill;
+  TableKeys keys{
+      .keys =
+          {text_key("ring", "Last part of the name of a ring, of records or market events.")
+               .required()
+               .such_as("\"cme\""),
+           text_key("name", "Its name in the log and in counters.").unless("that of the ring").such_as("\"cme-out\""),
+           text_key("a", "Multicast group and port of line A.").required().such_as("\"239.255.7.1:7001\""),
+           text_key("b", "Multicast group and port of line B, for the same packets.")
+               .unless("no line B")
+               .such_as("\"239.255.7.2:7002\""),
+           text_key("interface_a", "Interface that line A leaves through.")
+               .unless("the kernel's choice")
+               .such_as("\"eth1\""),
+           text_key("interface_b", "Interface that line B leaves through.")
+               .unless("the kernel's choice")
+               .such_as("\"eth2\""),
+           integer_key("ttl", {1, 255}, "Routers that a packet may pass, plus one.").otherwise(line.ttl),
+           integer_key("dscp", {0, 63}, "Differentiated services code point of the packets.").otherwise(line.dscp),
+           flag_key("loop", line.loop, "Programs of this host that listen to the groups get the packets, too."),
+           integer_key("mtu", {multicast::kMinPacketBytes + kIpAndUdp, multicast::kMaxPacketBytes + kIpAndUdp},
+                       "Bytes of the longest packet with headers of IP and UDP; longer ones would be refused.")
+               .otherwise(usual.packet_bytes + kIpAndUdp),
+           duration_key("heartbeat", {1'000'000, 10 * kNsPerSecond}, "A packet is sent at least this often.")
+               .otherwise(usual.heartbeat_ns),
+           bytes_key("bytes_per_second", {64U << 10, remote::ByteRate::kMost},
+                     "On each line, without headers of IP and UDP.")
+               .otherwise(0)
+               .unless("no limit")
+               .such_as("\"20MiB\""),
+           bytes_key("buffer", {64U << 10, 1ULL << 30}, "Socket buffer of each line.").otherwise(line.buffer_bytes),
+           duration_key("patience", {0, kNsPerSecond},
+                        "How long a packet waits for a full socket buffer before its line goes without it.")
+               .otherwise(usual.patience_ns),
+           text_key("refill", "One address of this host and a TCP port, for readers that lack packets or begin late.")
+               .unless("packets are not sent again")
+               .such_as("\"10.1.2.3:7003\""),
+           bytes_key("history", {1ULL << 20, 1ULL << 34}, "Packets that are kept for `refill`.").otherwise(16ULL << 20),
+           integer_key("refill_clients", {1, 256}, "Clients of `refill` at once.").otherwise(refill.clients),
+           integer_key("refill_clients_per_address", {1, 256}, "Of one address.").otherwise(refill.clients_per_address),
+           bytes_key("refill_bytes_per_second", {64U << 10, remote::ByteRate::kMost}, "To each client of `refill`.")
+               .otherwise(0)
+               .unless("no limit")
+               .such_as("\"20MiB\"")},
+      .any = {}};
+  for (Key& key : thread_keys()) keys.keys.push_back(std::move(key));
+  return tables_key("multicast", {.least = 0, .most = kMaxMulticasts}, std::move(keys),
+                    "A ring that goes out on two multicast lines, in the framing stopbit.")
+      .unless("none");
+}
+
 }  // namespace
 
 const TableKeys& settings_keys() {
@@ -445,7 +500,8 @@ const TableKeys& settings_keys() {
              feeds(),
              replays(),
              nic_table(),
-             publications()},
+             publications(),
+             multicasts()},
         .any = {}};
   }();
   return keys;

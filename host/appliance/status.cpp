@@ -315,6 +315,11 @@ StatusReport read_once(const Reader& reader, const Now& now) {
       replay.name = metric.name.label("service");
       const Group group(index, "service", replay.name);
       read_rows(kReplayRows, replay, [&](const char* name) { return group.value(name); });
+    } else if (family == "multicast_sequence") {
+      MulticastStatus& multicast = status.multicasts.emplace_back();
+      multicast.name = metric.name.label("multicast");
+      const Group group(index, "multicast", multicast.name);
+      read_rows(kMulticastRows, multicast, [&](const char* name) { return group.value(name); });
     } else if (family == "agent_turns") {
       AgentStatus& agent = status.agents.emplace_back();
       agent.name = metric.name.label("agent");
@@ -540,6 +545,12 @@ json replay_json(const ReplayStatus& replay) {
   return item;
 }
 
+json multicast_json(const MulticastStatus& multicast) {
+  json item = {{"name", multicast.name}};
+  put_rows(item, kMulticastRows, multicast);
+  return item;
+}
+
 json agent_json(const AgentStatus& agent) {
   json item = {{"name", agent.name},
                {"batch", quantiles(agent.batch)},
@@ -621,6 +632,7 @@ std::string to_json(const StatusReport& status) {
                {"rings", list_json(status.rings, ring_json)},
                {"markets", list_json(status.markets, market_json)},
                {"replays", list_json(status.replays, replay_json)},
+               {"multicasts", list_json(status.multicasts, multicast_json)},
                {"agents", list_json(status.agents, agent_json)},
                {"errors", list_json(status.errors, error_json)},
                {"errors_beyond", status.errors_beyond},

@@ -139,6 +139,13 @@ struct UdpStatus {
 #include "host/appliance/counters.def"
 };
 
+/// A ring on two multicast lines.
+struct MulticastStatus {
+  std::string name;
+#define STOPBIT_MULTICAST(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+};
+
 /// The node and its broker.
 struct NicStatus {
   bool exists = false;
@@ -177,6 +184,7 @@ struct StatusReport {
   std::vector<RingStatus> rings;
   std::vector<MarketStatus> markets;
   std::vector<ReplayStatus> replays;
+  std::vector<MulticastStatus> multicasts;
   std::vector<AgentStatus> agents;
   RecorderStatus recorder;
   NicStatus nic;

@@ -31,7 +31,8 @@ std::uint32_t sum_of(Words words, std::span<const std::byte> slots) noexcept {
   return image::crc32c(slots, image::crc32c(std::as_bytes(std::span(words))));
 }
 
-/// Empty: the numbers are possible together.
+}  // namespace
+
 const char* contradiction(const Head& head, std::size_t slots) noexcept {
   if (head.end < head.first || head.end > kMaxNumber) return "its last slot is before its first";
   if (head.records > kMaxNumber || (head.count > kMaxNumber && head.count != kUnknownCount)) {
@@ -48,8 +49,6 @@ const char* contradiction(const Head& head, std::size_t slots) noexcept {
   if ((head.kind == Kind::End) != (head.ending != Ending::None)) return "its ending is wrong";
   return "";
 }
-
-}  // namespace
 
 void encode_head(const Head& head, std::span<std::byte> message) noexcept {
   Words words{};

@@ -57,6 +57,9 @@ void encode_head(const Head& head, std::span<std::byte> message) noexcept;
 /// Checks everything that can be checked without knowing the messages before: lengths, numbers, checksum.
 [[nodiscard]] Result<Head> decode_message(std::span<const std::byte> message);
 
+/// Why the numbers of a head with this many slots are not possible together; empty: they are.
+[[nodiscard]] const char* contradiction(const Head& head, std::size_t slots) noexcept;
+
 /// Makes the checksum of anything right, for tests of what comes after it.
 void repair_sum(std::span<std::byte> message) noexcept;
 

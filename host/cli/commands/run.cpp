@@ -377,8 +377,12 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   appliance::Confinement confinement;
   confinement.has_opener = has_opener;
   confinement.has_card = settings.card.has_value();
-  confinement.has_nic = settings.nic.has_value();
-  confinement.has_udp = settings.nic && settings.nic->udp;
+  // The threads of multicast lines need a part of what the thread nic does.
+  confinement.has_nic = settings.nic.has_value() || !settings.multicasts.empty();
+  confinement.has_udp =
+      (settings.nic && settings.nic->udp) ||
+      std::any_of(settings.multicasts.begin(), settings.multicasts.end(),
+                  [](const appliance::MulticastSettings& multicast) { return multicast.refill.has_value(); });
   confinement.has_connections = !settings.replays.empty() || !appliance::servers_of(settings).empty();
   confinement.written = {os::own_folder()};
   // With an opener gaps and recordings are read, at most.
@@ -589,6 +593,8 @@ Command run_command() {
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
           "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: to hosts, encrypted;\n"
           "  [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
+          "  [[multicast]] ring, name, a, b, interface_a, interface_b, ttl, dscp, loop, mtu, heartbeat,\n"
+          "  bytes_per_second, buffer, patience, refill, history: a ring on two multicast lines\n"
           "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
           "  [control] socket, users, allow = [{user, commands}]\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"

@@ -7,6 +7,7 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/multicast_arguments.hpp"
 #include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/signals.hpp"
@@ -25,6 +26,7 @@ struct SubscribeArguments {
   bool once = false;
   RemoteArguments remote;
   NatsArguments nats;
+  MulticastArguments multicast;
 };
 
 /// A stream that `stopbit relay` writes.
@@ -48,7 +50,32 @@ int subscribe_stream(const SubscribeArguments& arguments) {
   return copy_stream(copy, name, remote.lossless);
 }
 
+/// A ring that an appliance sends on multicast lines.
+int subscribe_multicast(const SubscribeArguments& arguments) {
+  const auto& remote = arguments.remote;
+  if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
+      !remote.network_token_file.empty() || !remote.token_file.empty() || remote.is_plain || remote.lossless) {
+    throw ToolError(kExitUsage,
+                    "multicast:// has no other options than --ring, --once, --from-start, --refill, --interface-a and "
+                    "--interface-b");
+  }
+  if (arguments.ring.empty()) throw ToolError(kExitUsage, "--ring: name the local ring, the lines have no name");
+  if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
+  MulticastCopy copy{arguments.address, receiver_options(arguments.address, arguments.multicast)};
+  copy.options.from_start = remote.from_start;
+  copy.options.follows = !arguments.once;
+  if (!copy.options.refill) {
+    throw ToolError(kExitUsage, "--refill is needed: the layout of records comes from there");
+  }
+  catch_stop_signals();
+  return copy_multicast(copy, arguments.ring);
+}
+
 int subscribe(const SubscribeArguments& arguments) {
+  if (multicast::is_multicast_address(arguments.address)) return subscribe_multicast(arguments);
+  if (has_multicast_options(arguments.multicast)) {
+    throw ToolError(kExitUsage, "--refill, --interface-a and --interface-b need an address multicast://");
+  }
   if (relay::is_nats_address(arguments.address)) return subscribe_stream(arguments);
   if (has_nats_options(arguments.nats)) {
     throw ToolError(
@@ -88,7 +115,8 @@ Command subscribe_command() {
        .help = "Address of the published ring: udp://HOST:PORT/RING or fabric://HOST:PORT/RING, by the carrier that "
                "the appliance offers; shm://NETWORK/RING for a ring of this host and user; broker:SOCKET/RING for a "
                "ring of this host to which the appliance's entitlements admit you; nats://HOST[:PORT]/STREAM for a "
-               "stream that `stopbit relay` writes.",
+               "stream that `stopbit relay` writes; multicast://GROUP:PORT,GROUP:PORT for a ring on two multicast "
+               "lines.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
@@ -103,6 +131,7 @@ Command subscribe_command() {
        .target = &arguments->once}};
   for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
   for (Option& option : nats_options(arguments->nats, "For nats://: ")) options.push_back(std::move(option));
+  for (Option& option : multicast_options(arguments->multicast)) options.push_back(std::move(option));
   return {
       .name = "subscribe",
       .summary = "Copies a ring that an appliance publishes into memory of this host",

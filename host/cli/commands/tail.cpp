@@ -17,6 +17,7 @@
 #include "host/cli/common/appliance_name.hpp"
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/multicast_arguments.hpp"
 #include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/record_printer.hpp"
@@ -55,6 +56,7 @@ struct TailArguments {
   bool watch = false;
   RemoteArguments remote;
   NatsArguments nats;
+  MulticastArguments multicast;
 };
 
 /// Why the publisher gives the ring no more, if that is why it has ended; else empty. A ring that the publisher writes
@@ -320,7 +322,7 @@ bool has_remote_options(const TailArguments& arguments) {
 }
 
 bool is_address(const std::string& ring) {
-  return remote::is_ring_address(ring) || relay::is_nats_address(ring);
+  return remote::is_ring_address(ring) || relay::is_nats_address(ring) || multicast::is_multicast_address(ring);
 }
 
 void check_pair(const TailArguments& arguments) {
@@ -395,12 +397,42 @@ int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   return status;
 }
 
+/// A ring that an appliance sends on multicast lines.
+int tail_multicast(const TailArguments& arguments, const PrintStyle& style, Content content) {
+  RemoteArguments other = arguments.remote;
+  other.from_start = false;
+  TailArguments without = arguments;
+  without.remote = other;
+  if (has_remote_options(without) || other.lossless || arguments.watch || !arguments.reader.empty()) {
+    throw ToolError(kExitUsage,
+                    "multicast:// has no other options than --from-start, --follow, --refill, --interface-a and "
+                    "--interface-b");
+  }
+  MulticastCopy copy{arguments.ring, receiver_options(arguments.ring, arguments.multicast)};
+  copy.options.from_start = arguments.remote.from_start;
+  copy.options.follows = arguments.follow;
+  if (copy.options.from_start && !copy.options.refill) {
+    throw ToolError(kExitUsage, "--from-start needs --refill: the lines carry only what is new");
+  }
+  RingsPrinter rings(style, content);
+  const int status = print_multicast(copy, rings, style.format, content);
+  if (rings.has_begun()) rings.printer().finish();
+  return status;
+}
+
 int tail(TailArguments arguments) {
   const Content content = content_of(arguments);
   const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
   if (relay::is_nats_address(arguments.ring) && arguments.standby.empty()) return tail_stream(arguments, style);
+  if (multicast::is_multicast_address(arguments.ring) && arguments.standby.empty()) {
+    if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNeedsStream);
+    return tail_multicast(arguments, style, content);
+  }
+  if (has_multicast_options(arguments.multicast)) {
+    throw ToolError(kExitUsage, "--refill, --interface-a and --interface-b need an address multicast://");
+  }
   if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNeedsStream);
   if (!arguments.standby.empty()) {
     check_pair(arguments);
@@ -470,6 +502,10 @@ Command tail_command() {
           "message, "
           "else with the next one; --follow goes on after the end of the stream's last ring.\n"
           "\n"
+          "multicast://GROUP:PORT,GROUP:PORT is a ring that an appliance sends on two multicast lines ([[multicast]] "
+          "of "
+          "its settings). It ends with the ring; --follow goes on with the next one.\n"
+          "\n"
           "--standby RING2 follows the rings of two appliances on the same feeds as one stream: each message once, "
           "from the one that has it first, even if one is killed, stopped or started again. What one has lost comes "
           "from the other; what neither has is one gap. A message that comes after its gap is marked as recovered. In "
@@ -527,6 +563,8 @@ Command tail_command() {
                    {"stopbit tail moex-events --events --format sbe > moex.sbe", "market events, for a program"},
                    {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"},
                    {"stopbit tail udp://md1:7701/moex --network-token-file token", "the same, faster and encrypted"},
+                   {"stopbit tail multicast://239.255.7.1:7001,239.255.7.2:7002 --refill 10.1.2.3:7003",
+                    "a ring on two multicast lines"},
                    {"stopbit tail nats://nats1/CME --from-start --follow",
                     "what `stopbit relay` has stored, and more"}},
       .run = [arguments] { return tail(*arguments); },
@@ -535,6 +573,7 @@ Command tail_command() {
   for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
   for (Option& option : nats_options(arguments->nats, "For nats://: ")) command.options.push_back(std::move(option));
+  for (Option& option : multicast_options(arguments->multicast)) command.options.push_back(std::move(option));
   return command;
 }
 

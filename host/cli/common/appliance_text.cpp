@@ -242,6 +242,20 @@ std::string udp_text(const appliance::UdpStatus& udp) {
          datagrams.text(0);
 }
 
+std::string multicasts_text(const StatusReport& status) {
+  using appliance::kMulticastRows;
+  if (status.multicasts.empty()) return "";
+  Grid rings(headings(Table::Multicast, kMulticastRows, {"multicast"}));
+  Grid lines(headings(Table::MulticastLines, kMulticastRows, {"multicast"}));
+  Grid refill(headings(Table::MulticastRefill, kMulticastRows, {"refill of"}));
+  for (const appliance::MulticastStatus& multicast : status.multicasts) {
+    rings.add(values(Table::Multicast, kMulticastRows, multicast, {plain(multicast.name)}));
+    lines.add(values(Table::MulticastLines, kMulticastRows, multicast, {plain(multicast.name)}));
+    refill.add(values(Table::MulticastRefill, kMulticastRows, multicast, {plain(multicast.name)}));
+  }
+  return "\nRings on multicast lines\n" + rings.text(1) + '\n' + lines.text(1) + '\n' + refill.text(1);
+}
+
 std::string publishers_text(const StatusReport& status) {
   using appliance::kPublisherRows;
   using appliance::kSubscriberRows;
@@ -300,7 +314,7 @@ std::string stat_text(const StatusReport& status) {
          ports_text(status) + rings_text(status) + (books.empty() ? "" : "\nInstruments and books\n" + books) +
          (replays.empty() ? "" : "\nReplay services\n" + replays) + agents_text(status) + housekeeper_text(status) +
          recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) + udp_text(status.nic.udp) +
-         (errors.empty() ? "" : "\nDistinct errors\n" + errors);
+         multicasts_text(status) + (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 
 std::string skew_text(const StatusReport& status) {

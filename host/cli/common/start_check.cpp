@@ -61,6 +61,7 @@ StartCheck::StartCheck(const appliance::Settings& settings) {
   look_at_ports(settings);
   look_at_feeds(settings);
   look_at_carriers(settings);
+  look_at_multicasts(settings);
   look_at_memory(settings);
   look_at_folders(settings);
   look_at_clock();
@@ -134,6 +135,26 @@ void StartCheck::look_at_carriers(const appliance::Settings& settings) {
                    !nic.udp->is_encrypted        ? "NOT ENCRYPTED: any host that reaches it joins, reads and forges"
                    : nic.udp->token_file.empty() ? "not encrypted, for this host only"
                                                  : "encrypted, token in " + printable(nic.udp->token_file));
+}
+
+void StartCheck::look_at_multicasts(const appliance::Settings& settings) {
+  for (const appliance::MulticastSettings& multicast : settings.multicasts) {
+    const std::string what = "multicast " + printable(multicast.name);
+    std::string found;
+    for (std::size_t i = 0; i < multicast.lines.size(); ++i) {
+      const auto& line = multicast.lines[i];
+      if (!line) continue;
+      found += fmt::format("{}{} {}", found.empty() ? "" : "; ", "AB"[i], net::to_text(line->group));
+      if (line->interface.empty()) continue;
+      const bool is_there = ::if_nametoindex(line->interface.c_str()) != 0;
+      if (!is_there) missing_.push_back(what + ": there is no interface '" + printable(line->interface) + "'");
+      found += fmt::format(" through {}, {}", printable(line->interface),
+                           is_there ? link_state(line->interface) : "NOT THERE");
+    }
+    add(what, found + ", not encrypted");
+    if (multicast.refill)
+      look_at_listener("refill of " + what, net::to_text(multicast.refill->listen), "not encrypted");
+  }
 }
 
 void StartCheck::look_at_memory(const appliance::Settings& settings) {

@@ -34,6 +34,7 @@ class StartCheck {
   void look_at_folders(const appliance::Settings& settings);
   void look_at_clock();
   void look_at_carriers(const appliance::Settings& settings);
+  void look_at_multicasts(const appliance::Settings& settings);
   void look_at_listener(const std::string& what, const std::string& listen, const std::string& how);
 
   std::vector<Line> lines_;

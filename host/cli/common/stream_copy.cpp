@@ -10,9 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "host/cli/common/event_printer.hpp"
+#include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/text.hpp"
+#include "host/market/event/print.hpp"
+#include "host/market/event/sbe.hpp"
 #include "host/os/clock.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/base/printable.hpp"
@@ -23,6 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr std::uint64_t kWaitMs = 20;
 constexpr auto kRetryNap = 5ms;
+constexpr auto kLineNap = 200us;
 
 /// Verified: a stream comes from anywhere.
 Program program_of(std::span<const std::byte> image, const std::string& name) {
@@ -125,7 +131,125 @@ int read_stream(const StreamCopy& copy, relay::StreamSink& sink, const Each& eac
   return kExitRejected;
 }
 
+/// Prints market events, with the keys that come with them.
+class PrintingEvents final : public multicast::EventSink {
+ public:
+  PrintingEvents(Format format, Content content) : format_(format), content_(content) {}
+
+  void event(const market::SbeEvent& event) override {
+    if (content_ == Content::Records) throw ToolError(kExitUsage, "--records: the lines carry market events");
+    if (!prints_events(format_)) {
+      throw ToolError(kExitUsage, "--format: market events are printed as jsonl, csv or sbe");
+    }
+    if (!out_) {
+      out_.emplace(Output::open("-"));
+      out_->write(EventPrinter::title(format_));
+    }
+    key_.clear();
+    if (format_ == Format::Sbe || event.key.empty()) {
+      key_ = event.key;
+    } else if (format_ == Format::Csv) {
+      std::string text;
+      record::append_utf8(text, event.key, false);
+      record::append_csv_cell(key_, text);
+    } else {
+      key_ = json(event.key);
+    }
+    const market::EventNames names{.instrument = key_, .quantity_decimals = event.quantity_decimals};
+    switch (format_) {
+      case Format::Csv: market::append_csv(event.event, out_->buffer(), names); break;
+      case Format::Sbe: market::append_sbe(event.event, out_->buffer(), names); break;
+      default: market::append_json(event.event, out_->buffer(), names);
+    }
+    out_->flush_if_full();
+  }
+  void flush() {
+    if (out_) out_->flush();
+  }
+  void close() {
+    if (out_) out_->close();
+  }
+
+ private:
+  Format format_;
+  Content content_;
+  std::optional<Output> out_;
+  std::string key_;
+};
+
+/// For --events.
+class NoRecords final : public relay::StreamSink {
+ public:
+  Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/,
+                                              std::span<const std::byte> /*image*/) override {
+    throw ToolError(kExitUsage, "--events: the lines carry records");
+  }
+  void end_ring(relay::Ending /*ending*/) override {}
+};
+
+/// A ring of them needs tables beside it, which the lines do not carry.
+class NoEvents final : public multicast::EventSink {
+ public:
+  void event(const market::SbeEvent& /*event*/) override {
+    throw ToolError(kExitRejected,
+                    "the lines carry market events, which are printed by `stopbit tail`; a ring of them would need the "
+                    "tables of instruments and states");
+  }
+};
+
+/// Reads until the ring ends, a signal comes, or `each` returns false. It gets true if nothing has arrived.
+template <class Each>
+int read_lines(const MulticastCopy& copy, relay::StreamSink& records, multicast::EventSink& events, const Each& each) {
+  auto receiver = multicast::Receiver::open(copy.options, records, events, [&](const std::string& line) {
+    print_stderr("stopbit: {}: {}\n", printable(copy.address), printable(line));
+  });
+  if (!receiver) throw ToolError(kExitEnvironment, receiver.message());
+  while (!stop_requested()) {
+    const auto state = receiver.value()->step(os::monotonic_clock_ns(), os::wall_clock_ns());
+    if (state == multicast::Receiver::State::Failed) {
+      throw ToolError(kExitEnvironment, printable(copy.address) + ": " + printable(receiver.value()->problem()));
+    }
+    const bool is_idle = state != multicast::Receiver::State::Busy;
+    if (!each(is_idle) || state == multicast::Receiver::State::Done) break;
+    if (is_idle) std::this_thread::sleep_for(kLineNap);
+  }
+  const multicast::ReceiverCounts& counts = receiver.value()->counts();
+  if (counts.missing + counts.malformed + counts.refilled != 0 || !counts.is_complete()) {
+    print_stderr(
+        "stopbit: {}: {} records read, {} lost; {} packets missing, {} refilled, {} datagrams malformed, {} "
+        "packets damaged\n",
+        printable(copy.address), counts.records, counts.lost, counts.missing, counts.refilled, counts.malformed,
+        counts.damaged);
+  }
+  return counts.is_complete() ? kExitDone : kExitRejected;
+}
+
 }  // namespace
+
+int print_multicast(const MulticastCopy& copy, RingsPrinter& rings, Format format, Content content) {
+  PrintingSink sink(rings, printable(copy.address));
+  NoRecords no_records;
+  PrintingEvents events(format, content);
+  relay::StreamSink& records = content == Content::Events ? static_cast<relay::StreamSink&>(no_records) : sink;
+  const int status = read_lines(copy, records, events, [&](bool is_idle) {
+    if (is_idle && rings.has_begun()) rings.printer().flush();
+    if (is_idle) events.flush();
+    return !rings.has_begun() || !rings.printer().failed();
+  });
+  events.close();
+  if (status != kExitDone || !sink.has_died()) return status;
+  print_stderr("stopbit: {}: the ring's writer died\n", printable(copy.address));
+  return kExitEnvironment;
+}
+
+int copy_multicast(const MulticastCopy& copy, const std::string& ring) {
+  RingSink sink(ring, printable(copy.address), false);
+  NoEvents events;
+  return read_lines(copy, sink, events, [&](bool is_idle) {
+    if (is_idle) sink.beat(os::monotonic_clock_ns());
+    return true;
+  });
+}
 
 int print_stream(const StreamCopy& copy, RingsPrinter& rings) {
   PrintingSink sink(rings, printable(copy.address));

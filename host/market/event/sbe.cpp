@@ -160,6 +160,41 @@ void append_sbe(const Event& event, std::string& out, const EventNames& names) {
   out.append(kSbeKeyBytes - size, '\0');
 }
 
+std::optional<SbeEvent> read_sbe(std::span<const std::byte> message) noexcept {
+  std::uint16_t head[kSbeHeaderBytes / sizeof(std::uint16_t)] = {};
+  if (message.size() < kSbeHeaderBytes + kSbeBlockBytes) return std::nullopt;
+  std::memcpy(head, message.data(), kSbeHeaderBytes);
+  if (head[0] != kSbeBlockBytes || head[1] != kSbeTemplateId || head[2] != kSbeSchemaId) return std::nullopt;
+  const std::byte* at = message.data() + kSbeHeaderBytes;
+  const auto take = [&at](auto& value) {
+    std::memcpy(&value, at, sizeof(value));
+    at += sizeof(value);
+  };
+#define STOPBIT_EVENT_COLUMN(name, type, none, value, what) \
+  Stored<type> name{};                                      \
+  take(name);
+#include "host/market/event/columns.def"
+#undef STOPBIT_EVENT_COLUMN
+  SbeEvent read;
+  read.event = Event::of({.arrival_ns = arrival_ns,
+                          .sequence = sequence,
+                          .channel = channel,
+                          .flags = flags,
+                          .instrument = instrument,
+                          .delay_ns = delay_ns,
+                          .kind = static_cast<Kind>(kind),
+                          .side = static_cast<Side>(side),
+                          .book = is_implied != 0 ? BookOf::Implied : BookOf::Direct,
+                          .level = level,
+                          .price = price,
+                          .quantity = quantity,
+                          .id = id});
+  take(read.quantity_decimals);
+  const std::string_view key(reinterpret_cast<const char*>(at), kSbeKeyBytes);
+  read.key = key.substr(0, key.find('\0'));
+  return read;
+}
+
 std::string sbe_schema() {
   Schema schema;
   schema.line(0, R"(<?xml version="1.0" encoding="UTF-8"?>)");

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "host/market/event/columns.hpp"
 #include "host/market/event/print.hpp"
@@ -25,6 +28,16 @@ inline constexpr std::uint16_t kSbeBlockBytes = [] {
 
 /// Appends a message. The instrument of `names` is its key as the feed has it.
 void append_sbe(const Event& event, std::string& out, const EventNames& names = {});
+
+/// A message as it was read. The key is in the message, without the zeros after it.
+struct SbeEvent {
+  Event event{};
+  std::string_view key;
+  std::uint8_t quantity_decimals = 0;
+};
+/// Reads what append_sbe wrote: the event's words are the same again, but for what the ring gives. Nothing if it is
+/// another message, or cut. Numbers may be any.
+[[nodiscard]] std::optional<SbeEvent> read_sbe(std::span<const std::byte> message) noexcept;
 
 /// The schema of these messages, XML.
 [[nodiscard]] std::string sbe_schema();

@@ -37,6 +37,7 @@ class CounterList : public ::testing::Test {
     builder.units(units_, "fabric");
     builder.fabric(fabric_);
     builder.udp(udp_);
+    builder.multicast(multicast_, "cme");
     builder.offer(offer_, "offer");
     builder.publisher(publisher_, "fabric");
     builder.info(info_, "channel_info", {{"channel", "channel"}, {"a", "224.0.0.1:1000"}}, "Channel.");
@@ -78,6 +79,7 @@ class CounterList : public ::testing::Test {
     visit(kUnitsRows, units_, "");
     visit(kFabricRows, fabric_, "");
     visit(kUdpRows, udp_, "/nic/udp/");
+    visit(kMulticastRows, multicast_, "/multicasts/0/");
     visit(kOfferRows, offer_, "/nic/offers/0/");
     visit(kPublisherRows, publisher_, "/nic/publishers/0/");
     visit(kSubscriberRows, publisher_.places[0], "/nic/publishers/0/subscribers/0/");
@@ -109,6 +111,7 @@ class CounterList : public ::testing::Test {
   UnitsCounterSet units_;
   FabricCounterSet fabric_;
   UdpCounterSet udp_;
+  MulticastCounterSet multicast_;
   OfferCounterSet offer_;
   PublisherCounterSet publisher_;
   counters::Counter info_;

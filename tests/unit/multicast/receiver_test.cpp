@@ -1,0 +1,300 @@
+#include "host/multicast/receiver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "host/multicast/publisher.hpp"
+#include "host/multicast/refill_server.hpp"
+#include "host/os/clock.hpp"
+#include "tests/unit/ring/fixture.hpp"
+
+namespace stopbit::multicast::receiver_test {
+
+using ring::test::seed_of;
+using ring::test::write_record;
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kEpoch = 1'700'000'000'000'000'000;
+
+using Datagram = std::vector<std::byte>;
+
+struct KeepingLine final : Line {
+  Outcome send(std::span<const std::byte> packet) noexcept override {
+    sent.emplace_back(packet.begin(), packet.end());
+    return Outcome::Sent;
+  }
+  [[nodiscard]] int error() const noexcept override { return 0; }
+  std::vector<Datagram> sent;
+};
+
+struct Records final : relay::StreamSink, record::RecordSink {
+  Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> image) override {
+    ++rings;
+    EXPECT_FALSE(image.empty());
+    return relay::StreamSink::Place{this, 4};
+  }
+  void end_ring(relay::Ending ending) override { endings.push_back(ending); }
+  record::RecordSink::Place open() noexcept override { return {slots.data(), 0, false}; }
+  void commit(const record::Slot& first, std::uint32_t count) noexcept override {
+    slots.front() = first;
+    seeds.push_back(seed_of({slots.data(), count}));
+  }
+  std::vector<record::Slot> slots = std::vector<record::Slot>(4);
+  std::vector<std::uint64_t> seeds;
+  std::vector<relay::Ending> endings;
+  int rings = 0;
+};
+
+struct Events final : EventSink {
+  void event(const market::SbeEvent& event) override { ids.push_back(event.event.id()); }
+  std::vector<std::uint64_t> ids;
+};
+
+std::vector<std::uint64_t> up_to(std::uint64_t count) {
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t i = 0; i < count; ++i) all.push_back(i);
+  return all;
+}
+
+class MulticastReceiver : public ring::test::RingTest {
+ protected:
+  ~MulticastReceiver() override { stop_service(); }
+
+  std::unique_ptr<Publisher> make_publisher(std::uint64_t epoch_ns = kEpoch, std::size_t history = 16U << 20) {
+    PublisherOptions options;
+    options.ring = name_;
+    options.epoch_ns = epoch_ns;
+    options.history_bytes = history;
+    auto line = std::make_unique<KeepingLine>();
+    line_ = line.get();
+    Publisher::Lines lines;
+    lines[0] = std::move(line);
+    return std::make_unique<Publisher>(std::move(options), std::move(lines), [](const std::string&) {});
+  }
+  void publish_all(Publisher& publisher) {
+    for (std::uint64_t end = now_ + 100 * kMs; now_ < end;) {
+      now_ += kMs;
+      (void)publisher.step(now_, kEpoch + now_);
+    }
+  }
+  /// What the publisher has until then can be asked for; it must do nothing meanwhile.
+  void start_service(const Publisher& publisher, std::uint64_t epoch_ns = kEpoch) {
+    auto opened = RefillServer::open({.listen = {0x7F00'0001, 0}});
+    ASSERT_TRUE(opened) << opened.message();
+    server_ = std::move(opened).value();
+    thread_ = std::thread([this, &publisher, epoch_ns] {
+      while (!stop_) {
+        (void)server_->step(os::monotonic_clock_ns(), {.history = publisher.history(),
+                                                       .epoch = epoch_ns,
+                                                       .layout = publisher.layout(),
+                                                       .image = publisher.image()});
+        std::this_thread::yield();
+      }
+    });
+  }
+  void stop_service() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    stop_ = false;
+  }
+  std::unique_ptr<Receiver> make_receiver(bool from_start = false) {
+    ReceiverOptions options;
+    options.groups = {{0xEFFF'0701, 7001}, {0xEFFF'0702, 7002}};
+    if (server_) options.refill = server_->address();
+    options.from_start = from_start;
+    options.follows = true;
+    return Receiver::without_sockets(options, records_, events_,
+                                     [this](const std::string& line) { told_.push_back(line); });
+  }
+  /// Each packet on both lines, 100 us after the one before, unless a line drops it.
+  void receive(Receiver& receiver, const std::vector<Datagram>& packets, double dropped_by_a, double dropped_by_b,
+               bool may_drop_ends = false) {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<double> share;
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+      now_ += kMs / 10;
+      const bool is_end = !may_drop_ends && (i < 2 || i + 2 > packets.size());
+      if (share(random) >= dropped_by_a || is_end) receiver.offer(packets[i], arbitrate::Line::A, now_, kEpoch + now_);
+      if (share(random) >= dropped_by_b || is_end) receiver.offer(packets[i], arbitrate::Line::B, now_, kEpoch + now_);
+      ASSERT_NE(receiver.step(now_, kEpoch + now_), Receiver::State::Failed) << receiver.problem();
+    }
+    pass(receiver);
+  }
+  /// Until every window has closed.
+  void pass(Receiver& receiver) {
+    for (const std::uint64_t end = now_ + 3'000 * kMs; now_ < end;) {
+      now_ += 5 * kMs;
+      ASSERT_NE(receiver.step(now_, kEpoch + now_), Receiver::State::Failed) << receiver.problem();
+    }
+  }
+
+  std::uint64_t now_ = 1'000 * kMs;
+  KeepingLine* line_ = nullptr;
+  std::unique_ptr<RefillServer> server_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+  Records records_;
+  Events events_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(MulticastReceiver, has_each_record_once_though_each_line_lacks_packets) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 10'000; ++i) write_record(writer, static_cast<std::uint32_t>(1 + i % 4), i);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  receive(*receiver, line_->sent, 0.2, 0.2);
+  EXPECT_EQ(records_.seeds, up_to(10'000));
+  EXPECT_TRUE(receiver->counts().is_complete());
+  EXPECT_EQ(receiver->counts().missing, 0U);
+  EXPECT_GT(receiver->counts().refilled, 10U) << "both lines lacked some";
+  EXPECT_EQ(receiver->account().packets.balanced(), true);
+}
+
+TEST_F(MulticastReceiver, counts_the_records_of_packets_that_are_nowhere) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 10'000; ++i) write_record(writer, static_cast<std::uint32_t>(1 + i % 4), i);
+  const auto publisher = make_publisher(kEpoch, 0);  // keeps nothing
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  receive(*receiver, line_->sent, 0.2, 0.2);
+  EXPECT_GT(receiver->counts().missing, 10U);
+  EXPECT_GT(receiver->counts().lost, 10U);
+  EXPECT_EQ(records_.seeds.size() + receiver->counts().lost, 10'000U);
+  EXPECT_EQ(receiver->counts().damaged, 0U);
+}
+
+TEST_F(MulticastReceiver, that_begins_late_has_what_the_service_keeps) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 5'000; ++i) write_record(writer, 2, i);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  const std::size_t before = line_->sent.size();
+  for (std::uint64_t i = 5'000; i < 6'000; ++i) write_record(writer, 2, i);
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver(true);
+  receive(*receiver, {line_->sent.begin() + static_cast<std::ptrdiff_t>(before), line_->sent.end()}, 0, 0);
+  EXPECT_EQ(records_.seeds, up_to(6'000));
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
+TEST_F(MulticastReceiver, follows_a_publisher_that_begins_again) {
+  auto writer = std::make_unique<ring::Writer>(make_writer(1'024));
+  for (std::uint64_t i = 0; i < 100; ++i) write_record(*writer, 1, i);
+  auto publisher = make_publisher();
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  receive(*receiver, line_->sent, 0, 0);
+  EXPECT_EQ(records_.seeds, up_to(100));
+  // Killed: nothing says that the ring has ended.
+  writer.reset();
+  writer = std::make_unique<ring::Writer>(make_writer(1'024));
+  for (std::uint64_t i = 100; i < 200; ++i) write_record(*writer, 1, i);
+  const auto next = make_publisher(kEpoch + 5'000 * kMs);
+  publish_all(*next);
+  // The layout is the same; the service is that of the first one.
+  receive(*receiver, line_->sent, 0.2, 0);
+  EXPECT_EQ(records_.seeds, up_to(200));
+  EXPECT_EQ(records_.rings, 2);
+  EXPECT_EQ(receiver->counts().epochs, 2U);
+  EXPECT_EQ(receiver->counts().missing, 0U);
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
+TEST_F(MulticastReceiver, needs_no_service_for_market_events) {
+  ring::Writer writer = make_writer(4'096);
+  for (std::uint64_t i = 0; i < 1'000; ++i) {
+    const auto place = writer.open();
+    writer.commit(
+        market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
+        1);
+  }
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  const auto receiver = make_receiver();
+  receive(*receiver, line_->sent, 0.2, 0);
+  EXPECT_EQ(events_.ids, up_to(1'000));
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
+TEST_F(MulticastReceiver, counts_events_of_packets_that_both_lines_lacked) {
+  ring::Writer writer = make_writer(4'096);
+  for (std::uint64_t i = 0; i < 1'000; ++i) {
+    const auto place = writer.open();
+    writer.commit(
+        market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
+        1);
+  }
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  const auto receiver = make_receiver();
+  receive(*receiver, line_->sent, 0.4, 0.4);
+  EXPECT_GT(receiver->counts().lost, 0U);
+  EXPECT_EQ(events_.ids.size() + receiver->counts().lost, 1'000U);
+}
+
+TEST_F(MulticastReceiver, is_not_led_astray_by_strangers_at_the_groups) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 5'000; ++i) write_record(writer, 2, i);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  std::vector<std::byte> room(1'472);
+  PacketWriter forger(room);
+  std::mt19937_64 random(7);
+  for (std::size_t i = 0; i < line_->sent.size(); ++i) {
+    now_ += kMs / 10;
+    receiver->offer(line_->sent[i], arbitrate::Line::A, now_, kEpoch + now_);
+    receiver->offer(line_->sent[i], arbitrate::Line::B, now_, kEpoch + now_);
+    if (i > 3) {
+      std::vector<std::byte> noise(random() % 1'400);
+      for (std::byte& byte : noise) byte = static_cast<std::byte>(random());
+      receiver->offer(noise, arbitrate::Line::A, now_, kEpoch + now_);
+      // A run of its own, of a later epoch: it does not have the channel while the true one goes on.
+      receiver->offer(forger.heartbeat({first_sequence(kEpoch * 2) + i, kEpoch * 2, 0}), arbitrate::Line::B, now_,
+                      kEpoch + now_);
+    }
+    ASSERT_NE(receiver->step(now_, kEpoch + now_), Receiver::State::Failed) << receiver->problem();
+  }
+  EXPECT_EQ(receiver->counts().epochs, 1U);
+  pass(*receiver);
+  EXPECT_EQ(records_.seeds, up_to(5'000));
+  EXPECT_GT(receiver->counts().malformed, 0U);
+}
+
+TEST_F(MulticastReceiver, says_that_records_need_a_service) {
+  ring::Writer writer = make_writer(1'024);
+  write_record(writer, 1, 0);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  const auto receiver = make_receiver();
+  for (const Datagram& datagram : line_->sent) receiver->offer(datagram, arbitrate::Line::A, now_, kEpoch + now_);
+  Receiver::State state = Receiver::State::Idle;
+  for (int i = 0; i < 1'000 && state != Receiver::State::Failed; ++i) state = receiver->step(now_ += kMs, kEpoch);
+  EXPECT_EQ(state, Receiver::State::Failed);
+  EXPECT_NE(receiver->problem().find("refill service"), std::string::npos);
+}
+
+TEST(MulticastAddress, names_one_or_two_groups) {
+  EXPECT_EQ(parse_multicast_address("multicast://239.1.1.1:5").value().size(), 1U);
+  EXPECT_EQ(parse_multicast_address("multicast://239.1.1.1:5,239.1.1.2:5").value()[1].address, 0xEF01'0102U);
+  for (const char* wrong : {"multicast://", "multicast://10.1.1.1:5", "multicast://239.1.1.1",
+                            "multicast://239.1.1.1:5,", "multicast://239.1.1.1:5,239.1.1.1:5",
+                            "multicast://239.1.1.1:1,239.1.1.1:2,239.1.1.1:3", "udp://239.1.1.1:5"}) {
+    EXPECT_FALSE(parse_multicast_address(wrong)) << wrong;
+  }
+}
+
+}  // namespace stopbit::multicast::receiver_test
