@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "host/nic/provider/address_vector.hpp"
@@ -38,6 +39,14 @@ std::uint64_t hash_of(const std::string& text) noexcept {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01B3U;
   return hash;
+}
+
+/// Differs between hosts, and between two starts of one.
+std::string host_text() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
 }
 
 Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
@@ -127,7 +136,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
     : fid_domain{{FI_CLASS_DOMAIN, user, &fid_ops}, &domain_ops, &mr_ops},
       counters_file_(parameters.counters),
       network_(parameters.network),
-      network_hash_(hash_of(parameters.network)),
+      network_hash_(hash_of(parameters.network + '@' + host_text())),
       process_(static_cast<std::uint32_t>(::getpid())),
       copies_once_(parameters.copies_once),
       is_shared_(is_shared),

@@ -55,18 +55,19 @@ bool suits(const fi_domain_attr& wanted) {
   // Progress is made by calls: a program that relies on more must not get this.
   return (wanted.name == nullptr || std::strcmp(wanted.name, kDomain) == 0) &&
          wanted.data_progress != FI_PROGRESS_AUTO && wanted.control_progress != FI_PROGRESS_AUTO &&
-         wanted.cq_data_size <= sizeof(std::uint64_t) && is_within(wanted.caps, kDomainCaps) &&
+         wanted.cq_data_size <= sizeof(std::uint64_t) && is_within(wanted.caps, kDomainCaps | FI_REMOTE_COMM) &&
          wanted.auth_key_size == 0;
 }
-bool suits(const fi_info& wanted) {
-  return is_within(wanted.caps, kCaps) &&
-         (wanted.addr_format == FI_FORMAT_UNSPEC || wanted.addr_format == kAddressFormat) &&
-         (wanted.tx_attr == nullptr || suits(*wanted.tx_attr)) &&
-         (wanted.rx_attr == nullptr || suits(*wanted.rx_attr)) &&
-         (wanted.ep_attr == nullptr || suits(*wanted.ep_attr)) &&
-         (wanted.domain_attr == nullptr || suits(*wanted.domain_attr)) &&
-         (wanted.fabric_attr == nullptr || wanted.fabric_attr->name == nullptr ||
-          std::strcmp(wanted.fabric_attr->name, kFabric) == 0);
+/// What part of the hints asks for more than the provider has; null: none does.
+const char* unsuitable(const fi_info& wanted) {
+  if (!is_within(wanted.caps, kCaps | FI_REMOTE_COMM)) return "caps";
+  if (wanted.addr_format != FI_FORMAT_UNSPEC && wanted.addr_format != kAddressFormat) return "addr_format";
+  if (wanted.tx_attr != nullptr && !suits(*wanted.tx_attr)) return "tx_attr";
+  if (wanted.rx_attr != nullptr && !suits(*wanted.rx_attr)) return "rx_attr";
+  if (wanted.ep_attr != nullptr && !suits(*wanted.ep_attr)) return "ep_attr";
+  if (wanted.domain_attr != nullptr && !suits(*wanted.domain_attr)) return "domain_attr";
+  const char* const fabric = wanted.fabric_attr != nullptr ? wanted.fabric_attr->name : nullptr;
+  return fabric != nullptr && std::strcmp(fabric, kFabric) != 0 ? "fabric_attr" : nullptr;
 }
 
 void fill(fi_info& info, const fi_info* hints) {
@@ -150,8 +151,8 @@ int getinfo(std::uint32_t /*version*/, const char* node, const char* service, st
             const fi_info* hints, fi_info** info) {
   // Endpoints have names that programs exchange; no name of a host leads to one.
   if (node != nullptr || service != nullptr) return -FI_ENODATA;
-  if (hints != nullptr && !suits(*hints)) {
-    FI_INFO(&provider(), FI_LOG_CORE, "the hints ask for more than the provider offers\n");
+  if (const char* const part = hints != nullptr ? unsuitable(*hints) : nullptr; part != nullptr) {
+    FI_INFO(&provider(), FI_LOG_CORE, "the hints ask for more than the provider offers, in %s\n", part);
     return -FI_ENODATA;
   }
   fi_info* const made = fi_allocinfo();
@@ -159,7 +160,10 @@ int getinfo(std::uint32_t /*version*/, const char* node, const char* service, st
   fill(*made, hints);
   if (hints != nullptr) {
     made->handle = hints->handle;
-    if (hints->caps != 0) made->caps = (hints->caps & kCaps) | kDomainCaps;
+    // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused when
+    // it is inserted.
+    if (hints->caps != 0) made->caps = hints->caps | kDomainCaps;
+    made->domain_attr->caps |= hints->caps & FI_REMOTE_COMM;
     if (hints->dest_addr != nullptr && hints->dest_addrlen == sizeof(Name)) {
       made->dest_addr = std::malloc(sizeof(Name));
       if (made->dest_addr != nullptr) std::memcpy(made->dest_addr, hints->dest_addr, sizeof(Name));

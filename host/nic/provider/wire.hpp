@@ -22,7 +22,7 @@ struct Name {
   static constexpr std::uint32_t kVersion = 1;
   std::uint32_t magic = kMagic;
   std::uint32_t version = kVersion;
-  std::uint64_t network = 0;  ///< Hash of the network's name: numbers of other networks mean other processes.
+  std::uint64_t network = 0;  ///< Hash of network and host: elsewhere, the numbers are of other processes.
   PeerName peer;
 };
 static_assert(sizeof(Name) == 24);
