@@ -326,7 +326,7 @@ void Domain::flush() {
     progress();
     bool is_waiting = !answers_.empty();
     for (NodeId id = 0; id < kNodes && !is_waiting; ++id) {
-      is_waiting = id != transport_->node() && !links_.is_lost(id) && is_waited_for(id);
+      is_waiting = id != transport_->node() && !links_.is_lost(id) && !links_.has_left(id);
     }
     if (!is_waiting) return;
     ::sched_yield();
