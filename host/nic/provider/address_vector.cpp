@@ -18,8 +18,7 @@ std::uint64_t key_of(const PeerName& peer) noexcept {
   return std::uint64_t{peer.birth} << 32U | std::uint64_t{peer.node} << 16U | peer.endpoint;
 }
 
-int insert(fid_av* av, const void* names, std::size_t count, fi_addr_t* addresses, std::uint64_t flags,
-           void* context) {
+int insert(fid_av* av, const void* names, std::size_t count, fi_addr_t* addresses, std::uint64_t flags, void* context) {
   AddressVector& vector = vector_of(av);
   if ((flags & FI_EVENT) != 0) return -FI_ENOSYS;
   int* const errors = (flags & FI_SYNC_ERR) != 0 ? static_cast<int*>(context) : nullptr;
@@ -77,9 +76,9 @@ int lookup(fid_av* av, fi_addr_t address, void* into, std::size_t* length) {
 const char* straddr(fid_av* /*av*/, const void* from, char* buffer, std::size_t* length) {
   Name name;
   std::memcpy(&name, from, sizeof(name));
-  const int written = std::snprintf(buffer, *length, "stopbit://%016llx/%u/%u/%08x",
-                                    static_cast<unsigned long long>(name.network), unsigned{name.peer.node},
-                                    unsigned{name.peer.endpoint}, name.peer.birth);
+  const int written =
+      std::snprintf(buffer, *length, "stopbit://%016llx/%u/%u/%08x", static_cast<unsigned long long>(name.network),
+                    unsigned{name.peer.node}, unsigned{name.peer.endpoint}, name.peer.birth);
   *length = static_cast<std::size_t>(std::max(written, 0)) + 1;
   return buffer;
 }
@@ -115,7 +114,8 @@ fi_ops_av av_ops{.size = sizeof(fi_ops_av),
 
 }  // namespace
 
-AddressVector::AddressVector(Domain& owner, void* user) : fid_av{{FI_CLASS_AV, user, &fid_ops}, &av_ops}, domain(owner) {}
+AddressVector::AddressVector(Domain& owner, void* user)
+    : fid_av{{FI_CLASS_AV, user, &fid_ops}, &av_ops}, domain(owner) {}
 
 fi_addr_t AddressVector::address_of(const PeerName& peer) const noexcept {
   const auto found = addresses.find(key_of(peer));

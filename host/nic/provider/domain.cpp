@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <utility>
 
@@ -25,6 +26,8 @@ namespace {
 
 // Memory loses no frame, so a packet goes again only if a receiver's successor dropped it. And silence means nothing.
 constexpr LinkOptions kLinks{.resend_ns = 50'000'000, .silence_ns = ~std::uint64_t{0} / 4};
+/// A message of 8 KiB is one frame: two system calls and a wait are saved, for a second copy of so little.
+constexpr std::size_t kFrameBytes = 8192 + sizeof(Head) + kLinkBytes;
 constexpr std::uint64_t kLookEveryNs = 50'000'000;
 /// Steps after which everything that a dead process left in our inbox has been read.
 constexpr std::uint64_t kStepsOfTheDead = 64;
@@ -54,6 +57,8 @@ Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
   ShmOptions options;
   options.network = network;
   options.nodes = Domain::kNodes;
+  options.slots = 32;
+  options.frame_bytes = kFrameBytes;
   for (int claim = 0;; ++claim) {
     const std::optional<NodeId> node = ShmTransport::free_node(network, Domain::kNodes);
     if (!node) {
@@ -161,9 +166,9 @@ Domain::~Domain() {
 void Domain::report() const {
   if (counters_file_.empty()) return;
   std::string line = "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(transport_->node());
-#define STOPBIT_COUNTER(name) line += ", \"" #name "\": " + std::to_string(counters_.name);
-  STOPBIT_PROVIDER_COUNTERS(STOPBIT_COUNTER)
-#undef STOPBIT_COUNTER
+#define STOPBIT_PROVIDER_COUNTER(name, meaning) line += ", \"" #name "\": " + std::to_string(counters_.name);
+#include "host/nic/provider/counters.def"
+#undef STOPBIT_PROVIDER_COUNTER
   line += "}\n";
   // One write: lines of several processes do not mix.
   const os::Descriptor file(::open(counters_file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
@@ -269,8 +274,7 @@ void Domain::send_pieces() {
     const std::span<std::byte> at = links_.place(node, VirtualChannel::High);
     const std::size_t length = endpoint.write_piece(*sending, at);
     counters_.piece_bytes += length - sizeof(Head);
-    const bool has_left =
-        links_.send(node, VirtualChannel::High, at.first(length), false, now_ns_) == SendResult::Sent;
+    const bool has_left = links_.send(node, VirtualChannel::High, at.first(length), false, now_ns_) == SendResult::Sent;
     if (has_left && sending->sent < sending->asked_bytes) streams_.push_back(next);
   }
 }
@@ -362,15 +366,19 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
 }
 
 int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void* context) {
-  const bool is_shared = info == nullptr || info->domain_attr == nullptr ||
-                         info->domain_attr->threading != FI_THREAD_DOMAIN;
-  Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), is_shared, context);
-  if (!opened) {
+  const bool is_shared =
+      info == nullptr || info->domain_attr == nullptr || info->domain_attr->threading != FI_THREAD_DOMAIN;
+  try {
+    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), is_shared, context);
+    if (opened) {
+      *domain = std::move(opened).value().release();
+      return 0;
+    }
     FI_WARN(&provider(), FI_LOG_DOMAIN, "%s\n", opened.message().c_str());
-    return -FI_ENOMEM;
+  } catch (const std::exception& error) {
+    FI_WARN(&provider(), FI_LOG_DOMAIN, "cannot open a domain: %s\n", error.what());
   }
-  *domain = std::move(opened).value().release();
-  return 0;
+  return -FI_ENOMEM;
 }
 
 }  // namespace stopbit::nic::provider

@@ -2,6 +2,7 @@
 
 #include <rdma/fi_domain.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -27,13 +28,10 @@ struct Parameters {
   std::string counters;               ///< File to which a domain appends its counters when it is closed.
 };
 
-#define STOPBIT_PROVIDER_COUNTERS(X)                                                                           \
-  X(messages_sent) X(bytes_sent) X(messages_received) X(bytes_received) X(eager_sent) X(offers_sent)           \
-  X(copied_bytes) X(piece_bytes) X(unexpected) X(held_up) X(refused) X(malformed) X(peers_lost)
 struct Counters {
-#define STOPBIT_COUNTER(name) std::uint64_t name = 0;
-  STOPBIT_PROVIDER_COUNTERS(STOPBIT_COUNTER)
-#undef STOPBIT_COUNTER
+#define STOPBIT_PROVIDER_COUNTER(name, meaning) std::uint64_t name = 0;
+#include "host/nic/provider/counters.def"
+#undef STOPBIT_PROVIDER_COUNTER
 };
 
 /// A node of the network in shared memory, and what its endpoints share: links, progress, death of peers.
@@ -87,6 +85,9 @@ class Domain final : public fid_domain, public PacketSink {
   /// The program knows it now: if an earlier process with its number has died, this one may be sent to.
   void meet(const PeerName& peer);
   [[nodiscard]] bool is_dead(const PeerName& peer) const noexcept { return nodes_[peer.node].dead_birth == peer.birth; }
+
+  /// A system call.
+  [[nodiscard]] bool is_alive(NodeId node) { return transport_->is_alive(node); }
 
   /// Place for a packet to a node; empty: no room now. Makes progress once to find some.
   [[nodiscard]] std::span<std::byte> place(NodeId node);
@@ -146,7 +147,7 @@ class Domain final : public fid_domain, public PacketSink {
   bool copies_once_;
   bool is_shared_;
   std::mutex mutex_;
-  std::size_t users_ = 0;
+  std::atomic<std::size_t> users_ = 0;
   std::unique_ptr<ShmTransport> transport_;
   Links links_;
   std::vector<NodeState> nodes_;

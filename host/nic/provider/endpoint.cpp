@@ -378,8 +378,7 @@ bool Endpoint::take_message(const Head& head, const PeerName& from, std::span<co
   return false;
 }
 
-bool Endpoint::store(const Head& head, const PeerName& from, std::span<const std::byte> bytes,
-                     const OfferBody& offer) {
+bool Endpoint::store(const Head& head, const PeerName& from, std::span<const std::byte> bytes, const OfferBody& offer) {
   const bool needs_block = head.kind == Kind::Eager && bytes.size() > EndpointLimits::kShort;
   if (unexpected.is_full() || !tags.has_room_for_record() || (needs_block && free_blocks.empty())) return false;
   const std::uint32_t id = unexpected.take({});
@@ -425,6 +424,8 @@ void Endpoint::fetch(std::uint32_t id, const Head& head, const PeerName& from, c
   if (domain.is_dead(from)) return end_receive(id, FI_ECONNRESET);
   const std::uint64_t bytes = std::min<std::uint64_t>(offer.length, receiving.into.bytes());
   if (bytes == 0 || copy(receiving, offer, bytes)) {
+    // A process that is alive now was alive during the copy, so its number was not another's.
+    if (!domain.is_alive(from.node)) return end_receive(id, FI_ECONNRESET);
     tell_done(from, head.request, 0);
     return end_receive(id, 0);
   }
@@ -447,8 +448,7 @@ bool Endpoint::copy(const Receiving& receiving, const OfferBody& offer, std::uin
   std::array<iovec, Pieces::kMax> into{};
   const std::size_t count = receiving.into.first_bytes(bytes, into);
   const iovec from{reinterpret_cast<void*>(offer.address), static_cast<std::size_t>(bytes)};
-  const ssize_t copied =
-      ::process_vm_readv(static_cast<pid_t>(offer.process), into.data(), count, &from, 1, 0);
+  const ssize_t copied = ::process_vm_readv(static_cast<pid_t>(offer.process), into.data(), count, &from, 1, 0);
   if (copied == static_cast<ssize_t>(bytes)) {
     domain.counters().copied_bytes += bytes;
     return true;
@@ -480,8 +480,7 @@ void Endpoint::take_ask(const Head& head, const PeerName& from) {
 }
 
 std::size_t Endpoint::write_piece(Sending& sending, std::span<std::byte> into) {
-  const std::size_t length =
-      std::min<std::size_t>(sending.asked_bytes - sending.sent, into.size() - sizeof(Head));
+  const std::size_t length = std::min<std::size_t>(sending.asked_bytes - sending.sent, into.size() - sizeof(Head));
   Head head;
   head.kind = Kind::Piece;
   head.source = number;

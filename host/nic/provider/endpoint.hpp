@@ -92,7 +92,7 @@ struct Unexpected {
   Head head;
   PeerName from;
   bool is_offer = false;
-  OfferBody offer;           ///< `length` also of a message that is here.
+  OfferBody offer;  ///< `length` also of a message that is here.
   std::uint32_t block = kNoBlock;
   std::array<std::byte, EndpointLimits::kShort> bytes;
 };

@@ -104,8 +104,7 @@ ssize_t msg_send(fid_ep* ep, const void* buffer, std::size_t length, void* /*des
   return send(ep, buffer, length, {.to = to, .context = context});
 }
 ssize_t msg_sendv(fid_ep* ep, const iovec* pieces, void** /*desc*/, std::size_t count, fi_addr_t to, void* context) {
-  return send(ep, span_of(pieces, count), {.to = to, .context = context},
-              Endpoint::of(ep).send_options & kSendOptions);
+  return send(ep, span_of(pieces, count), {.to = to, .context = context}, Endpoint::of(ep).send_options & kSendOptions);
 }
 ssize_t msg_sendmsg(fid_ep* ep, const fi_msg* msg, std::uint64_t options) {
   return send(ep, span_of(msg->msg_iov, msg->iov_count),
@@ -140,8 +139,8 @@ ssize_t tagged_recvmsg(fid_ep* ep, const fi_msg_tagged* msg, std::uint64_t optio
       ep, span_of(msg->msg_iov, msg->iov_count),
       {.from = msg->addr, .is_tagged = true, .tag = msg->tag, .ignore = msg->ignore, .context = msg->context}, options);
 }
-ssize_t tagged_send(fid_ep* ep, const void* buffer, std::size_t length, void* /*desc*/, fi_addr_t to,
-                    std::uint64_t tag, void* context) {
+ssize_t tagged_send(fid_ep* ep, const void* buffer, std::size_t length, void* /*desc*/, fi_addr_t to, std::uint64_t tag,
+                    void* context) {
   return send(ep, buffer, length, {.to = to, .flags = kTagged, .tag = tag, .context = context});
 }
 ssize_t tagged_sendv(fid_ep* ep, const iovec* pieces, void** /*desc*/, std::size_t count, fi_addr_t to,
@@ -151,9 +150,8 @@ ssize_t tagged_sendv(fid_ep* ep, const iovec* pieces, void** /*desc*/, std::size
 }
 ssize_t tagged_sendmsg(fid_ep* ep, const fi_msg_tagged* msg, std::uint64_t options) {
   const auto flags = static_cast<std::uint8_t>(kTagged | data_flag(options));
-  return send(
-      ep, span_of(msg->msg_iov, msg->iov_count),
-      {.to = msg->addr, .flags = flags, .tag = msg->tag, .data = msg->data, .context = msg->context}, options);
+  return send(ep, span_of(msg->msg_iov, msg->iov_count),
+              {.to = msg->addr, .flags = flags, .tag = msg->tag, .data = msg->data, .context = msg->context}, options);
 }
 ssize_t tagged_inject(fid_ep* ep, const void* buffer, std::size_t length, fi_addr_t to, std::uint64_t tag) {
   return send(ep, buffer, length, {.to = to, .flags = kTagged, .tag = tag, .is_inject = true});
@@ -165,8 +163,7 @@ ssize_t tagged_senddata(fid_ep* ep, const void* buffer, std::size_t length, void
 }
 ssize_t tagged_injectdata(fid_ep* ep, const void* buffer, std::size_t length, std::uint64_t data, fi_addr_t to,
                           std::uint64_t tag) {
-  return send(ep, buffer, length,
-              {.to = to, .flags = kTagged | kHasData, .tag = tag, .data = data, .is_inject = true});
+  return send(ep, buffer, length, {.to = to, .flags = kTagged | kHasData, .tag = tag, .data = data, .is_inject = true});
 }
 
 // The endpoint itself.

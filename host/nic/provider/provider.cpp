@@ -25,8 +25,8 @@ constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
 constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
 constexpr std::uint64_t kDomainCaps = FI_LOCAL_COMM;
 constexpr std::uint64_t kCaps = kSendCaps | kReceiveCaps | kDomainCaps | FI_REMOTE_CQ_DATA;
-constexpr std::uint64_t kSendFlags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-                                     FI_DELIVERY_COMPLETE;
+constexpr std::uint64_t kSendFlags =
+    FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 constexpr std::uint64_t kReceiveFlags = FI_COMPLETION;
 
 bool is_within(std::uint64_t wanted, std::uint64_t offered) {
@@ -160,8 +160,8 @@ int getinfo(std::uint32_t /*version*/, const char* node, const char* service, st
   fill(*made, hints);
   if (hints != nullptr) {
     made->handle = hints->handle;
-    // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused when
-    // it is inserted.
+    // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused
+    // when it is inserted.
     if (hints->caps != 0) made->caps = hints->caps | kDomainCaps;
     made->domain_attr->caps |= hints->caps & FI_REMOTE_COMM;
     if (hints->dest_addr != nullptr && hints->dest_addrlen == sizeof(Name)) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <utility>
 
 #include "host/nic/provider/domain.hpp"
@@ -163,6 +165,7 @@ int counter_close(fid* fid) {
 
 ssize_t eq_read(fid_eq* eq, std::uint32_t* event, void* buffer, std::size_t length, std::uint64_t flags) {
   EventQueue& queue = events_of(eq);
+  const std::lock_guard guard(queue.mutex);
   if (queue.events.empty()) return -FI_EAGAIN;
   const EventQueue::Event& first = queue.events.front();
   if (length < first.bytes.size()) return -FI_ETOOSMALL;
@@ -177,13 +180,13 @@ ssize_t eq_readerr(fid_eq* /*eq*/, fi_eq_err_entry* /*into*/, std::uint64_t /*fl
 }
 ssize_t eq_write(fid_eq* eq, std::uint32_t event, const void* buffer, std::size_t length, std::uint64_t /*flags*/) {
   EventQueue& queue = events_of(eq);
+  const std::lock_guard guard(queue.mutex);
   if (queue.events.size() == EventQueue::kMost) return -FI_EAGAIN;
   const auto* const bytes = static_cast<const std::byte*>(buffer);
   queue.events.push_back({event, {bytes, bytes + length}});
   return static_cast<ssize_t>(length);
 }
-ssize_t eq_sread(fid_eq* eq, std::uint32_t* event, void* buffer, std::size_t length, int timeout,
-                 std::uint64_t flags) {
+ssize_t eq_sread(fid_eq* eq, std::uint32_t* event, void* buffer, std::size_t length, int timeout, std::uint64_t flags) {
   const std::uint64_t begin = os::monotonic_clock_ns();
   for (;;) {
     const ssize_t result = eq_read(eq, event, buffer, length, flags);
@@ -288,7 +291,8 @@ ssize_t CompletionQueue::read_error(fi_cq_err_entry* into) {
   return 1;
 }
 
-Counter::Counter(Domain& owner, void* user) : fid_cntr{{FI_CLASS_CNTR, user, &counter_fid_ops}, &counter_ops}, domain(owner) {}
+Counter::Counter(Domain& owner, void* user)
+    : fid_cntr{{FI_CLASS_CNTR, user, &counter_fid_ops}, &counter_ops}, domain(owner) {}
 
 EventQueue::EventQueue(void* user) : fid_eq{{FI_CLASS_EQ, user, &eq_fid_ops}, &eq_ops} {
   events.reserve(kMost);
@@ -300,11 +304,15 @@ int open_completion_queue(fid_domain* fid, fi_cq_attr* attr, fid_cq** cq, void* 
   if (wanted.wait_cond != FI_CQ_COND_NONE || wanted.format > FI_CQ_FORMAT_TAGGED) return -FI_ENOSYS;
   if (wanted.size > kMostEntries) return -FI_EINVAL;
   Domain& domain = Domain::of(fid);
-  auto queue = std::make_unique<CompletionQueue>(domain, wanted, context);
-  domain.retain();
-  if (attr != nullptr) attr->size = queue->entries.size();
-  *cq = queue.release();
-  return 0;
+  try {
+    auto queue = std::make_unique<CompletionQueue>(domain, wanted, context);
+    domain.retain();
+    if (attr != nullptr) attr->size = queue->entries.size();
+    *cq = queue.release();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -FI_ENOMEM;
+  }
 }
 
 int open_counter(fid_domain* fid, fi_cntr_attr* attr, fid_cntr** counter, void* context) {

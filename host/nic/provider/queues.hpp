@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "host/nic/provider/wire.hpp"
@@ -31,9 +32,7 @@ struct CompletionQueue : fid_cq {
   }
   void release() noexcept { --held; }
   /// In a slot that was taken.
-  void push(const Completion& completion) noexcept {
-    entries[(first + count++) % entries.size()] = completion;
-  }
+  void push(const Completion& completion) noexcept { entries[(first + count++) % entries.size()] = completion; }
   [[nodiscard]] ssize_t read(void* buffer, std::size_t most, fi_addr_t* sources);
   [[nodiscard]] ssize_t read_error(fi_cq_err_entry* into);
 
@@ -65,6 +64,7 @@ struct EventQueue : fid_eq {
     std::vector<std::byte> bytes;
   };
   static constexpr std::size_t kMost = 256;
+  std::mutex mutex;
   std::vector<Event> events;
 };
 

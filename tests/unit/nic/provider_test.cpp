@@ -63,7 +63,8 @@ int ask(const Info& hints) {
   return result;
 }
 
-constexpr std::uint64_t kAll = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_REMOTE_CQ_DATA;
+constexpr std::uint64_t kAll =
+    FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_REMOTE_CQ_DATA;
 
 /// A node with an endpoint.
 class Side {
@@ -227,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(Provider, Sizes, testing::Values("1", "0"));
 TEST_P(Sizes, messages_arrive_as_they_were_sent_before_and_after_their_receive) {
   Pair pair;
   unsigned seed = 0;
-  for (const std::size_t length : {0, 1, 40, 128, 129, 4000, 4016, 4017, 5000, 65'536, 1'000'003}) {
+  for (const std::size_t length : {0, 1, 40, 128, 129, 4096, 8192, 8193, 65'536, 1'000'003}) {
     for (const bool receives_first : {true, false}) {
       SCOPED_TRACE(std::to_string(length) + (receives_first ? " expected" : " unexpected"));
       const std::vector<std::byte> from = bytes_of(length, ++seed);
