@@ -1,6 +1,7 @@
 // Every call of libfabric that the provider offers, through libfabric itself, which loads the plug-in. Two domains of
 // one process are two nodes, as two processes would be.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -653,6 +654,56 @@ TEST(Provider, sends_to_a_killed_process_end_in_an_error_and_its_successor_is_re
     ASSERT_EQ(fi_tinject(side.ep, message.data(), 8, to_next, 1), 0);
     EXPECT_EQ(await(next.receives, side).entry.err, 0);
     EXPECT_EQ(fi_tinject(side.ep, message.data(), 8, to, 1), -FI_EHOSTUNREACH);
+  }
+}
+
+/// A process offers a long message, makes no more calls, and is killed before or after the receive that takes it.
+TEST_P(Sizes, a_message_whose_sender_is_killed_ends_its_receive_in_an_error) {
+  for (const bool kills_first : {true, false}) {
+    if (!kills_first && std::string(GetParam()) == "1") continue;  // one copy is done by then
+    Side side;
+    const std::vector<std::byte> name = side.name();
+    int to_child[2];
+    int to_parent[2];
+    ASSERT_EQ(::pipe2(to_child, O_NONBLOCK), 0);
+    ASSERT_EQ(::pipe(to_parent), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const Side sender;
+      const std::vector<std::byte> message = bytes_of(100'000, 1);
+      const fi_addr_t to = sender.insert(name);
+      if (fi_tsend(sender.ep, message.data(), message.size(), nullptr, to, 5, nullptr) != 0) ::_exit(1);
+      char byte = 0;
+      while (::read(to_child[0], &byte, 1) != 1) {
+        fi_cq_tagged_entry none{};
+        (void)!fi_cq_read(sender.sends, &none, 1);
+      }
+      if (::write(to_parent[1], &byte, 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    int context = 0;
+    for (Ended ended; ended.entry.len != 100'000;) {
+      ASSERT_EQ(receive_with(side, nullptr, 0, 5, &context, FI_PEEK), 0);
+      ended = await(side.receives, side);
+    }
+    char byte = 1;
+    ASSERT_EQ(::write(to_child[1], &byte, 1), 1);
+    ASSERT_EQ(::read(to_parent[0], &byte, 1), 1);
+    const auto kill = [&] {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    };
+    if (kills_first) kill();
+    std::vector<std::byte> into(100'000);
+    ASSERT_EQ(fi_trecv(side.ep, into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, 5, 0, &into), 0);
+    if (!kills_first) {
+      EXPECT_FALSE(poll(side.receives));
+      kill();
+    }
+    const Ended ended = await(side.receives, side);
+    EXPECT_EQ(ended.entry.err, FI_ECONNRESET);
+    EXPECT_EQ(ended.entry.op_context, &into);
+    for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
   }
 }
 
