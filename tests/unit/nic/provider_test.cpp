@@ -461,6 +461,28 @@ TEST(Provider, an_endpoint_sends_to_itself) {
   EXPECT_EQ(from, into);
 }
 
+TEST(Provider, two_endpoints_of_a_process_are_two_senders) {
+  Pair pair;
+  fid_ep* second = nullptr;
+  ASSERT_EQ(fi_endpoint(pair.a.domain, pair.a.info.get(), &second, nullptr), 0);
+  ASSERT_EQ(fi_enable(second), -FI_ENOAV);
+  ASSERT_EQ(fi_ep_bind(second, &pair.a.av->fid, 0), 0);
+  ASSERT_EQ(fi_enable(second), -FI_ENOCQ);
+  ASSERT_EQ(fi_ep_bind(second, &pair.a.sends->fid, FI_TRANSMIT | FI_RECV), 0);
+  ASSERT_EQ(fi_enable(second), 0);
+  std::vector<std::byte> name(pair.a.name().size());
+  std::size_t length = name.size();
+  ASSERT_EQ(fi_getname(&second->fid, name.data(), &length), 0);
+  const fi_addr_t from_second = pair.b.insert(name);
+  int into = 0;
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, from_second, 1, 0, nullptr), 0);
+  for (const auto& [ep, value] : {std::pair(pair.a.ep, 1), std::pair(second, 2)})
+    ASSERT_EQ(fi_tinject(ep, &value, sizeof(value), pair.to_b, 1), 0);
+  EXPECT_EQ(await(pair.b.receives, pair.a).source, from_second);
+  EXPECT_EQ(into, 2);
+  EXPECT_EQ(fi_close(&second->fid), 0);
+}
+
 TEST(Provider, addresses_of_others_are_refused_and_removed_ones_unknown) {
   Pair pair;
   std::vector<std::byte> name = pair.b.name();
