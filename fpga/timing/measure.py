@@ -10,7 +10,8 @@ from timing import gate, paths
 # as one. A module is added here with its row.
 MODULES = [(name, "") for name in (
     "stopbit_frame_parser", "stopbit_fcs", "stopbit_group_table", "stopbit_frame_decoder", "stopbit_framing",
-    "stopbit_line_arbiter", "stopbit_datagram_input", "stopbit_decompressor", "stopbit_record_packer", "stopbit_core")]
+    "stopbit_line_arbiter", "stopbit_datagram_input", "stopbit_decompressor", "stopbit_record_packer", "stopbit_core",
+    "stopbit_link_port")]
 
 MAP = "synth_xilinx -top {top} -abc9 -family xcup -flatten -noiopad -noclkbuf\nwrite_json mapped.json\n"
 

@@ -139,10 +139,10 @@ class Agent {
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::size_t kNotices = 4'096;
-  static constexpr std::size_t kEvidence = 64;  ///< As many kinds of errors have a place in its counters.
-  static constexpr std::size_t kLoads = 64;
-  static constexpr std::size_t kAnswers = 32;           ///< Of a turn: what the lines bring comes first.
-  static constexpr std::uint64_t kStallNs = 1'000'000;  ///< A turn that comes later than this after the last one.
+  static constexpr std::size_t kEvidence = 64;               ///< As many kinds of errors have a place in its counters.
+  static constexpr std::size_t kLoads = feed::kMaxChannels;  ///< An image may run in a ring for each channel.
+  static constexpr std::size_t kAnswers = 32;                ///< Of a turn: what the lines bring comes first.
+  static constexpr std::uint64_t kStallNs = 1'000'000;       ///< A turn that comes later than this after the last one.
   static constexpr std::uint64_t kDrainNs = 500'000'000;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;

@@ -150,11 +150,12 @@ class Appliance {
   [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& sample) const;
   /// The program of a channel of the settings; null: they have no such channel. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of(std::string_view channel) const;
-  /// The program of an output, as the last of them. From the same thread.
+  /// The program of an output, as the last of them; null: no channel has that output any more. From the same thread.
   [[nodiscard]] std::shared_ptr<const Program> program_of_output(std::uint32_t output) const {
-    return output_entries_.at(output).program;
+    const RecordOutputEntry& entry = output_entries_.at(output);
+    return entry.feed != kNone ? entry.program : nullptr;
   }
-  /// The name of the feed of an output.
+  /// The name of the feed of an output that channels have.
   [[nodiscard]] const std::string& feed_of_output(std::uint32_t output) const {
     return settings_.feeds[output_entries_.at(output).feed].description.name;
   }

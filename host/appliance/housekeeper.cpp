@@ -356,7 +356,11 @@ void Housekeeper::report_line(const std::string& channel, char line, bool is_sil
 
 void Housekeeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
                         Level level, std::uint64_t now, std::string_view why) {
-  Watched& watched = watched_[{what, name}];
+  watch(watched_[{what, name}], what, key, name, value, level, now, why);
+}
+
+void Housekeeper::watch(Watched& watched, const std::string& what, const char* key, const std::string& name,
+                        std::uint64_t value, Level level, std::uint64_t now, std::string_view why) {
   if (value < watched.reported) watched.reported = value;
   if (value == watched.reported || now < watched.next_ns) return;
   Change change{
@@ -432,15 +436,19 @@ void Housekeeper::look_at_readers(const StatusReport& status, std::uint64_t now)
   status.for_each_ring([&](const std::string& ring, const std::vector<ring::SeenReader>& readers) {
     for (const ring::SeenReader& seen : readers) {
       const auto key = std::tuple(ring, seen.name, seen.pid);
-      seen_now[key] = seen.is_running;
       const auto before = readers_.find(key);
-      if (before == readers_.end() && seen.is_running) report(Level::Info, "reader comes", key);
-      if (before != readers_.end() && before->second && !seen.is_running) report(Level::Warning, "reader gone", key);
-      watch("overrun", "reader", seen.name + " at " + ring, seen.lost_records, Level::Warning, now);
+      const bool is_known = before != readers_.end();
+      const bool was_running = is_known && before->second.is_running;
+      if (!is_known && seen.is_running) report(Level::Info, "reader comes", key);
+      if (was_running && !seen.is_running) report(Level::Warning, "reader gone", key);
+      KnownReader& known = seen_now[key];
+      if (is_known) known.lost = before->second.lost;
+      known.is_running = seen.is_running;
+      watch(known.lost, "overrun", "reader", seen.name + " at " + ring, seen.lost_records, Level::Warning, now);
     }
   });
-  for (const auto& [key, was_running] : readers_) {
-    if (was_running && !seen_now.contains(key)) report(Level::Info, "reader leaves", key);
+  for (const auto& [key, known] : readers_) {
+    if (known.is_running && !seen_now.contains(key)) report(Level::Info, "reader leaves", key);
   }
   readers_ = std::move(seen_now);
 }

@@ -99,6 +99,13 @@ class Housekeeper {
   /// `why`: of the newest; empty: not known.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
              Change::Level level, std::uint64_t now, std::string_view why = {});
+  struct Watched {
+    std::uint64_t reported = 0;
+    std::uint64_t next_ns = 0;
+  };
+  /// The same of something that comes and goes, which keeps this itself.
+  void watch(Watched& watched, const std::string& what, const char* key, const std::string& name, std::uint64_t value,
+             Change::Level level, std::uint64_t now, std::string_view why = {});
 
   Appliance& appliance_;
   Clocks clocks_;
@@ -111,10 +118,6 @@ class Housekeeper {
   std::set<std::string> truncated_;  ///< Files that the log has named.
   std::map<std::string, ChannelState> states_;
   std::map<std::pair<std::string, char>, bool> silent_;
-  struct Watched {
-    std::uint64_t reported = 0;
-    std::uint64_t next_ns = 0;
-  };
   std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
   std::map<std::string, bool> low_quotas_;                          ///< By replay service.
   struct BookFaults {
@@ -128,7 +131,12 @@ class Housekeeper {
   bool gap_log_fails_ = false;
   std::vector<bool> stalled_;  ///< By agent.
   std::string summary_;
-  std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
+  struct KnownReader {
+    bool is_running = false;
+    Watched lost;
+  };
+  /// By ring, name, process: as seen last. Any user may be a reader, so that nothing is kept of those that are gone.
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, KnownReader> readers_;
   // Last observation of the wall clock.
   bool clock_is_known_ = false;
   bool clock_is_synchronised_ = true;

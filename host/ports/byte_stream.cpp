@@ -211,11 +211,12 @@ bool ByteStream::fill_input() noexcept {
 }
 
 /// False: cancelled.
-bool ByteStream::wait_for_input() const noexcept {
+bool ByteStream::wait_for_input() noexcept {
   constexpr int kWaitMs = 50;
   pollfd waiting{descriptor_, POLLIN, 0};
   while (!cancelled_.load(std::memory_order_relaxed)) {
     if (!may_wait_ || ::poll(&waiting, 1, kWaitMs) > 0) return true;  // what is wrong with it, read() says
+    if (is_cancelled_ && is_cancelled_()) cancel();
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,8 @@ class ByteStream {
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   /// From any thread: read() no longer waits for a pipe; the bytes end.
   void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
+  /// Asked every 50 ms while read() waits for a pipe, on its thread: true does as cancel().
+  void ask_while_waiting(std::function<bool()> is_cancelled) { is_cancelled_ = std::move(is_cancelled); }
   /// Why the bytes end before their time; empty if they do not. One clause: "the compressed data ends early ...".
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
   [[nodiscard]] bool compressed() const noexcept { return decompressor_ != nullptr; }
@@ -49,7 +52,7 @@ class ByteStream {
 
   ByteStream(int descriptor, std::string name);
   bool fill_input() noexcept;
-  [[nodiscard]] bool wait_for_input() const noexcept;
+  [[nodiscard]] bool wait_for_input() noexcept;
   std::size_t fill_output() noexcept;
   bool begin_member() noexcept;
   void fail(std::string what) noexcept;
@@ -68,6 +71,7 @@ class ByteStream {
   std::uint64_t file_bytes_total_ = 0;
   bool may_wait_ = true;  ///< It is no regular file.
   std::atomic<bool> cancelled_ = false;
+  std::function<bool()> is_cancelled_;  ///< Empty: nothing is asked.
   bool file_ended_ = false;
   bool ended_ = false;  ///< No output will come any more.
   std::string fault_;

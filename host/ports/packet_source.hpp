@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ class PacketSource {
   [[nodiscard]] virtual record::TimeQuality time_quality() const noexcept = 0;
   /// From any thread: next() no longer waits for a pipe in which nothing is; it ends as a file that was cut.
   virtual void cancel() noexcept {}
+  /// Asked every 50 ms while next() waits for a pipe, on its thread: true does as cancel(). Before the first next().
+  virtual void ask_while_waiting(std::function<bool()> /*is_cancelled*/) {}
 };
 
 }  // namespace stopbit::ingest

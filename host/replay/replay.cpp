@@ -203,7 +203,7 @@ void Replay::run_source(std::span<Replay* const> replays, std::size_t index, ing
   bool has_packet = false;
   while (first.may_go_on()) {
     const ingest::Next next = source.next(packet);
-    if (next == ingest::Next::Fault) first.loop_.faults.push_back(source.fault().message);
+    if (next == ingest::Next::Fault) first.note_fault(source);
     if (next != ingest::Next::Packet) break;
     if (!std::exchange(has_packet, true)) first.loop_.order.begin(source.name(), packet.arrival_ns);
     if (!first.wait_for(packet)) continue;
@@ -229,12 +229,17 @@ void Replay::run_merged(std::span<Replay* const> replays,
     if (next == ingest::Next::End) break;
     const ingest::PacketSource& source = *sources[merger.source()];
     if (next == ingest::Next::Fault) {
-      first.loop_.faults.push_back(source.fault().message);
+      first.note_fault(source);
     } else if (first.wait_for(packet)) {
       for (Replay* replay : replays) replay->take_packet(packet, merger.source(), source.time_quality());
     }
   }
   for (Replay* replay : replays) replay->loop_.captures += sources.size();
+}
+
+/// A pipe that a request has ended in the middle is not damaged.
+void Replay::note_fault(const ingest::PacketSource& source) {
+  if (!stop_.load(std::memory_order_relaxed)) loop_.faults.push_back(source.fault().message);
 }
 
 bool Replay::may_go_on() noexcept {

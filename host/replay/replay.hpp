@@ -121,6 +121,7 @@ class Replay : private feed::Watcher {
 
   /// Ends run soon; from another thread or a signal handler.
   void request_stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_stop_requested() const noexcept { return stop_.load(std::memory_order_relaxed); }
 
  private:
   /// A problem as it occurred; formatted at the end.
@@ -143,6 +144,7 @@ class Replay : private feed::Watcher {
   static void run_merged(std::span<Replay* const> replays,
                          std::span<const std::unique_ptr<ingest::PacketSource>> sources);
   [[nodiscard]] bool may_go_on() noexcept;
+  void note_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
   [[nodiscard]] bool is_first_part() const noexcept { return options_.part == 0; }
   [[nodiscard]] bool is_own(std::size_t channel) const noexcept { return channel % options_.parts == options_.part; }

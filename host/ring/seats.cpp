@@ -91,15 +91,15 @@ std::uint64_t Seats::grant(std::uint64_t need, std::uint64_t want) {
 }
 
 void Seats::look(std::uint64_t claim) {
-  if (has_changed()) {
-    names_ = names_in(folder_).value_or(std::move(names_));
-    for (const std::string& name : names_) {
-      const bool is_known =
-          std::any_of(readers_.begin(), readers_.end(), [&](const Reader& reader) { return reader.name == name; });
-      if (!is_known) admit(name, claim);
-    }
+  const bool is_new = has_changed();
+  if (is_new) names_ = names_in(folder_).value_or(std::move(names_));
+  release_seats();  // first: the folder that says who has left does not change again for those who wait for a seat
+  if (!is_new) return;
+  for (const std::string& name : names_) {
+    const bool is_known =
+        std::any_of(readers_.begin(), readers_.end(), [&](const Reader& reader) { return reader.name == name; });
+    if (!is_known) admit(name, claim);
   }
-  release_seats();
 }
 
 /// Releases the seats of dead readers. A detached reader that lives keeps its seat, to learn that it is detached.

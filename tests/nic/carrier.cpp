@@ -16,6 +16,9 @@
 #include "host/nic/transport/simulated/simulated_network.hpp"
 #include "host/nic/transport/udp/udp_transport.hpp"
 #include "tests/lib/scratch.hpp"
+#ifdef STOPBIT_HAS_LINKS
+#include "tests/nic/link_network.hpp"
+#endif
 
 namespace stopbit::nic {
 namespace {
@@ -315,6 +318,10 @@ std::vector<Carrier> carriers() {
                            simulated("simulated ring, bit errors", 1e-4)};
   all.push_back({"udp", [](std::size_t nodes) { return std::make_unique<Udp>(nodes, ""); }});
   all.push_back({"udp, sealed", [](std::size_t nodes) { return std::make_unique<Udp>(nodes, "0123456789abcdef"); }});
+#ifdef STOPBIT_HAS_LINKS
+  all.push_back({"hardware links", [](std::size_t nodes) { return link_network(nodes, 0); }});
+  all.push_back({"hardware links, bit errors", [](std::size_t nodes) { return link_network(nodes, 20); }});
+#endif
   if (!why_not_fabric().empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
   all.push_back({"fabric, tcp, isolated", [](std::size_t nodes) {

@@ -57,7 +57,11 @@ class Bench {
     model_->clk_i = 0;
     model_->rst_ni = 1;
   }
-  ~Bench() { model_->final(); }
+  ~Bench() {
+    // Of several benches in a thread another one may have been the last: a model leaves the context of the thread.
+    Verilated::threadContextp(&context_);
+    model_->final();
+  }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 

@@ -88,6 +88,13 @@ CaptureReplay::CaptureReplay(FirmwarePtr firmware, const std::vector<std::string
       options_(options_of(wish, std::move(on_progress))),
       sources_(open_all(captures)),
       engine_(engine_of(wish.decode, firmware_->program(), replay::engine_options(options_))),
-      replay_(firmware_->program(), *engine_.engine, sink, options_) {}
+      replay_(firmware_->program(), *engine_.engine, sink, options_) {
+  for (const auto& source : sources_) {
+    source->ask_while_waiting([this] {
+      if (options_.on_progress) options_.on_progress({});
+      return replay_.is_stop_requested();
+    });
+  }
+}
 
 }  // namespace stopbit::consumer

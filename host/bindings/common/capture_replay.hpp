@@ -43,13 +43,14 @@ struct ReplayWish {
 /// Captures on their way through an engine. Everything that can be refused is refused by the constructor.
 class CaptureReplay {
  public:
-  /// Opens the captures, one after the other. `on_progress` may be empty.
+  /// Opens the captures, one after the other. `on_progress` may be empty; it is also called, without figures, while
+  /// the replay waits for a pipe.
   CaptureReplay(FirmwarePtr firmware, const std::vector<std::string>& captures, const ReplayWish& wish,
                 record::RecordSink& sink, std::function<void(const replay::Progress&)> on_progress = {});
 
   /// Decodes all of it on the caller's thread. Once.
   [[nodiscard]] replay::Summary run() { return replay_.run(sources_); }
-  /// Ends run soon; from any thread.
+  /// Ends run soon, a wait for a pipe included; from any thread.
   void request_stop() noexcept { replay_.request_stop(); }
   [[nodiscard]] EngineKind engine() const noexcept { return engine_.kind; }
 

@@ -89,7 +89,7 @@ class Replay {
   Replay(consumer::FirmwarePtr firmware, const std::vector<std::string>& captures, const Wish& wish,
          const std::string& decimals, bool with_header)
       : dicts_(firmware, decimals_of(decimals), with_header),
-        feed_(std::make_unique<RecordFeed>(std::move(firmware), captures, wish.replay())),
+        feed_(open(std::move(firmware), captures, wish)),
         engine_(feed_->engine()) {}
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
@@ -119,6 +119,12 @@ class Replay {
   }
 
  private:
+  /// Others run meanwhile: a capture may be a pipe, whose first bytes are waited for.
+  static std::unique_ptr<RecordFeed> open(consumer::FirmwarePtr firmware, const std::vector<std::string>& captures,
+                                          const Wish& wish) {
+    const Unlocked unlocked;
+    return std::make_unique<RecordFeed>(std::move(firmware), captures, wish.replay());
+  }
   /// Ends the replay after a call during which its end was requested.
   class Ending {
    public:
@@ -365,10 +371,10 @@ py::dict columns(const consumer::FirmwarePtr& firmware, const std::vector<std::s
     is_interrupted = true;
     replay->request_stop();
   };
-  replay.emplace(firmware, captures, wish.replay(), sink, look_for_signals);
   replay::Summary summary;
   {
-    const Unlocked unlocked;
+    const Unlocked unlocked;  // what is opened may be a pipe
+    replay.emplace(firmware, captures, wish.replay(), sink, look_for_signals);
     summary = replay->run();
     if (!failure && !is_interrupted) columns.finish();
   }

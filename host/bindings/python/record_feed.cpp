@@ -14,7 +14,9 @@ RecordFeed::RecordFeed(consumer::FirmwarePtr firmware, const std::vector<std::st
                        const consumer::ReplayWish& wish)
     : firmware_(std::move(firmware)),
       sink_(firmware_->program().max_record_slots, ToFeed{this}),
-      replay_(firmware_, captures, wish, sink_) {
+      replay_(firmware_, captures, wish, sink_, [this](const replay::Progress&) {
+        if (is_hungry_.load(std::memory_order_relaxed)) hand_over();  // a pipe may be silent after what it brought
+      }) {
   const std::size_t room = std::max<std::size_t>(kChunkSlots, firmware_->program().max_record_slots);
   for (std::vector<record::Slot>* chunk : {&filling_, &taken_, &full_}) chunk->reserve(room);
   thread_ = std::thread([this] { run(); });

@@ -160,10 +160,17 @@ std::vector<Option> ring_options(RingArguments& arguments) {
 PeakSink::PeakSink(record::RecordSink& inner, std::uint64_t window_ns, double speed)
     : inner_(inner), part_ns_(std::max<std::uint64_t>(window_ns / kParts, 1)), speed_(speed) {}
 
+/// When a record of that arrival comes, from the first one on.
+std::uint64_t PeakSink::paced(std::uint64_t arrival_ns) noexcept {
+  constexpr double kLongest = 1e18;  // 30 years: longer ones have no place in an integer
+  if (!has_begun_) begin_ns_ = arrival_ns;
+  if (arrival_ns <= begin_ns_) return 0;
+  return static_cast<std::uint64_t>(std::min(static_cast<double>(arrival_ns - begin_ns_) / speed_, kLongest));
+}
+
 void PeakSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   inner_.commit(first, slots);
-  const std::uint64_t time =
-      speed_ > 0 ? static_cast<std::uint64_t>(static_cast<double>(first.words[1]) / speed_) : os::monotonic_clock_ns();
+  const std::uint64_t time = speed_ > 0 ? paced(first.words[1]) : os::monotonic_clock_ns();
   const std::uint64_t part = time / part_ns_;
   if (!has_begun_ || part > part_ + kParts) {
     has_begun_ = true;

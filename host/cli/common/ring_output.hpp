@@ -55,6 +55,8 @@ class PeakSink final : public record::RecordSink {
   [[nodiscard]] std::uint64_t slots() const noexcept { return peak_; }
 
  private:
+  [[nodiscard]] std::uint64_t paced(std::uint64_t arrival_ns) noexcept;
+
   static constexpr std::uint64_t kParts = 10;  ///< Of the window; one more is counted, so that none is cut.
 
   record::RecordSink& inner_;
@@ -62,6 +64,7 @@ class PeakSink final : public record::RecordSink {
   double speed_;
   std::uint64_t parts_[kParts + 1] = {};
   bool has_begun_ = false;
+  std::uint64_t begin_ns_ = 0;  ///< Arrival of the first record.
   std::uint64_t part_ = 0;
   std::uint64_t sum_ = 0;
   std::uint64_t peak_ = 0;

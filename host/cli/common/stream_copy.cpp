@@ -141,7 +141,7 @@ int print_stream(const StreamCopy& copy, RingsPrinter& rings) {
 int copy_stream(const StreamCopy& copy, const std::string& ring, bool is_lossless) {
   RingSink sink(ring, printable(copy.address), is_lossless);
   return read_stream(copy, sink, [&](bool is_idle) {
-    if (is_idle) sink.beat(os::monotonic_clock_ns());
+    if (is_idle) sink.beat(os::wall_clock_ns());
     return true;
   });
 }

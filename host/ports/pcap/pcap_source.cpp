@@ -67,6 +67,9 @@ class PcapSource final : public PacketSource {
   }
   record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Kernel; }
   void cancel() noexcept override { stream_->cancel(); }
+  void ask_while_waiting(std::function<bool()> is_cancelled) override {
+    stream_->ask_while_waiting(std::move(is_cancelled));
+  }
 
  private:
   [[nodiscard]] std::uint64_t position() const noexcept { return static_cast<std::uint64_t>(::ftello(file_)); }

@@ -90,6 +90,9 @@ class PcapngSource final : public PacketSource {
   }
   record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Kernel; }
   void cancel() noexcept override { stream_->cancel(); }
+  void ask_while_waiting(std::function<bool()> is_cancelled) override {
+    stream_->ask_while_waiting(std::move(is_cancelled));
+  }
 
  private:
   [[nodiscard]] std::uint16_t u16(const std::byte* from) const noexcept {

@@ -854,6 +854,66 @@ class Close(unittest.TestCase):
             assert taken < 23920, taken
             """)
 
+    def silent_pipe(self):
+        """Lines of a script: a pipe through which the beginning of a capture has come, and how many records that has."""
+        return """
+            import gzip
+            begin = gzip.open(capture).read()[:20000]
+            with open(scratch + "/begin.pcap", "wb") as file:
+                file.write(begin)
+            count = 0
+            try:
+                for _ in stopbit.replay(scratch + "/begin.pcap", templates=templates, framing="cme"):
+                    count += 1
+            except stopbit.InputError:
+                pass
+            assert count > 10
+            def silent():
+                reading, writing = os.pipe()
+                os.write(writing, begin)
+                return f"/dev/fd/{reading}"
+            """
+
+    def test_while_a_pipe_is_silent(self):
+        self.check(self.silent_pipe() + """
+            replay = stopbit.replay(silent(), templates=templates, framing="cme")
+            next(replay)
+            replay.close()
+            replay = stopbit.replay(silent(), templates=templates, framing="cme")
+            next(replay)
+            closer = threading.Timer(0.01, replay.close)
+            closer.start()
+            for _ in replay:
+                pass
+            closer.join()
+            """)
+
+    def test_an_interrupt_while_a_pipe_is_silent(self):
+        self.check(self.silent_pipe() + """
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            try:
+                stopbit.columns(silent(), templates=templates, framing="cme")
+            except KeyboardInterrupt:
+                pass
+            else:
+                raise AssertionError("not interrupted")
+            """)
+
+    def test_other_threads_run_while_a_pipe_is_opened(self):
+        self.check(self.silent_pipe() + """
+            fifo = scratch + f"/fifo-{os.getpid()}"
+            os.mkfifo(fifo)
+            def write():
+                with open(fifo, "wb") as file:
+                    file.write(gzip.open(capture).read())
+            writer = threading.Timer(0.01, write)
+            writer.start()
+            assert len(list(stopbit.replay(fifo, templates=templates, framing="cme"))) > count
+            writer.join()
+            os.remove(fifo)
+            """)
+
     def test_others_are_refused_meanwhile(self):
         self.check("""
             replay = slow()

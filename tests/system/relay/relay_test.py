@@ -428,6 +428,9 @@ def read_back():
         with open(os.path.join(FOLDER, label + ".jsonl"), "rb") as lines:
             texts[label] = lines.read()
     assert texts["ring"] and texts["ring"] == texts["stream"] == texts["copy"]
+    shown = subprocess.run([STOPBIT, "ring", "info", "--json", copy], check=True, capture_output=True, text=True).stdout
+    facts = json.loads(shown)
+    assert facts["heartbeat_ns"] >= facts["epoch"], facts
     print(len(texts["ring"].splitlines()), "lines, the same from the ring, the stream and the ring made of it")
 
 

@@ -486,6 +486,26 @@ TEST(Appliance, starts_a_new_image_between_two_datagrams) {
   EXPECT_EQ(told.back().first, 1U);
 }
 
+TEST(Appliance, starts_a_new_image_in_more_rings_than_a_turn_of_its_agent_takes) {
+  std::string channels;
+  const testing::Scratch rings;
+  constexpr int kMore = 99;
+  for (int i = 0; i < kMore; ++i) {
+    channels += "[[channel]]\nnumber = " + std::to_string(100 + i) + "\nname = \"c" + std::to_string(i) +
+                "\"\nframing = \"cme\"\nring = \"" + rings.path("ring" + std::to_string(i)) +
+                "\"\na = { group = \"224.0.1." + std::to_string(i) + "\", port = 1000 }\n";
+  }
+  OneChannel one(channels);
+  ASSERT_TRUE(one.made);
+  for (std::uint64_t generation = 1; generation <= 2; ++generation) {
+    Diagnostics diagnostics;
+    const auto answer = one.made->reload("ticks", diagnostics);
+    ASSERT_TRUE(answer) << answer.message() << diagnostics.format();
+    one.work();
+    EXPECT_EQ(one.counts().sum("image_generation"), generation * (kMore + 1));
+  }
+}
+
 TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   OneChannel one("mode = \"fast\"\n");
   one.folder.write("ticks.xml", "<templates><template name=\"Tick\" id=\"1\"><uInt32/></template></templates>");

@@ -194,6 +194,51 @@ TEST(Housekeeper, reports_readers_with_a_name_and_what_they_lose) {
   EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("info what=\"reader leaves\" reader=\"book\"")));
 }
 
+/// A sign of a reader as one of the name of another process leaves it, which says that it has lost so many records.
+void leave_sign(const std::string& path, std::uint32_t process, std::uint64_t lost) {
+  struct {
+    std::uint64_t magic = 0x4E474953'50545353;
+    std::uint32_t version = 1;
+    std::uint32_t pid = 0;
+    std::array<char, 72> name{'b', 'o', 'o', 'k'};
+    std::uint64_t delivered = 0;
+    std::uint64_t lost_records = 0;
+    std::uint64_t lost_slots = 0;
+  } sign;
+  sign.pid = process;
+  sign.lost_records = lost;
+  std::ofstream(path + ".by-book-" + std::to_string(process), std::ios::binary)
+      .write(reinterpret_cast<const char*>(&sign), sizeof(sign));
+}
+
+std::vector<std::string> overruns(Kept& kept) {
+  kept.pass(600'000'000);
+  std::vector<std::string> told = kept.take();
+  std::erase_if(told, [](const std::string& text) { return text.find("overrun") == std::string::npos; });
+  return told;
+}
+
+TEST(Housekeeper, tells_two_readers_of_one_name_apart) {
+  Kept kept;
+  leave_sign(kept.folder.path("ring"), 1, 100);
+  leave_sign(kept.folder.path("ring"), 2, 5);
+  EXPECT_THAT(overruns(kept),
+              ::testing::UnorderedElementsAre(HasSubstr("more=100 all=100"), HasSubstr("more=5 all=5")));
+  kept.pass(11'000'000'000);
+  (void)kept.take();
+  EXPECT_THAT(overruns(kept), ElementsAre()) << "neither has lost more";
+}
+
+TEST(Housekeeper, forgets_what_a_reader_has_lost_that_is_gone) {
+  Kept kept;
+  leave_sign(kept.folder.path("ring"), 1, 5);
+  EXPECT_THAT(overruns(kept), ElementsAre(HasSubstr("more=5 all=5")));
+  std::filesystem::remove(kept.folder.path("ring") + ".by-book-1");
+  EXPECT_THAT(overruns(kept), ElementsAre());
+  leave_sign(kept.folder.path("ring"), 1, 7);
+  EXPECT_THAT(overruns(kept), ElementsAre(HasSubstr("more=7 all=7"))) << "another one";
+}
+
 TEST(Housekeeper, takes_readers_from_a_watch_and_reports_files_that_became_shorter) {
   Kept kept;
   kept.give(0, tick(1, 1));

@@ -149,4 +149,30 @@ TEST(AboutPage, names_host_version_and_images_with_their_hashes) {
   EXPECT_THAT(image.at("files")[0].at("name").get<std::string>(), HasSubstr("ticks.xml"));
 }
 
+TEST(AboutPage, leaves_out_the_image_of_a_ring_that_has_ended) {
+  OneChannel one;
+  one.folder.write("other.toml",
+                   "name = \"other\"\n[[image]]\nname = \"tocks\"\ntemplates = [\"ticks.xml\"]\n"
+                   "[[channel]]\nnumber = 7\nname = \"eight\"\nframing = \"cme\"\nring = \"" +
+                       one.folder.path("another") + "\"\na = { group = \"224.0.0.3\", port = 1000 }\n");
+  Diagnostics diagnostics;
+  const auto wanted = appliance::parse("appliance.toml",
+                                       "name = \"test\"\nstate = \"state\"\n[[agent]]\nname = \"md\"\n"
+                                       "[[port]]\nname = \"left\"\n[[port]]\nname = \"right\"\n"
+                                       "[[feed]]\nfile = \"other.toml\"\na = \"left\"\n",
+                                       one.folder.path(), diagnostics);
+  ASSERT_TRUE(wanted) << diagnostics.format();
+  auto ready = one.made->prepare_channels(*wanted, one.made->compare_channels(*wanted), diagnostics);
+  ASSERT_TRUE(ready) << ready.message() << diagnostics.format();
+  (void)one.made->change_channels(std::move(ready).value());
+  for (const bool is_taken_down : {false, true}) {
+    const json about = json::parse(AboutPage().to_json(*one.made));
+    ASSERT_EQ(about.at("images").size(), 1U) << is_taken_down;
+    EXPECT_EQ(about.at("images")[0].at("feed"), "other");
+    EXPECT_EQ(about.at("images")[0].at("image"), "tocks");
+    one.work();
+    one.made->retire();
+  }
+}
+
 }  // namespace stopbit::tools::gap_desk_test

@@ -316,6 +316,19 @@ TEST_F(LosslessRing, has_sixteen_seats) {
   EXPECT_EQ(writer.seated(), kSeats);
 }
 
+TEST_F(LosslessRing, gives_a_seat_that_becomes_free_to_who_waits_for_it) {
+  Writer writer = make_lossless();
+  std::vector<Reader> readers;
+  for (std::size_t i = 0; i < kSeats; ++i) readers.push_back(attach_to(writer));
+  Result<Reader> waiting = Reader::ask_for_seat(name_);
+  ASSERT_TRUE(waiting.ok()) << waiting.message();
+  writer.beat(0);
+  EXPECT_FALSE(waiting.value().take_seat().value());
+  readers.pop_back();
+  writer.beat(0);  // later beats do not read the folder again until a file comes or goes
+  EXPECT_TRUE(waiting.value().take_seat().value());
+}
+
 TEST_F(LosslessRing, leaves_alone_what_is_no_cursor) {
   Writer writer = make_lossless(20'000'000);
   const std::string folder = readers_folder(path_);

@@ -10,10 +10,13 @@
  */
 #define _XOPEN_SOURCE 700 /* truncate */
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "host/bindings/c/stopbit.h"
@@ -751,6 +754,52 @@ static void ends_in_callbacks(const char* sample) {
   stopbit_program_free(program);
 }
 
+static stopbit_replay* replay_to_stop;
+static volatile sig_atomic_t stops;
+
+static void stop_at_signal(int signal) {
+  (void)signal;
+  if (++stops > 1000) _exit(7); /* it does not hear */
+  stopbit_replay_stop(replay_to_stop);
+}
+
+/* A stop while the replay waits for a pipe through which the beginning of a capture has come. */
+static void a_stop_while_a_pipe_is_silent(const char* sample) {
+  const struct itimerval often = {{0, 20000}, {0, 20000}};
+  const struct itimerval never = {{0, 0}, {0, 0}};
+  static char begin[20000];
+  char path[1024];
+  char pipe_path[64];
+  const char* paths[1] = {path};
+  const char* captures[1] = {pipe_path};
+  struct sigaction action;
+  stopbit_options options = STOPBIT_OPTIONS_INIT;
+  stopbit_program* program = stopbit_program_new();
+  uint64_t records = 0;
+  int ends[2];
+  int file;
+  snprintf(path, sizeof(path), "%s/capture.pcap.gz", sample);
+  file = open(path, O_RDONLY);
+  CHECK(file >= 0 && read(file, begin, sizeof(begin)) == (ssize_t)sizeof(begin) && close(file) == 0);
+  CHECK(pipe(ends) == 0 && write(ends[1], begin, sizeof(begin)) == (ssize_t)sizeof(begin));
+  snprintf(path, sizeof(path), "%s/templates.xml", sample);
+  snprintf(pipe_path, sizeof(pipe_path), "/dev/fd/%d", ends[0]);
+  options.framing = "cme";
+  CHECK(stopbit_program_compile(program, paths, 1) == STOPBIT_OK);
+  replay_to_stop = stopbit_replay_new();
+  CHECK(stopbit_replay_open(replay_to_stop, program, captures, 1, &options) == STOPBIT_OK);
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = stop_at_signal;
+  CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+  CHECK(stopbit_replay_run(replay_to_stop, count_record, &records) == STOPBIT_STOPPED);
+  CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0 && stops > 0);
+  CHECK(stopbit_replay_summary(replay_to_stop)->problems == 0); /* that the pipe ends in a record is no damage */
+  stopbit_replay_free(replay_to_stop);
+  stopbit_program_free(program);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 static void ends_of_rings(const char* ring_path) {
   const stopbit_record_callback callbacks[] = {end_at_record, end_in_walk};
   size_t i;
@@ -966,6 +1015,7 @@ int main(int argc, char** argv) {
     replays(argv[1]);
     replays_of_a_feed(argv[1]);
     ends_in_callbacks(argv[1]);
+    a_stop_while_a_pipe_is_silent(argv[1]);
   } else {
     fprintf(
         stderr,
