@@ -49,7 +49,7 @@ endforeach()
 # The packages have one set of features, whatever the machine has that builds them.
 option(STOPBIT_ALL_FEATURES "Fail if a feature of the packages cannot be built" OFF)
 set(missing)
-foreach(feature stopbit_ingest_dpdk=libdpdk-dev stopbit_fabric=libfabric-dev stopbit_nats=libnats-dev "stopbit_xrt=libxrt-dev and uuid-dev"
+foreach(feature stopbit_ingest_dpdk=libdpdk-dev stopbit_fabric=libfabric-dev stopbit_fi=libfabric-dev stopbit_nats=libnats-dev "stopbit_xrt=libxrt-dev and uuid-dev"
     "stopbit_python=python3-dev and pybind11-dev" "sim_card=verilator and libxrt-dev")
   string(REPLACE "=" ";" feature "${feature}")
   list(GET feature 0 target)
@@ -65,7 +65,7 @@ endif()
 
 # What the packages are made of, and no test.
 add_custom_target(stopbit_packaged)
-foreach(target stopbit stopbit_shared stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic stopbit_fabric
+foreach(target stopbit stopbit_shared stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic stopbit_fabric stopbit_fi
     stopbit_python stopbit_xrt sim_card)
   if(TARGET ${target})
     add_dependencies(stopbit_packaged ${target})

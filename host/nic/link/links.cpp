@@ -108,6 +108,16 @@ bool BasicLinks<kSize>::is_idle() const noexcept {
 }
 
 template <std::uint32_t kSize>
+bool BasicLinks<kSize>::has_left(NodeId node) const noexcept {
+  return std::all_of(peers_[node].windows.begin(), peers_[node].windows.end(), [](const PacketWindow& window) {
+    for (std::uint32_t sequence = window.base; sequence != window.next; ++sequence) {
+      if ((window.waits & bit_of(sequence)) != 0 && !window.sent[sequence % kWindow].has_left) return false;
+    }
+    return true;
+  });
+}
+
+template <std::uint32_t kSize>
 std::byte* BasicLinks<kSize>::packet_of(PacketWindow& window, std::uint32_t sequence) const noexcept {
   return window.frames.data() + sequence % kWindow * stride_ + sizeof(LinkHeader);
 }

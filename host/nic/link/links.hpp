@@ -126,6 +126,15 @@ class BasicLinks {
     return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
+  /// Whether the carrier has accepted every packet to a node at least once: on one that loses nothing, the node will
+  /// find them.
+  [[nodiscard]] bool has_left(NodeId node) const noexcept;
+  /// Gives a node up whose process has ended, as its caller knows. Not during `step`.
+  void lose(NodeId node, PacketSink& sink) {
+    if (!peers_[node].is_lost) give_up(node, sink);
+  }
+  /// A lost node may be sent to again: another process has its number now.
+  void invite(NodeId node) noexcept { peers_[node].is_lost = false; }
   /// Counts an answer that the node owes. It may take the request and die before it answers, with nothing in flight to
   /// reveal that. So while it owes an answer, a silent node is polled, and is lost if it does not respond within
   /// `silence_ns`.

@@ -124,6 +124,13 @@ std::optional<TagRecord> TagMatcher::take_record(const TagReceive& receive) noex
   return std::nullopt;
 }
 
+std::optional<TagRecord> TagMatcher::find_record(const TagReceive& receive) const noexcept {
+  for (std::uint32_t at = oldest_record_; at != kNone; at = records_[at].next) {
+    if (matches(receive, records_[at].entry.what.header)) return records_[at].entry.what;
+  }
+  return std::nullopt;
+}
+
 bool TagMatcher::cancel(std::uint64_t id) noexcept {
   for (Bucket& bucket : buckets_) {
     std::uint32_t before = kNone;

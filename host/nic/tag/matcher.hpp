@@ -40,6 +40,8 @@ class TagMatcher {
   [[nodiscard]] std::optional<TagReceive> take_receive(const TagHeader& header) noexcept;
   /// The oldest unexpected record for this receive, taken out.
   [[nodiscard]] std::optional<TagRecord> take_record(const TagReceive& receive) noexcept;
+  /// The same, left in.
+  [[nodiscard]] std::optional<TagRecord> find_record(const TagReceive& receive) const noexcept;
   /// False: no such receive exists.
   bool cancel(std::uint64_t id) noexcept;
 

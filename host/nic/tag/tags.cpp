@@ -60,6 +60,14 @@ bool Tags::cancel(std::uint64_t id) {
   return true;
 }
 
+std::optional<TagReceive> Tags::serve(const TagHeader& header) {
+  const std::optional<TagReceive> receive = take_receive(header);
+  if (!receive) return std::nullopt;
+  ++counters_.matched;
+  back_if_it_fits();
+  return receive;
+}
+
 void Tags::arrive(const TagRecord& record) {
   if (const std::optional<TagReceive> receive = take_receive(record.header)) {
     ++counters_.matched;
@@ -80,6 +88,23 @@ void Tags::arrive(const TagRecord& record) {
   } else {
     ++counters_.dropped;
   }
+}
+
+std::optional<TagRecord> Tags::peek(const TagReceive& receive) const {
+  if (!is_in_software_) return unit_.find_record(receive);
+  const auto it =
+      std::find_if(records_.begin(), records_.end(), [&](const auto& r) { return matches(receive, r.what.header); });
+  return it == records_.end() ? std::nullopt : std::optional(it->what);
+}
+
+std::optional<TagRecord> Tags::claim(const TagReceive& receive) {
+  const std::optional<TagRecord> record = take_record(receive);
+  if (record) back_if_it_fits();
+  return record;
+}
+
+bool Tags::has_room_for_record() const noexcept {
+  return unexpected() < options_.software_unexpected;
 }
 
 std::optional<TagReceive> Tags::take_receive(const TagHeader& header) {

@@ -55,6 +55,14 @@ class Tags {
   /// Of a receive that is posted. False: it is not.
   bool cancel(std::uint64_t id);
   void arrive(const TagRecord& record);
+  /// The oldest receive for a record that is not stored; taken out unless it is persistent. For callers that can take a
+  /// record without a receive only sometimes.
+  [[nodiscard]] std::optional<TagReceive> serve(const TagHeader& header);
+  /// The oldest stored record that the receive would take; it stays (peek), or is taken out (claim).
+  [[nodiscard]] std::optional<TagRecord> peek(const TagReceive& receive) const;
+  [[nodiscard]] std::optional<TagRecord> claim(const TagReceive& receive);
+  /// Whether a record that matches nothing can be stored.
+  [[nodiscard]] bool has_room_for_record() const noexcept;
 
   [[nodiscard]] bool is_in_software() const noexcept { return is_in_software_; }
   [[nodiscard]] std::size_t receives() const noexcept { return unit_.receives() + receives_.size(); }

@@ -67,6 +67,12 @@ stopbit tail fabric://127.0.0.1:9/none >/dev/null 2>/tmp/subscribe.log || status
 ((status == 3)) && grep -q "cannot reach '127.0.0.1:9'" /tmp/subscribe.log && ! grep -q "stopbit-fabric" /tmp/subscribe.log ||
   fail "tail: status $status, $(cat /tmp/subscribe.log)"
 
+say "the provider of libfabric"
+provider=$(find /usr/lib -name libstopbit-fi.so | head -1)
+[[ -f $provider ]] || fail "the packages have no libstopbit-fi.so"
+! ldd "$provider" | grep "not found" || fail "a library of $provider is missing"
+[[ $(nm -D --defined-only "$provider" | awk '$2 == "T" { print $3 }') == fi_prov_ini ]] || fail "$provider exports more than its entry"
+
 say "manual pages"
 [[ -z $(find /usr/share/man/man[157] -name 'stopbit*.[157]') ]] || fail "manual pages are not compressed"
 for page in stopbit.1 stopbit-run.1 stopbit-replay.1 stopbit-explain.1 stopbit-{appliance,feed,map}.toml.5 stopbit-nic.7; do

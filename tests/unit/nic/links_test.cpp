@@ -223,6 +223,25 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   EXPECT_TRUE(net.links[0]->is_idle());
 }
 
+TEST(Links, lose_a_node_when_they_are_told_and_take_it_back) {
+  ModelOptions options;
+  options.nodes = 3;
+  Net net(options);
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 0), SendResult::Sent);
+  EXPECT_FALSE(net.links[0]->has_left(1)) << "there is no session yet";
+  EXPECT_TRUE(net.links[0]->has_left(2));
+  while (net.sinks[1].next[0][0] != 1) net.step();
+  EXPECT_TRUE(net.links[0]->has_left(1));
+  net.links[0]->lose(1, net.sinks[0]);
+  net.links[0]->lose(1, net.sinks[0]);
+  EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1}) << "once";
+  EXPECT_EQ(net.send(0, 1, VirtualChannel::Low, 1), SendResult::Lost);
+  net.links[0]->invite(1);
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 1), SendResult::Sent);
+  for (int i = 0; i < 10'000 && net.sinks[1].next[0][0] != 2; ++i) net.step();
+  EXPECT_EQ(net.sinks[1].next[0][0], 2U);
+}
+
 // A request that was taken, and whose answer never comes, leaves nothing under way that could time out.
 TEST(Links, give_a_node_up_that_owes_an_answer_and_is_silent_but_not_one_that_is_slow) {
   ModelOptions options;

@@ -229,6 +229,25 @@ TEST_F(Shm, finds_the_successor_of_a_killed_node) {
   ::close(ready[1]);
 }
 
+TEST_F(Shm, knows_which_nodes_are_alive_and_which_numbers_are_free) {
+  const std::string network = path + "/net";
+  EXPECT_EQ(ShmTransport::free_node(network, 4), NodeId{0});
+  const auto first = open(options(0, 4));
+  auto second = open(options(1, 4));
+  EXPECT_EQ(ShmTransport::free_node(network, 4), NodeId{2});
+  EXPECT_EQ(ShmTransport::free_node(network, 2), std::nullopt);
+  EXPECT_TRUE(first->is_alive(0));
+  EXPECT_TRUE(first->is_alive(1));
+  EXPECT_FALSE(first->is_alive(2));
+  second.reset();
+  EXPECT_FALSE(first->is_alive(1));
+  EXPECT_EQ(ShmTransport::free_node(network, 4), NodeId{1});
+  second = open(options(1, 4));
+  EXPECT_FALSE(first->is_alive(1)) << "it is another, which was not looked for";
+  first->disconnect(1);
+  EXPECT_TRUE(first->is_alive(1));
+}
+
 TEST_F(Shm, removes_the_inboxes_of_the_dead_and_no_others) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -41,6 +42,24 @@ struct Naive {
       return;
     }
     if (stores) records.push_back(record);
+  }
+  std::optional<std::uint64_t> look(const TagReceive& receive, bool takes) {
+    for (auto record = records.begin(); record != records.end(); ++record) {
+      if (!matches(receive, record->header)) continue;
+      const std::uint64_t id = record->id;
+      if (takes) records.erase(record);
+      return id;
+    }
+    return std::nullopt;
+  }
+  std::optional<std::uint64_t> serve(const TagHeader& header) {
+    for (auto receive = receives.begin(); receive != receives.end(); ++receive) {
+      if (!matches(*receive, header)) continue;
+      const std::uint64_t id = receive->id;
+      if (!receive->is_persistent) receives.erase(receive);
+      return id;
+    }
+    return std::nullopt;
   }
   bool cancel(std::uint64_t id) {
     return std::erase_if(receives, [id](const TagReceive& receive) { return receive.id == id; }) != 0;
@@ -98,6 +117,20 @@ TagCounters compare(const Load& run, std::uint64_t seed) {
       EXPECT_EQ(tags.cancel(id), naive.cancel(id));
       posted.clear();
       for (const TagReceive& receive : naive.receives) posted.push_back(receive.id);
+    }
+    if (random() % 4 == 0) {
+      TagReceive look;
+      look.wanted = any_header();
+      if (random() % 2 == 0) look.mask.channel = 0;
+      if (random() % 2 == 0) look.mask.value = 0;
+      const bool takes = random() % 3 == 0;
+      const std::optional<TagRecord> found = takes ? tags.claim(look) : tags.peek(look);
+      EXPECT_EQ(found ? std::optional(found->id) : std::nullopt, naive.look(look, takes));
+    }
+    if (random() % 4 == 0) {
+      const TagHeader header = any_header();
+      const std::optional<TagReceive> served = tags.serve(header);
+      EXPECT_EQ(served ? std::optional(served->id) : std::nullopt, naive.serve(header));
     }
     const TagRecord record{any_header(), i};
     naive.arrive(record);

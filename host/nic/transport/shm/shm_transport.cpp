@@ -192,6 +192,21 @@ void ShmTransport::look_again(NodeId to) {
   (void)connect(to);
 }
 
+bool ShmTransport::is_alive(NodeId node) {
+  if (node == options_.node) return true;
+  const Outgoing& out = outgoing_[node];
+  return out.ring == nullptr ? connect(node) : os::is_locked(out.file);
+}
+
+std::optional<NodeId> ShmTransport::free_node(const std::string& network, std::size_t nodes) {
+  for (std::size_t node = 0; node < nodes; ++node) {
+    std::string path;
+    const os::Descriptor file = os::open_own(network + "." + std::to_string(node), path);
+    if (!file.ok() || !os::is_locked(file)) return static_cast<NodeId>(node);
+  }
+  return std::nullopt;
+}
+
 bool ShmTransport::send(NodeId to, std::span<const std::byte> frame) {
   if (to >= options_.nodes || frame.empty() || frame.size() > options_.frame_bytes) return false;
   Outgoing& out = outgoing_[to];

@@ -50,6 +50,12 @@ class ShmTransport final : public Transport {
 
   /// Looks for the node's inbox. False: it is not there, or of another shape; `problem` says what is wrong with it.
   [[nodiscard]] bool connect(NodeId to);
+  /// Whether the process of a node is alive, whose inbox existed once. Connects to it if necessary. A system call.
+  [[nodiscard]] bool is_alive(NodeId node);
+  /// The inbox that was found is not used any more: another process may have the node's number now.
+  void disconnect(NodeId to) noexcept { outgoing_[to] = Outgoing(); }
+  /// The lowest number without a live node in a network of `nodes`; nothing if all are taken. System calls.
+  [[nodiscard]] static std::optional<NodeId> free_node(const std::string& network, std::size_t nodes);
   /// Why the last connect failed.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 

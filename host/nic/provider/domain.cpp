@@ -1,0 +1,384 @@
+#include "host/nic/provider/domain.hpp"
+
+#include <fcntl.h>
+#include <rdma/providers/fi_log.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <utility>
+
+#include "host/nic/provider/address_vector.hpp"
+#include "host/nic/provider/endpoint.hpp"
+#include "host/nic/provider/not_offered.hpp"
+#include "host/nic/provider/provider.hpp"
+#include "host/nic/provider/queues.hpp"
+#include "host/os/clock.hpp"
+#include "host/os/random.hpp"
+
+namespace stopbit::nic::provider {
+namespace {
+
+// Memory loses no frame, so a packet goes again only if a receiver's successor dropped it. And silence means nothing.
+constexpr LinkOptions kLinks{.resend_ns = 50'000'000, .silence_ns = ~std::uint64_t{0} / 4};
+/// A message of 8 KiB is one frame: two system calls and a wait are saved, for a second copy of so little.
+constexpr std::size_t kFrameBytes = 8192 + sizeof(Head) + kLinkBytes;
+constexpr std::uint64_t kLookEveryNs = 50'000'000;
+/// Steps after which everything that a dead process left in our inbox has been read.
+constexpr std::uint64_t kStepsOfTheDead = 64;
+constexpr std::uint64_t kLingerNs = 2'000'000'000;
+/// Of a window of the high channel, kept for answers while pieces are sent.
+constexpr std::uint32_t kRoomForAnswers = 16;
+constexpr std::size_t kMostAnswers = 4096;
+constexpr std::size_t kPiecesPerStep = 64;
+constexpr int kClaims = 100;  // of a node's number, against processes that start at the same time
+
+std::uint64_t hash_of(const std::string& text) noexcept {
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01B3U;
+  return hash;
+}
+
+/// Differs between hosts, and between two starts of one.
+std::string host_text() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
+  (void)ShmTransport::remove_dead(network, Domain::kNodes);
+  ShmOptions options;
+  options.network = network;
+  options.nodes = Domain::kNodes;
+  options.slots = 32;
+  options.frame_bytes = kFrameBytes;
+  for (int claim = 0;; ++claim) {
+    const std::optional<NodeId> node = ShmTransport::free_node(network, Domain::kNodes);
+    if (!node) {
+      return Failure{"network '" + network + "' has " + std::to_string(Domain::kNodes) +
+                     " processes already; set FI_STOPBIT_NETWORK to another name"};
+    }
+    options.node = *node;
+    Result<std::unique_ptr<ShmTransport>> opened = ShmTransport::open(options);
+    if (opened || claim == kClaims) return opened;
+    // Another process was faster if the number is taken now; anything else is a failure.
+    if (ShmTransport::free_node(network, Domain::kNodes) == node) return opened;
+  }
+}
+
+int close(fid* fid) {
+  Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
+  if (domain.users() != 0) return -FI_EBUSY;
+  domain.flush();
+  delete &domain;
+  return 0;
+}
+
+/// Memory is not registered: there are no calls for it yet. A registration is only a name.
+struct Registration : fid_mr {};
+int close_registration(fid* fid) {
+  delete static_cast<Registration*>(reinterpret_cast<fid_mr*>(fid));
+  return 0;
+}
+
+fi_ops fid_ops{.size = sizeof(fi_ops),
+               .close = close,
+               .bind = not_offered,
+               .control = not_offered,
+               .ops_open = not_offered,
+               .tostr = not_offered,
+               .ops_set = not_offered};
+fi_ops registration_ops{.size = sizeof(fi_ops),
+                        .close = close_registration,
+                        .bind = not_offered,
+                        .control = not_offered,
+                        .ops_open = not_offered,
+                        .tostr = not_offered,
+                        .ops_set = not_offered};
+
+/// For programs that register every buffer: local use needs no registration, remote use is refused.
+int register_memory(fid* /*domain*/, const void* /*buffer*/, std::size_t /*length*/, std::uint64_t access,
+                    std::uint64_t /*offset*/, std::uint64_t key, std::uint64_t /*flags*/, fid_mr** mr, void* context) {
+  if ((access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0) return -FI_ENOSYS;
+  auto made = std::make_unique<Registration>();
+  made->fid = {FI_CLASS_MR, context, &registration_ops};
+  made->mem_desc = nullptr;
+  made->key = key;
+  *mr = made.release();
+  return 0;
+}
+
+fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
+                         .av_open = open_address_vector,
+                         .cq_open = open_completion_queue,
+                         .endpoint = open_endpoint,
+                         .scalable_ep = not_offered,
+                         .cntr_open = open_counter,
+                         .poll_open = not_offered,
+                         .stx_ctx = not_offered,
+                         .srx_ctx = not_offered,
+                         .query_atomic = not_offered,
+                         .query_collective = not_offered,
+                         .endpoint2 = not_offered};
+fi_ops_mr mr_ops{.size = sizeof(fi_ops_mr), .reg = register_memory, .regv = not_offered, .regattr = not_offered};
+
+}  // namespace
+
+Result<std::unique_ptr<Domain>> Domain::open(const Parameters& parameters, bool is_shared, void* user) {
+  Result<std::unique_ptr<ShmTransport>> transport = claim_node(parameters.network);
+  if (!transport) return Failure{transport.message()};
+  return std::unique_ptr<Domain>(new Domain(parameters, std::move(transport).value(), is_shared, user));
+}
+
+Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, bool is_shared, void* user)
+    : fid_domain{{FI_CLASS_DOMAIN, user, &fid_ops}, &domain_ops, &mr_ops},
+      counters_file_(parameters.counters),
+      network_(parameters.network),
+      network_hash_(hash_of(parameters.network + '@' + host_text())),
+      process_(static_cast<std::uint32_t>(::getpid())),
+      copies_once_(parameters.copies_once),
+      is_shared_(is_shared),
+      transport_(std::move(transport)),
+      links_(*transport_, kLinks),
+      nodes_(kNodes),
+      endpoints_(kEndpoints) {
+  // 31 bits, which are enough for the few processes of a number that a program can know, and leave room in a tag.
+  while (birth_ == 0) birth_ = static_cast<std::uint32_t>(os::random_word() >> 33U);
+  struct stat space {};
+  if (::stat("/proc/self/ns/pid", &space) == 0) {
+    process_space_ = static_cast<std::uint32_t>(space.st_ino);
+  } else {
+    copies_once_ = false;
+  }
+}
+
+Domain::~Domain() {
+  report();
+}
+
+void Domain::report() const {
+  if (counters_file_.empty()) return;
+  std::string line = "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(transport_->node());
+#define STOPBIT_PROVIDER_COUNTER(name, meaning) line += ", \"" #name "\": " + std::to_string(counters_.name);
+#include "host/nic/provider/counters.def"
+#undef STOPBIT_PROVIDER_COUNTER
+  line += "}\n";
+  // One write: lines of several processes do not mix.
+  const os::Descriptor file(::open(counters_file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.ok() || ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    FI_WARN(&provider(), FI_LOG_DOMAIN, "cannot write the counters to '%s': %s\n", counters_file_.c_str(),
+            std::strerror(errno));
+  }
+}
+
+bool Domain::is_name(const Name& name) const noexcept {
+  return name.magic == Name::kMagic && name.version == Name::kVersion && name.network == network_hash_ &&
+         name.peer.node < kNodes && name.peer.birth != 0;
+}
+
+Name Domain::name_of(const PeerName& peer) const noexcept {
+  Name name;
+  name.network = network_hash_;
+  name.peer = peer;
+  return name;
+}
+
+bool Domain::add(Endpoint& endpoint) {
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    if (endpoints_[i] != nullptr) continue;
+    endpoints_[i] = &endpoint;
+    endpoint.number = static_cast<std::uint16_t>(i);
+    return true;
+  }
+  return false;
+}
+
+void Domain::remove(Endpoint& endpoint) {
+  endpoints_[endpoint.number] = nullptr;
+  std::erase_if(streams_, [&](const Stream& stream) { return stream.endpoint == endpoint.number; });
+}
+
+void Domain::meet(const PeerName& peer) {
+  NodeState& node = nodes_[peer.node];
+  if (node.birth == peer.birth || node.dead_birth == peer.birth || peer.node == transport_->node()) return;
+  // What was found under this number is its predecessor's.
+  if (node.birth != 0) {
+    node.dead_birth = node.birth;
+    links_.lose(peer.node, *this);
+    transport_->disconnect(peer.node);
+  }
+  links_.invite(peer.node);
+  node.birth = peer.birth;
+  node.dead_at_step = 0;
+}
+
+std::span<std::byte> Domain::place(NodeId node) {
+  const std::span<std::byte> found = links_.place(node, VirtualChannel::Low);
+  if (!found.empty()) return found;
+  progress();
+  return links_.place(node, VirtualChannel::Low);
+}
+
+bool Domain::send_placed(const PeerName& to, std::span<const std::byte> packet) {
+  now_ns_ = os::monotonic_clock_ns();
+  return links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) == SendResult::Sent;
+}
+
+void Domain::answer(const PeerName& to, const Head& head) {
+  answers_.push_back({to, head});
+  answers_.back().head.target = to.endpoint;
+  answers_.back().head.target_birth = to.birth;
+  answers_.back().head.source_birth = birth_;
+  send_answers();
+}
+
+void Domain::send_answers() {
+  for (std::size_t left = answers_.size(); left != 0; --left) {
+    const Answer next = answers_.front();
+    answers_.pop_front();
+    const auto bytes = std::as_bytes(std::span(&next.head, 1));
+    // To a lost node: nothing waits there.
+    if (links_.send(next.to.node, VirtualChannel::High, bytes, false, now_ns_) == SendResult::Full)
+      answers_.push_back(next);
+  }
+}
+
+void Domain::stream(Endpoint& endpoint, std::uint32_t request) {
+  streams_.push_back({endpoint.number, request});
+}
+
+/// A piece of each message in turn.
+void Domain::send_pieces() {
+  std::size_t budget = kPiecesPerStep;
+  for (std::size_t idle = 0; budget != 0 && idle < streams_.size();) {
+    const Stream next = streams_.front();
+    streams_.pop_front();
+    Endpoint& endpoint = *endpoints_[next.endpoint];
+    Sending* const sending = endpoint.sends.find(next.request);
+    if (sending == nullptr) continue;
+    const NodeId node = sending->to.node;
+    if (links_.room(node, VirtualChannel::High) <= kRoomForAnswers) {
+      ++idle;
+      streams_.push_back(next);
+      continue;
+    }
+    idle = 0;
+    --budget;
+    const std::span<std::byte> at = links_.place(node, VirtualChannel::High);
+    const std::size_t length = endpoint.write_piece(*sending, at);
+    counters_.piece_bytes += length - sizeof(Head);
+    const bool has_left = links_.send(node, VirtualChannel::High, at.first(length), false, now_ns_) == SendResult::Sent;
+    if (has_left && sending->sent < sending->asked_bytes) streams_.push_back(next);
+  }
+}
+
+void Domain::progress() {
+  now_ns_ = os::monotonic_clock_ns();
+  ++steps_;
+  (void)links_.step(*this, now_ns_);
+  if (!answers_.empty()) send_answers();
+  if (!streams_.empty()) send_pieces();
+  if (now_ns_ >= next_look_ns_) {
+    next_look_ns_ = now_ns_ + kLookEveryNs;
+    look_for_dead(false);
+  }
+}
+
+bool Domain::is_waited_for(NodeId node) const noexcept {
+  return nodes_[node].expected != 0 || links_.room(node, VirtualChannel::Low) != Links::kWindow ||
+         links_.room(node, VirtualChannel::High) != Links::kWindow;
+}
+
+void Domain::look_for_dead(bool asks_all) {
+  for (NodeId id = 0; id < kNodes; ++id) {
+    NodeState& node = nodes_[id];
+    if (id == transport_->node() || node.birth == 0 || links_.is_lost(id) || !is_waited_for(id)) continue;
+    if (transport_->is_alive(id)) {
+      node.dead_at_step = 0;
+    } else if (node.dead_at_step == 0 && !asks_all) {
+      node.dead_at_step = steps_;
+      next_look_ns_ = 0;  // as soon as its last frames have been read
+    } else if (asks_all || steps_ - node.dead_at_step >= kStepsOfTheDead) {
+      links_.lose(id, *this);
+    } else {
+      next_look_ns_ = 0;
+    }
+  }
+}
+
+void Domain::lost(NodeId id) {
+  NodeState& node = nodes_[id];
+  ++counters_.peers_lost;
+  node.dead_birth = node.birth;
+  transport_->disconnect(id);
+  std::erase_if(answers_, [id](const Answer& answer) { return answer.to.node == id; });
+  for (Endpoint* const endpoint : endpoints_) {
+    if (endpoint != nullptr) endpoint->lost(id);
+  }
+}
+
+void Domain::flush() {
+  const std::uint64_t begin = os::monotonic_clock_ns();
+  for (std::uint64_t now = begin; now - begin < kLingerNs; now = os::monotonic_clock_ns()) {
+    progress();
+    bool is_waiting = !answers_.empty();
+    for (NodeId id = 0; id < kNodes && !is_waiting; ++id) {
+      is_waiting = id != transport_->node() && !links_.is_lost(id) && !links_.has_left(id);
+    }
+    if (!is_waiting) return;
+    ::sched_yield();
+  }
+}
+
+bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const std::byte> packet, std::uint8_t) {
+  Head head;
+  if (packet.size() < sizeof(head)) {
+    ++counters_.malformed;
+    return true;
+  }
+  std::memcpy(&head, packet.data(), sizeof(head));
+  const bool is_message = head.kind == Kind::Eager || head.kind == Kind::Offer;
+  if (is_message && answers_.size() >= kMostAnswers) return false;
+  const PeerName peer{from, head.source, head.source_birth};
+  NodeState& node = nodes_[from];
+  if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
+  Endpoint* const endpoint = head.target < endpoints_.size() ? endpoints_[head.target] : nullptr;
+  if (endpoint != nullptr && endpoint->is_enabled && head.target_birth == birth_) {
+    return endpoint->take(head, peer, packet.subspan(sizeof(head)));
+  }
+  ++counters_.refused;
+  if (is_message && (head.flags & kWantsDone) != 0) {
+    Head refusal;
+    refusal.kind = Kind::Done;
+    refusal.source = head.target;
+    refusal.request = head.request;
+    refusal.error = FI_ECONNREFUSED;
+    answer(peer, refusal);
+  }
+  return true;
+}
+
+int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void* context) {
+  const bool is_shared =
+      info == nullptr || info->domain_attr == nullptr || info->domain_attr->threading != FI_THREAD_DOMAIN;
+  try {
+    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), is_shared, context);
+    if (opened) {
+      *domain = std::move(opened).value().release();
+      return 0;
+    }
+    FI_WARN(&provider(), FI_LOG_DOMAIN, "%s\n", opened.message().c_str());
+  } catch (const std::exception& error) {
+    FI_WARN(&provider(), FI_LOG_DOMAIN, "cannot open a domain: %s\n", error.what());
+  }
+  return -FI_ENOMEM;
+}
+
+}  // namespace stopbit::nic::provider

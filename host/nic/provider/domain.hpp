@@ -1,0 +1,165 @@
+#pragma once
+
+#include <rdma/fi_domain.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/nic/link/links.hpp"
+#include "host/nic/provider/wire.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic::provider {
+
+struct Endpoint;
+
+/// What the user chooses with FI_STOPBIT_* in the environment.
+struct Parameters {
+  std::string network = "libfabric";  ///< Processes meet in the network of the same name.
+  bool copies_once = true;            ///< Long messages by process_vm_readv, where the kernel allows it.
+  std::string counters;               ///< File to which a domain appends its counters when it is closed.
+};
+
+struct Counters {
+#define STOPBIT_PROVIDER_COUNTER(name, meaning) std::uint64_t name = 0;
+#include "host/nic/provider/counters.def"
+#undef STOPBIT_PROVIDER_COUNTER
+};
+
+/// A node of the network in shared memory, and what its endpoints share: links, progress, death of peers.
+///
+/// Progress is made by the program's calls alone. No peer is given up because it is silent: a rank may compute for as
+/// long as it likes. A peer is dead when its process has ended, which the lock on its inbox shows.
+class Domain final : public fid_domain, public PacketSink {
+ public:
+  static constexpr std::size_t kNodes = 32;
+  static constexpr std::size_t kEndpoints = 64;
+
+  /// `is_shared`: threads call at the same time.
+  [[nodiscard]] static Result<std::unique_ptr<Domain>> open(const Parameters& parameters, bool is_shared,
+                                                            void* context);
+  ~Domain() override;
+  [[nodiscard]] static Domain& of(fid_domain* fid) noexcept { return *static_cast<Domain*>(fid); }
+
+  class Guard {
+   public:
+    explicit Guard(Domain& domain) noexcept : mutex_(domain.is_shared_ ? &domain.mutex_ : nullptr) {
+      if (mutex_ != nullptr) mutex_->lock();
+    }
+    ~Guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    std::mutex* mutex_;
+  };
+
+  /// Queues, vectors, endpoints that use it.
+  void retain() noexcept { ++users_; }
+  void release() noexcept { --users_; }
+  [[nodiscard]] std::size_t users() const noexcept { return users_; }
+
+  void progress();
+  /// Until everything has left for its receivers that are alive, or for a while.
+  void flush();
+
+  /// Nothing: too many.
+  [[nodiscard]] bool add(Endpoint& endpoint);
+  void remove(Endpoint& endpoint);
+
+  [[nodiscard]] bool is_name(const Name& name) const noexcept;
+  [[nodiscard]] Name name_of(const PeerName& peer) const noexcept;
+  [[nodiscard]] PeerName own_name(std::uint16_t endpoint) const noexcept {
+    return {transport_->node(), endpoint, birth_};
+  }
+  /// The program knows it now: if an earlier process with its number has died, this one may be sent to.
+  void meet(const PeerName& peer);
+  [[nodiscard]] bool is_dead(const PeerName& peer) const noexcept { return nodes_[peer.node].dead_birth == peer.birth; }
+
+  /// A system call.
+  [[nodiscard]] bool is_alive(NodeId node) { return transport_->is_alive(node); }
+
+  /// Place for a packet to a node; empty: no room now. Makes progress once to find some.
+  [[nodiscard]] std::span<std::byte> place(NodeId node);
+  /// The packet that was made there, on the low channel. False: the node is lost.
+  [[nodiscard]] bool send_placed(const PeerName& to, std::span<const std::byte> packet);
+  /// On the high channel, now or as soon as there is room.
+  void answer(const PeerName& to, const Head& head);
+  /// The endpoint's send has been asked for.
+  void stream(Endpoint& endpoint, std::uint32_t request);
+  /// Sends and receives that wait for a node: it is watched meanwhile.
+  void expect(NodeId node) noexcept { ++nodes_[node].expected; }
+  void expect_less(NodeId node) noexcept { --nodes_[node].expected; }
+
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return links_.packet_bytes(); }
+  [[nodiscard]] std::uint32_t process() const noexcept { return process_; }
+  [[nodiscard]] std::uint32_t process_space() const noexcept { return process_space_; }
+  /// Whether messages may be copied out of a process of that space.
+  [[nodiscard]] bool copies_from(std::uint32_t space) const noexcept { return copies_once_ && space == process_space_; }
+  void copy_no_more() noexcept { copies_once_ = false; }
+  [[nodiscard]] Counters& counters() noexcept { return counters_; }
+
+ private:
+  struct NodeState {
+    std::uint32_t birth = 0;       ///< Of the process that was sent to last.
+    std::uint32_t dead_birth = 0;  ///< Of the last one that died.
+    std::size_t expected = 0;
+    std::uint64_t dead_at_step = 0;  ///< When its death was seen; 0: it was not.
+  };
+  struct Answer {
+    PeerName to;
+    Head head;
+  };
+  struct Stream {
+    std::uint16_t endpoint = 0;
+    std::uint32_t request = 0;
+  };
+
+  Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, bool is_shared, void* context);
+
+  [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
+                             std::uint8_t early_status) override;
+  void lost(NodeId node) override;
+
+  void send_answers();
+  void send_pieces();
+  void look_for_dead(bool asks_all);
+  [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
+  void report() const;
+
+  std::string counters_file_;
+  std::string network_;
+  std::uint64_t network_hash_;
+  std::uint32_t birth_ = 0;
+  std::uint32_t process_ = 0;
+  std::uint32_t process_space_ = 0;
+  bool copies_once_;
+  bool is_shared_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> users_ = 0;
+  std::unique_ptr<ShmTransport> transport_;
+  Links links_;
+  std::vector<NodeState> nodes_;
+  std::vector<Endpoint*> endpoints_;
+  std::deque<Answer> answers_;
+  std::deque<Stream> streams_;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+  Counters counters_;
+};
+
+[[nodiscard]] int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
+
+}  // namespace stopbit::nic::provider

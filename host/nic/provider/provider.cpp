@@ -1,0 +1,222 @@
+#include "host/nic/provider/provider.hpp"
+
+#include <rdma/fi_errno.h>
+#include <rdma/providers/fi_log.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "host/nic/provider/endpoint.hpp"
+#include "host/nic/provider/not_offered.hpp"
+#include "host/nic/provider/queues.hpp"
+
+#define EXTERNALLY_VISIBLE externally_visible
+
+namespace stopbit::nic::provider {
+namespace {
+
+constexpr const char* kFabric = "stopbit";
+constexpr const char* kDomain = "stopbit-shm";
+constexpr std::uint32_t kAddressFormat = FI_PROV_SPECIFIC | 0x5342U;
+constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5342U;
+
+constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
+constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+constexpr std::uint64_t kDomainCaps = FI_LOCAL_COMM;
+constexpr std::uint64_t kCaps = kSendCaps | kReceiveCaps | kDomainCaps | FI_REMOTE_CQ_DATA;
+constexpr std::uint64_t kSendFlags =
+    FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
+constexpr std::uint64_t kReceiveFlags = FI_COMPLETION;
+
+bool is_within(std::uint64_t wanted, std::uint64_t offered) {
+  return (wanted & ~offered) == 0;
+}
+
+bool suits(const fi_tx_attr& wanted) {
+  return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kSendFlags) &&
+         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         wanted.inject_size <= EndpointLimits::kInject && wanted.size <= EndpointLimits::kSends &&
+         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit == 0;
+}
+bool suits(const fi_rx_attr& wanted) {
+  return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kReceiveFlags) &&
+         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         wanted.size <= EndpointLimits::kReceives && wanted.iov_limit <= Pieces::kMax;
+}
+bool suits(const fi_ep_attr& wanted) {
+  const auto has_one = [](std::size_t contexts) { return contexts <= 1; };
+  return (wanted.type == FI_EP_UNSPEC || wanted.type == FI_EP_RDM) &&
+         (wanted.protocol == FI_PROTO_UNSPEC || wanted.protocol == kProtocol) &&
+         wanted.max_msg_size <= EndpointLimits::kMaxMessage && has_one(wanted.tx_ctx_cnt) &&
+         has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
+}
+bool suits(const fi_domain_attr& wanted) {
+  // Progress is made by calls: a program that relies on more must not get this.
+  return (wanted.name == nullptr || std::strcmp(wanted.name, kDomain) == 0) &&
+         wanted.data_progress != FI_PROGRESS_AUTO && wanted.control_progress != FI_PROGRESS_AUTO &&
+         wanted.cq_data_size <= sizeof(std::uint64_t) && is_within(wanted.caps, kDomainCaps | FI_REMOTE_COMM) &&
+         wanted.auth_key_size == 0;
+}
+/// What part of the hints asks for more than the provider has; null: none does.
+const char* unsuitable(const fi_info& wanted) {
+  if (!is_within(wanted.caps, kCaps | FI_REMOTE_COMM)) return "caps";
+  if (wanted.addr_format != FI_FORMAT_UNSPEC && wanted.addr_format != kAddressFormat) return "addr_format";
+  if (wanted.tx_attr != nullptr && !suits(*wanted.tx_attr)) return "tx_attr";
+  if (wanted.rx_attr != nullptr && !suits(*wanted.rx_attr)) return "rx_attr";
+  if (wanted.ep_attr != nullptr && !suits(*wanted.ep_attr)) return "ep_attr";
+  if (wanted.domain_attr != nullptr && !suits(*wanted.domain_attr)) return "domain_attr";
+  const char* const fabric = wanted.fabric_attr != nullptr ? wanted.fabric_attr->name : nullptr;
+  return fabric != nullptr && std::strcmp(fabric, kFabric) != 0 ? "fabric_attr" : nullptr;
+}
+
+void fill(fi_info& info, const fi_info* hints) {
+  info.caps = kCaps;
+  info.mode = 0;
+  info.addr_format = kAddressFormat;
+  fi_tx_attr& tx = *info.tx_attr;
+  tx.caps = kSendCaps;
+  tx.op_flags = hints != nullptr && hints->tx_attr != nullptr ? hints->tx_attr->op_flags : 0;
+  tx.msg_order = FI_ORDER_SAS;
+  tx.comp_order = FI_ORDER_NONE;
+  tx.inject_size = EndpointLimits::kInject;
+  tx.size = EndpointLimits::kSends;
+  tx.iov_limit = Pieces::kMax;
+  fi_rx_attr& rx = *info.rx_attr;
+  rx.caps = kReceiveCaps;
+  rx.op_flags = hints != nullptr && hints->rx_attr != nullptr ? hints->rx_attr->op_flags : 0;
+  rx.msg_order = FI_ORDER_SAS;
+  rx.comp_order = FI_ORDER_NONE;
+  rx.size = EndpointLimits::kReceives;
+  rx.iov_limit = Pieces::kMax;
+  fi_ep_attr& ep = *info.ep_attr;
+  ep.type = FI_EP_RDM;
+  ep.protocol = kProtocol;
+  ep.protocol_version = Name::kVersion;
+  ep.max_msg_size = EndpointLimits::kMaxMessage;
+  ep.mem_tag_format = ~std::uint64_t{0};
+  ep.tx_ctx_cnt = 1;
+  ep.rx_ctx_cnt = 1;
+  fi_domain_attr& domain = *info.domain_attr;
+  domain.name = ::strdup(kDomain);
+  const fi_threading wanted =
+      hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->threading : FI_THREAD_UNSPEC;
+  domain.threading = wanted == FI_THREAD_UNSPEC ? FI_THREAD_SAFE : wanted;
+  domain.control_progress = FI_PROGRESS_MANUAL;
+  domain.data_progress = FI_PROGRESS_MANUAL;
+  domain.resource_mgmt = FI_RM_ENABLED;
+  domain.av_type = hints != nullptr && hints->domain_attr != nullptr && hints->domain_attr->av_type != FI_AV_UNSPEC
+                       ? hints->domain_attr->av_type
+                       : FI_AV_TABLE;
+  domain.cq_data_size = sizeof(std::uint64_t);
+  domain.cq_cnt = 64;
+  domain.ep_cnt = Domain::kEndpoints;
+  domain.tx_ctx_cnt = Domain::kEndpoints;
+  domain.rx_ctx_cnt = Domain::kEndpoints;
+  domain.max_ep_tx_ctx = 1;
+  domain.max_ep_rx_ctx = 1;
+  domain.cntr_cnt = 64;
+  domain.caps = kDomainCaps;
+  domain.mr_key_size = sizeof(std::uint64_t);
+  // The provider's name is libfabric's to set.
+  info.fabric_attr->name = ::strdup(kFabric);
+  info.fabric_attr->prov_version = FI_VERSION(1, 0);
+}
+
+int close_fabric(fid* fid) {
+  delete reinterpret_cast<fid_fabric*>(fid);
+  return 0;
+}
+/// The only descriptors are those of the program: nothing can be waited for in the kernel.
+int trywait(fid_fabric* /*fabric*/, fid** /*fids*/, int /*count*/) {
+  return -FI_ENOSYS;
+}
+
+fi_ops fabric_fid_ops{.size = sizeof(fi_ops),
+                      .close = close_fabric,
+                      .bind = not_offered,
+                      .control = not_offered,
+                      .ops_open = not_offered,
+                      .tostr = not_offered,
+                      .ops_set = not_offered};
+fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric),
+                         .domain = open_domain,
+                         .passive_ep = not_offered,
+                         .eq_open = open_event_queue,
+                         .wait_open = not_offered,
+                         .trywait = trywait,
+                         .domain2 = not_offered};
+
+int getinfo(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t /*flags*/,
+            const fi_info* hints, fi_info** info) {
+  // Endpoints have names that programs exchange; no name of a host leads to one.
+  if (node != nullptr || service != nullptr) return -FI_ENODATA;
+  if (const char* const part = hints != nullptr ? unsuitable(*hints) : nullptr; part != nullptr) {
+    FI_INFO(&provider(), FI_LOG_CORE, "the hints ask for more than the provider offers, in %s\n", part);
+    return -FI_ENODATA;
+  }
+  fi_info* const made = fi_allocinfo();
+  if (made == nullptr) return -FI_ENOMEM;
+  fill(*made, hints);
+  if (hints != nullptr) {
+    made->handle = hints->handle;
+    // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused
+    // when it is inserted.
+    if (hints->caps != 0) made->caps = hints->caps | kDomainCaps;
+    made->domain_attr->caps |= hints->caps & FI_REMOTE_COMM;
+    if (hints->dest_addr != nullptr && hints->dest_addrlen == sizeof(Name)) {
+      made->dest_addr = std::malloc(sizeof(Name));
+      if (made->dest_addr != nullptr) std::memcpy(made->dest_addr, hints->dest_addr, sizeof(Name));
+      made->dest_addrlen = made->dest_addr != nullptr ? sizeof(Name) : 0;
+    }
+  }
+  *info = made;
+  return 0;
+}
+
+int open_fabric(fi_fabric_attr* attr, fid_fabric** fabric, void* context) {
+  if (attr != nullptr && attr->name != nullptr && std::strcmp(attr->name, kFabric) != 0) return -FI_ENODATA;
+  auto made = std::make_unique<fid_fabric>();
+  made->fid = {FI_CLASS_FABRIC, context, &fabric_fid_ops};
+  made->ops = &fabric_ops;
+  made->api_version = attr != nullptr ? attr->api_version : 0;
+  *fabric = made.release();
+  return 0;
+}
+
+void cleanup() {}
+
+}  // namespace
+
+fi_provider& provider() {
+  static fi_provider instance{FI_VERSION(1, 0), FI_VERSION(1, 17), {}, "stopbit", getinfo, open_fabric, cleanup};
+  return instance;
+}
+
+Parameters read_parameters() {
+  Parameters parameters;
+  char* text = nullptr;
+  if (fi_param_get_str(&provider(), "network", &text) == 0 && text != nullptr) parameters.network = text;
+  if (fi_param_get_str(&provider(), "counters", &text) == 0 && text != nullptr) parameters.counters = text;
+  int copies = 1;
+  if (fi_param_get_bool(&provider(), "single_copy", &copies) == 0) parameters.copies_once = copies != 0;
+  return parameters;
+}
+
+}  // namespace stopbit::nic::provider
+
+extern "C" {
+/// libfabric looks for this name in lib*-fi.so.
+FI_EXT_INI {
+  fi_provider& provider = stopbit::nic::provider::provider();
+  fi_param_define(&provider, "network", FI_PARAM_STRING,
+                  "Name of the network in shared memory: processes of one user with the same name reach each other "
+                  "(default: libfabric). At most 32 processes.");
+  fi_param_define(&provider, "single_copy", FI_PARAM_BOOL,
+                  "Copy long messages directly between processes, with process_vm_readv, if the kernel allows it "
+                  "(default: yes).");
+  fi_param_define(&provider, "counters", FI_PARAM_STRING,
+                  "File to which each domain appends one line of JSON with its counters when it is closed.");
+  return &provider;
+}
+}

@@ -1,0 +1,778 @@
+// Every call of libfabric that the provider offers, through libfabric itself, which loads the plug-in. Two domains of
+// one process are two nodes, as two processes would be.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stopbit::nic::provider_test {
+
+constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
+
+struct FreeInfo {
+  void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using Info = std::unique_ptr<fi_info, FreeInfo>;
+
+/// Before the first call of libfabric in this process.
+void set_environment() {
+  ::setenv("FI_PROVIDER_PATH", STOPBIT_PROVIDER_FOLDER, 1);
+  ::setenv("FI_PROVIDER", "stopbit", 1);
+  ::setenv("FI_STOPBIT_NETWORK", ("provider-test-" + std::to_string(::getpid())).c_str(), 0);
+  ::setenv("IPATH_NO_BACKTRACE", "1", 1);
+  ::setenv("HFI_NO_BACKTRACE", "1", 1);
+}
+
+Info hints_of(std::uint64_t caps) {
+  set_environment();
+  Info hints(fi_allocinfo());
+  hints->caps = caps;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->fabric_attr->prov_name = ::strdup("stopbit");
+  return hints;
+}
+
+Info ask(const Info& hints, int& result) {
+  fi_info* info = nullptr;
+  result = fi_getinfo(kVersion, nullptr, nullptr, 0, hints.get(), &info);
+  return Info(result == 0 ? info : nullptr);
+}
+int ask(const Info& hints) {
+  int result = 0;
+  (void)ask(hints, result);
+  return result;
+}
+
+constexpr std::uint64_t kAll =
+    FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_REMOTE_CQ_DATA;
+
+/// A node with an endpoint.
+class Side {
+ public:
+  struct How {
+    std::uint64_t transmit_flags = FI_TRANSMIT;
+    bool has_counters = false;
+    std::uint64_t op_flags = 0;
+  };
+  Side() : Side(How{}) {}
+  explicit Side(const How& how) {
+    Info hints = hints_of(kAll);
+    hints->tx_attr->op_flags = how.op_flags;
+    int result = 0;
+    info = ask(hints, result);
+    must(result, "fi_getinfo");
+    must(fi_fabric(info->fabric_attr, &fabric, nullptr), "fi_fabric");
+    must(fi_domain(fabric, info.get(), &domain, nullptr), "fi_domain");
+    fi_av_attr av_attr{};
+    av_attr.type = FI_AV_TABLE;
+    must(fi_av_open(domain, &av_attr, &av, nullptr), "fi_av_open");
+    fi_cq_attr cq_attr{};
+    cq_attr.format = FI_CQ_FORMAT_TAGGED;
+    must(fi_cq_open(domain, &cq_attr, &sends, nullptr), "fi_cq_open");
+    must(fi_cq_open(domain, &cq_attr, &receives, nullptr), "fi_cq_open");
+    must(fi_endpoint(domain, info.get(), &ep, nullptr), "fi_endpoint");
+    must(fi_ep_bind(ep, &av->fid, 0), "bind av");
+    must(fi_ep_bind(ep, &sends->fid, how.transmit_flags), "bind cq");
+    must(fi_ep_bind(ep, &receives->fid, FI_RECV), "bind cq");
+    if (how.has_counters) {
+      fi_cntr_attr attr{};
+      must(fi_cntr_open(domain, &attr, &sent, nullptr), "fi_cntr_open");
+      must(fi_cntr_open(domain, &attr, &received, nullptr), "fi_cntr_open");
+      must(fi_ep_bind(ep, &sent->fid, FI_SEND), "bind cntr");
+      must(fi_ep_bind(ep, &received->fid, FI_RECV), "bind cntr");
+    }
+    must(fi_enable(ep), "fi_enable");
+  }
+  ~Side() {
+    close(&ep->fid);
+    if (sent != nullptr) close(&sent->fid);
+    if (received != nullptr) close(&received->fid);
+    close(&sends->fid);
+    close(&receives->fid);
+    close(&av->fid);
+    close(&domain->fid);
+    close(&fabric->fid);
+  }
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
+  [[nodiscard]] std::vector<std::byte> name() const {
+    std::size_t length = 0;
+    EXPECT_EQ(fi_getname(&ep->fid, nullptr, &length), -FI_ETOOSMALL);
+    std::vector<std::byte> name(length);
+    must(fi_getname(&ep->fid, name.data(), &length), "fi_getname");
+    return name;
+  }
+  [[nodiscard]] fi_addr_t insert(const std::vector<std::byte>& name) const {
+    fi_addr_t address = FI_ADDR_UNSPEC;
+    EXPECT_EQ(fi_av_insert(av, name.data(), 1, &address, 0, nullptr), 1);
+    return address;
+  }
+
+  Info info;
+  fid_fabric* fabric = nullptr;
+  fid_domain* domain = nullptr;
+  fid_av* av = nullptr;
+  fid_cq* sends = nullptr;
+  fid_cq* receives = nullptr;
+  fid_cntr* sent = nullptr;
+  fid_cntr* received = nullptr;
+  fid_ep* ep = nullptr;
+
+ private:
+  static void must(int result, const char* what) {
+    if (result != 0) throw std::runtime_error(std::string(what) + ": " + fi_strerror(-result));
+  }
+  static void close(fid* fid) { EXPECT_EQ(fi_close(fid), 0); }
+};
+
+struct Pair {
+  explicit Pair(const Side::How& how = {}) : a(how), b(how), to_b(a.insert(b.name())), to_a(b.insert(a.name())) {}
+  Side a;
+  Side b;
+  fi_addr_t to_b;
+  fi_addr_t to_a;
+};
+
+/// A completion, or an error: `err` is not 0 then.
+struct Ended {
+  fi_cq_err_entry entry{};
+  fi_addr_t source = FI_ADDR_UNSPEC;
+};
+
+std::optional<Ended> poll(fid_cq* cq) {
+  Ended ended;
+  fi_cq_tagged_entry entry{};
+  const ssize_t count = fi_cq_readfrom(cq, &entry, 1, &ended.source);
+  if (count == 1) {
+    ended.entry = {entry.op_context, entry.flags, entry.len, entry.buf, entry.data, entry.tag, 0, 0, 0, nullptr, 0};
+    return ended;
+  }
+  if (count != -FI_EAVAIL) {
+    EXPECT_EQ(count, -FI_EAGAIN);
+    return std::nullopt;
+  }
+  EXPECT_EQ(fi_cq_readerr(cq, &ended.entry, 0), 1);
+  return ended;
+}
+
+/// Both sides make progress until the queue has something.
+Ended await(fid_cq* cq, const Side& other) {
+  for (;;) {
+    if (const std::optional<Ended> ended = poll(cq)) return *ended;
+    fi_cq_tagged_entry none{};
+    EXPECT_LE(fi_cq_read(other.sends, &none, 0), 0);
+    EXPECT_LE(fi_cq_read(other.receives, &none, 0), 0);
+  }
+}
+
+std::vector<std::byte> bytes_of(std::size_t length, unsigned seed) {
+  std::vector<std::byte> bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251 + seed);
+  return bytes;
+}
+
+TEST(Provider, is_offered_for_what_it_has_and_for_nothing_more) {
+  int result = 0;
+  const Info info = ask(hints_of(kAll), result);
+  ASSERT_EQ(result, 0) << fi_strerror(-result);
+  EXPECT_STREQ(info->fabric_attr->prov_name, "stopbit");
+  EXPECT_EQ(info->ep_attr->type, FI_EP_RDM);
+  EXPECT_EQ(info->domain_attr->data_progress, FI_PROGRESS_MANUAL);
+  EXPECT_EQ(info->mode, 0U);
+
+  EXPECT_EQ(ask(hints_of(FI_MSG | FI_RMA)), -FI_ENODATA);
+  EXPECT_EQ(ask(hints_of(FI_ATOMIC)), -FI_ENODATA);
+  EXPECT_EQ(ask(hints_of(FI_MULTI_RECV | FI_MSG)), -FI_ENODATA);
+  Info hints = hints_of(FI_MSG);
+  hints->ep_attr->type = FI_EP_MSG;
+  EXPECT_EQ(ask(hints), -FI_ENODATA);
+  hints = hints_of(FI_MSG);
+  hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  EXPECT_EQ(ask(hints), -FI_ENODATA);
+  hints = hints_of(FI_MSG);
+  hints->tx_attr->inject_size = std::size_t{1} << 20U;
+  EXPECT_EQ(ask(hints), -FI_ENODATA);
+  hints = hints_of(FI_MSG);
+  fi_info* found = nullptr;
+  EXPECT_EQ(fi_getinfo(kVersion, "localhost", "7", 0, hints.get(), &found), -FI_ENODATA);
+}
+
+class Sizes : public testing::TestWithParam<const char*> {
+ protected:
+  Sizes() { ::setenv("FI_STOPBIT_SINGLE_COPY", GetParam(), 1); }
+  ~Sizes() override { ::unsetenv("FI_STOPBIT_SINGLE_COPY"); }
+};
+INSTANTIATE_TEST_SUITE_P(Provider, Sizes, testing::Values("1", "0"));
+
+TEST_P(Sizes, messages_arrive_as_they_were_sent_before_and_after_their_receive) {
+  Pair pair;
+  unsigned seed = 0;
+  for (const std::size_t length : {0, 1, 40, 128, 129, 4096, 8192, 8193, 65'536, 1'000'003}) {
+    for (const bool receives_first : {true, false}) {
+      SCOPED_TRACE(std::to_string(length) + (receives_first ? " expected" : " unexpected"));
+      const std::vector<std::byte> from = bytes_of(length, ++seed);
+      std::vector<std::byte> into(length + 1);
+      int send_context = 0;
+      int receive_context = 0;
+      const auto receive = [&] {
+        ASSERT_EQ(fi_recv(pair.b.ep, into.data(), length, nullptr, FI_ADDR_UNSPEC, &receive_context), 0);
+      };
+      if (receives_first) receive();
+      ASSERT_EQ(fi_send(pair.a.ep, from.data(), length, nullptr, pair.to_b, &send_context), 0);
+      if (!receives_first) {
+        fi_cq_tagged_entry none{};
+        for (int i = 0; i < 100; ++i) {
+          (void)!fi_cq_read(pair.a.sends, &none, 0);
+          (void)!fi_cq_read(pair.b.receives, &none, 0);
+        }
+        receive();
+      }
+      const Ended ended = await(pair.b.receives, pair.a);
+      EXPECT_EQ(ended.entry.err, 0);
+      EXPECT_EQ(ended.entry.op_context, &receive_context);
+      EXPECT_EQ(ended.entry.len, length);
+      EXPECT_EQ(ended.entry.flags & (FI_RECV | FI_MSG), FI_RECV | FI_MSG);
+      EXPECT_EQ(ended.source, pair.to_a);
+      const Ended sent = await(pair.a.sends, pair.b);
+      EXPECT_EQ(sent.entry.err, 0);
+      EXPECT_EQ(sent.entry.op_context, &send_context);
+      EXPECT_TRUE(std::equal(from.begin(), from.end(), into.begin()));
+      EXPECT_EQ(into.back(), std::byte{0});
+    }
+  }
+}
+
+TEST_P(Sizes, pieces_are_gathered_and_scattered) {
+  Pair pair;
+  for (const std::size_t length : {300, 90'000}) {
+    std::vector<std::byte> from = bytes_of(length, 5);
+    std::vector<std::byte> into(length);
+    const iovec out[] = {{from.data(), 100}, {from.data() + 100, 1}, {from.data() + 101, length - 101}};
+    const iovec in[] = {{into.data(), length / 2}, {into.data() + length / 2, length - length / 2}};
+    ASSERT_EQ(fi_recvv(pair.b.ep, in, nullptr, 2, FI_ADDR_UNSPEC, nullptr), 0);
+    ASSERT_EQ(fi_sendv(pair.a.ep, out, nullptr, 3, pair.to_b, nullptr), 0);
+    EXPECT_EQ(await(pair.b.receives, pair.a).entry.len, length);
+    EXPECT_EQ(await(pair.a.sends, pair.b).entry.err, 0);
+    EXPECT_EQ(from, into);
+  }
+  iovec many[5]{};
+  EXPECT_EQ(fi_sendv(pair.a.ep, many, nullptr, 5, pair.to_b, nullptr), -FI_EINVAL);
+}
+
+TEST_P(Sizes, a_message_longer_than_its_receive_is_cut_and_reported) {
+  Pair pair;
+  for (const std::size_t length : {200, 100'000}) {
+    const std::vector<std::byte> from = bytes_of(length, 9);
+    std::vector<std::byte> into(151);
+    ASSERT_EQ(fi_recv(pair.b.ep, into.data(), 150, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+    ASSERT_EQ(fi_send(pair.a.ep, from.data(), length, nullptr, pair.to_b, nullptr), 0);
+    const Ended ended = await(pair.b.receives, pair.a);
+    EXPECT_EQ(ended.entry.err, FI_ETRUNC);
+    EXPECT_EQ(ended.entry.olen, length - 150);
+    EXPECT_EQ(await(pair.a.sends, pair.b).entry.err, 0);
+    EXPECT_TRUE(std::equal(into.begin(), into.end() - 1, from.begin()));
+    EXPECT_EQ(into.back(), std::byte{0});
+  }
+}
+
+TEST(Provider, tags_ignored_bits_and_senders_choose_the_receive) {
+  Pair pair;
+  Side c;
+  const fi_addr_t c_to_b = c.insert(pair.b.name());
+  const fi_addr_t from_c = pair.b.insert(c.name());
+  int into[4] = {};
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into[0], 4, nullptr, FI_ADDR_UNSPEC, 0x17, 0, &into[0]), 0);
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into[1], 4, nullptr, FI_ADDR_UNSPEC, 0x20, 0x0F, &into[1]), 0);
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into[2], 4, nullptr, from_c, 0x50, 0, &into[2]), 0);
+  ASSERT_EQ(fi_recv(pair.b.ep, &into[3], 4, nullptr, FI_ADDR_UNSPEC, &into[3]), 0);
+  const auto send = [&](Side& side, fi_addr_t to, int value, std::uint64_t tag) {
+    ASSERT_EQ(fi_tinject(side.ep, &value, sizeof(value), to, tag), 0);
+  };
+  send(pair.a, pair.to_b, 1, 0x50);  // not from c
+  send(pair.a, pair.to_b, 2, 0x2A);
+  send(pair.a, pair.to_b, 3, 0x17);
+  const int plain = 4;
+  ASSERT_EQ(fi_inject(pair.a.ep, &plain, 4, pair.to_b), 0);
+  for (int i = 0; i < 3; ++i) {
+    const Ended ended = await(pair.b.receives, pair.a);
+    if (ended.entry.op_context == &into[1]) {
+      EXPECT_EQ(ended.entry.tag, 0x2AU);
+    }
+  }
+  send(c, c_to_b, 5, 0x50);
+  const Ended ended = await(pair.b.receives, c);
+  EXPECT_EQ(ended.entry.op_context, &into[2]);
+  EXPECT_EQ(ended.source, from_c);
+  EXPECT_EQ(into[0], 3);
+  EXPECT_EQ(into[1], 2);
+  EXPECT_EQ(into[2], 5);
+  EXPECT_EQ(into[3], 4);
+  // The first one has waited.
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into[0], 4, nullptr, pair.to_a, 0x50, 0, nullptr), 0);
+  (void)await(pair.b.receives, pair.a);
+  EXPECT_EQ(into[0], 1);
+}
+
+ssize_t receive_with(Side& side, void* into, std::size_t length, std::uint64_t tag, void* context,
+                     std::uint64_t flags) {
+  const iovec piece{into, length};
+  fi_msg_tagged msg{};
+  msg.msg_iov = &piece;
+  msg.iov_count = length == 0 ? 0 : 1;
+  msg.addr = FI_ADDR_UNSPEC;
+  msg.tag = tag;
+  msg.context = context;
+  return fi_trecvmsg(side.ep, &msg, flags);
+}
+
+TEST(Provider, unexpected_messages_are_peeked_claimed_and_discarded) {
+  Pair pair;
+  int context = 0;
+  ASSERT_EQ(receive_with(pair.b, nullptr, 0, 7, &context, FI_PEEK), 0);
+  EXPECT_EQ(await(pair.b.receives, pair.a).entry.err, FI_ENOMSG);
+
+  const std::vector<std::byte> first = bytes_of(600, 1);
+  const std::vector<std::byte> second = bytes_of(50'000, 2);
+  const std::vector<std::byte> third = bytes_of(10, 3);
+  for (const auto* message : {&first, &second, &third})
+    ASSERT_EQ(fi_tsenddata(pair.a.ep, message->data(), message->size(), nullptr, 77, pair.to_b, 7, nullptr), 0);
+  const auto peek = [&](std::uint64_t flags) {
+    for (;;) {
+      EXPECT_EQ(receive_with(pair.b, nullptr, 0, 7, &context, FI_PEEK | flags), 0);
+      const Ended ended = await(pair.b.receives, pair.a);
+      if (ended.entry.err != FI_ENOMSG) return ended;
+      fi_cq_tagged_entry none{};
+      (void)!fi_cq_read(pair.a.receives, &none, 1);  // A's progress
+    }
+  };
+  Ended found = peek(0);
+  EXPECT_EQ(found.entry.len, 600U);
+  EXPECT_EQ(found.entry.data, 77U);
+  EXPECT_NE(found.entry.flags & FI_REMOTE_CQ_DATA, 0U);
+  EXPECT_EQ(found.source, pair.to_a);
+  EXPECT_EQ(peek(0).entry.len, 600U);  // it stayed
+  EXPECT_EQ(peek(FI_DISCARD).entry.len, 600U);
+  EXPECT_EQ(peek(FI_CLAIM).entry.len, 50'000U);
+  // Claimed: no other receive gets it.
+  std::vector<std::byte> into(50'000);
+  ASSERT_EQ(fi_trecv(pair.b.ep, into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, 7, 0, nullptr), 0);
+  EXPECT_EQ(await(pair.b.receives, pair.a).entry.len, 10U);
+  ASSERT_EQ(receive_with(pair.b, into.data(), into.size(), 7, &context, FI_CLAIM), 0);
+  EXPECT_EQ(await(pair.b.receives, pair.a).entry.len, 50'000U);
+  EXPECT_EQ(into, second);
+  EXPECT_EQ(receive_with(pair.b, into.data(), into.size(), 7, &context, FI_CLAIM), -FI_EINVAL);
+}
+
+TEST(Provider, delivery_complete_comes_after_the_receive) {
+  Pair pair({.op_flags = FI_DELIVERY_COMPLETE});
+  int value = 5;
+  int into = 0;
+  ASSERT_EQ(fi_tsend(pair.a.ep, &value, sizeof(value), nullptr, pair.to_b, 1, &value), 0);
+  fi_cq_tagged_entry none{};
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(fi_cq_read(pair.a.sends, &none, 1), -FI_EAGAIN);
+    ASSERT_EQ(fi_cq_read(pair.b.receives, &none, 1), -FI_EAGAIN);
+  }
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+  EXPECT_EQ(await(pair.a.sends, pair.b).entry.op_context, &value);
+  EXPECT_EQ(into, 5);
+}
+
+TEST(Provider, selective_completion_reports_what_is_asked_for_and_counters_count_all) {
+  Pair pair({.transmit_flags = FI_TRANSMIT | FI_SELECTIVE_COMPLETION, .has_counters = true});
+  int values[3] = {1, 2, 3};
+  int into[3] = {};
+  for (int& to : into) ASSERT_EQ(fi_recv(pair.b.ep, &to, sizeof(to), nullptr, FI_ADDR_UNSPEC, &to), 0);
+  ASSERT_EQ(fi_send(pair.a.ep, &values[0], sizeof(int), nullptr, pair.to_b, &values[0]), 0);
+  ASSERT_EQ(fi_inject(pair.a.ep, &values[1], sizeof(int), pair.to_b), 0);
+  const iovec piece{&values[2], sizeof(int)};
+  fi_msg msg{};
+  msg.msg_iov = &piece;
+  msg.iov_count = 1;
+  msg.addr = pair.to_b;
+  msg.context = &values[2];
+  msg.data = 0x1234'5678'9ABC'DEF0U;
+  ASSERT_EQ(fi_sendmsg(pair.a.ep, &msg, FI_COMPLETION | FI_INJECT | FI_REMOTE_CQ_DATA), 0);
+  for (int i = 0; i < 3; ++i) {
+    const Ended ended = await(pair.b.receives, pair.a);
+    EXPECT_EQ(ended.entry.op_context, &into[i]);  // order of sending
+    EXPECT_EQ(into[i], values[i]);
+    EXPECT_EQ(ended.entry.data, i == 2 ? msg.data : 0);
+  }
+  EXPECT_EQ(await(pair.a.sends, pair.b).entry.op_context, &values[2]);
+  EXPECT_FALSE(poll(pair.a.sends));
+  EXPECT_EQ(fi_cntr_wait(pair.a.sent, 3, 1000), 0);
+  EXPECT_EQ(fi_cntr_read(pair.a.sent), 3U);
+  EXPECT_EQ(fi_cntr_read(pair.b.received), 3U);
+  EXPECT_EQ(fi_cntr_readerr(pair.b.received), 0U);
+  EXPECT_EQ(fi_cntr_wait(pair.b.received, 4, 1), -FI_ETIMEDOUT);
+  EXPECT_EQ(fi_cntr_set(pair.a.sent, 10), 0);
+  EXPECT_EQ(fi_cntr_add(pair.a.sent, 5), 0);
+  EXPECT_EQ(fi_cntr_read(pair.a.sent), 15U);
+  EXPECT_EQ(fi_cntr_seterr(pair.a.sent, 1), 0);
+  EXPECT_EQ(fi_cntr_adderr(pair.a.sent, 1), 0);
+  EXPECT_EQ(fi_cntr_readerr(pair.a.sent), 2U);
+}
+
+TEST(Provider, a_receive_is_cancelled_once) {
+  Pair pair;
+  int into = 0;
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, FI_ADDR_UNSPEC, 1, 0, &into), 0);
+  EXPECT_EQ(fi_cancel(&pair.b.ep->fid, &into), 0);
+  const Ended ended = await(pair.b.receives, pair.a);
+  EXPECT_EQ(ended.entry.err, FI_ECANCELED);
+  EXPECT_EQ(ended.entry.op_context, &into);
+  EXPECT_EQ(fi_cancel(&pair.b.ep->fid, &into), -FI_ENOENT);
+}
+
+TEST(Provider, an_endpoint_sends_to_itself) {
+  Side side;
+  const fi_addr_t self = side.insert(side.name());
+  const std::vector<std::byte> from = bytes_of(20'000, 1);
+  std::vector<std::byte> into(20'000);
+  for (const std::size_t length : {8, 20'000}) {
+    ASSERT_EQ(fi_tsend(side.ep, from.data(), length, nullptr, self, 1, nullptr), 0);
+    ASSERT_EQ(fi_trecv(side.ep, into.data(), length, nullptr, self, 1, 0, nullptr), 0);
+    EXPECT_EQ(await(side.receives, side).entry.len, length);
+    EXPECT_EQ(await(side.sends, side).entry.err, 0);
+  }
+  EXPECT_EQ(from, into);
+}
+
+TEST(Provider, two_endpoints_of_a_process_are_two_senders) {
+  Pair pair;
+  fid_ep* second = nullptr;
+  ASSERT_EQ(fi_endpoint(pair.a.domain, pair.a.info.get(), &second, nullptr), 0);
+  ASSERT_EQ(fi_enable(second), -FI_ENOAV);
+  ASSERT_EQ(fi_ep_bind(second, &pair.a.av->fid, 0), 0);
+  ASSERT_EQ(fi_enable(second), -FI_ENOCQ);
+  ASSERT_EQ(fi_ep_bind(second, &pair.a.sends->fid, FI_TRANSMIT | FI_RECV), 0);
+  ASSERT_EQ(fi_enable(second), 0);
+  std::vector<std::byte> name(pair.a.name().size());
+  std::size_t length = name.size();
+  ASSERT_EQ(fi_getname(&second->fid, name.data(), &length), 0);
+  const fi_addr_t from_second = pair.b.insert(name);
+  int into = 0;
+  ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, from_second, 1, 0, nullptr), 0);
+  for (const auto& [ep, value] : {std::pair(pair.a.ep, 1), std::pair(second, 2)})
+    ASSERT_EQ(fi_tinject(ep, &value, sizeof(value), pair.to_b, 1), 0);
+  EXPECT_EQ(await(pair.b.receives, pair.a).source, from_second);
+  EXPECT_EQ(into, 2);
+  EXPECT_EQ(fi_close(&second->fid), 0);
+}
+
+TEST(Provider, addresses_of_others_are_refused_and_removed_ones_unknown) {
+  Pair pair;
+  std::vector<std::byte> name = pair.b.name();
+  fi_addr_t address = 0;
+  name[8] ^= std::byte{1};  // another network, or host
+  EXPECT_EQ(fi_av_insert(pair.a.av, name.data(), 1, &address, 0, nullptr), 0);
+  EXPECT_EQ(address, FI_ADDR_NOTAVAIL);
+  const int value = 1;
+  EXPECT_EQ(fi_inject(pair.a.ep, &value, sizeof(value), FI_ADDR_NOTAVAIL), -FI_EINVAL);
+
+  std::vector<std::byte> read(name.size());
+  std::size_t length = read.size();
+  EXPECT_EQ(fi_av_lookup(pair.a.av, pair.to_b, read.data(), &length), 0);
+  EXPECT_EQ(read, pair.b.name());
+  char text[100];
+  length = sizeof(text);
+  EXPECT_EQ(std::string(fi_av_straddr(pair.a.av, read.data(), text, &length)).substr(0, 10), "stopbit://");
+  EXPECT_EQ(fi_av_remove(pair.a.av, &pair.to_b, 1, 0), 0);
+  EXPECT_EQ(fi_inject(pair.a.ep, &value, sizeof(value), pair.to_b), -FI_EINVAL);
+  EXPECT_EQ(fi_av_remove(pair.a.av, &pair.to_b, 1, 0), -FI_EINVAL);
+}
+
+TEST(Provider, what_is_not_offered_says_so) {
+  Side side;
+  fid_mr* mr = nullptr;
+  int value = 0;
+  EXPECT_EQ(fi_mr_reg(side.domain, &value, sizeof(value), FI_REMOTE_READ, 0, 0, 0, &mr, nullptr), -FI_ENOSYS);
+  ASSERT_EQ(fi_mr_reg(side.domain, &value, sizeof(value), FI_SEND | FI_RECV, 0, 0, 0, &mr, nullptr), 0);
+  EXPECT_EQ(fi_close(&mr->fid), 0);
+  fi_cq_attr attr{};
+  attr.wait_obj = FI_WAIT_FD;
+  fid_cq* cq = nullptr;
+  EXPECT_EQ(fi_cq_open(side.domain, &attr, &cq, nullptr), -FI_ENOSYS);
+  fid_ep* ep = nullptr;
+  EXPECT_EQ(fi_scalable_ep(side.domain, side.info.get(), &ep, nullptr), -FI_ENOSYS);
+  EXPECT_EQ(fi_read(side.ep, &value, 4, nullptr, 0, 0, 0, nullptr), -FI_ENOSYS);
+  EXPECT_EQ(fi_close(&side.domain->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&side.av->fid), -FI_EBUSY);
+}
+
+TEST(Provider, an_event_queue_has_what_the_program_writes) {
+  Side side;
+  fid_eq* eq = nullptr;
+  fi_eq_attr attr{};
+  ASSERT_EQ(fi_eq_open(side.fabric, &attr, &eq, nullptr), 0);
+  std::uint32_t event = 0;
+  fi_eq_entry entry{};
+  EXPECT_EQ(fi_eq_read(eq, &event, &entry, sizeof(entry), 0), -FI_EAGAIN);
+  entry.data = 99;
+  EXPECT_EQ(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof(entry), 0), static_cast<ssize_t>(sizeof(entry)));
+  fi_eq_entry read{};
+  EXPECT_EQ(fi_eq_read(eq, &event, &read, 1, 0), -FI_ETOOSMALL);
+  EXPECT_EQ(fi_eq_sread(eq, &event, &read, sizeof(read), 1, 0), static_cast<ssize_t>(sizeof(read)));
+  EXPECT_EQ(read.data, 99U);
+  EXPECT_EQ(fi_close(&eq->fid), 0);
+}
+
+TEST(Provider, a_peer_that_never_reads_costs_a_bounded_number_of_messages_and_loses_none) {
+  Pair pair;
+  // B makes progress and posts no receive: its store fills, then the links, then A gets FI_EAGAIN.
+  std::array<std::uint64_t, 256> message{};
+  std::uint64_t sent = 0;
+  int refused = 0;
+  fi_cq_tagged_entry none{};
+  while (refused < 1000) {
+    message[0] = sent;
+    const ssize_t result = fi_tinject(pair.a.ep, message.data(), 1024, pair.to_b, 3);
+    refused = result == 0 ? 0 : refused + 1;
+    if (result == 0) ++sent;
+    ASSERT_TRUE(result == 0 || result == -FI_EAGAIN) << result;
+    ASSERT_LT(sent, 10'000U);
+    (void)!fi_cq_read(pair.b.receives, &none, 0);
+  }
+  EXPECT_GE(sent, 4096U);
+  for (std::uint64_t i = 0; i < sent; ++i) {
+    ASSERT_EQ(fi_trecv(pair.b.ep, message.data(), 1024, nullptr, FI_ADDR_UNSPEC, 3, 0, nullptr), 0);
+    (void)await(pair.b.receives, pair.a);
+    ASSERT_EQ(message[0], i);
+  }
+}
+
+TEST(Provider, a_peer_that_computes_is_not_given_up) {
+  Pair pair;
+  int values[200];
+  std::iota(std::begin(values), std::end(values), 0);
+  int sent = 0;
+  // A calls, B does not, for far longer than the links' silence limit for other users.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+  while (std::chrono::steady_clock::now() < end) {
+    if (sent < 200 && fi_tinject(pair.a.ep, &values[sent], sizeof(int), pair.to_b, 1) == 0) ++sent;
+    EXPECT_FALSE(poll(pair.a.sends));
+  }
+  for (int i = 0; i < 200; ++i) {
+    int into = -1;
+    while (sent < 200 && fi_tinject(pair.a.ep, &values[sent], sizeof(int), pair.to_b, 1) == 0) ++sent;
+    ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+    EXPECT_EQ(await(pair.b.receives, pair.a).entry.err, 0);
+    EXPECT_EQ(into, i);
+  }
+}
+
+TEST(Provider, threads_of_one_endpoint_lose_nothing) {
+  Pair pair;
+  constexpr int kThreads = 3;
+  constexpr int kEach = 500;
+  std::atomic<int> is_done = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kEach; ++i) {
+        const int value = t * kEach + i;
+        while (fi_tinject(pair.a.ep, &value, sizeof(value), pair.to_b, static_cast<std::uint64_t>(t)) != 0)
+          std::this_thread::yield();
+      }
+      ++is_done;
+    });
+  }
+  std::array<int, kThreads> next{};
+  for (int n = 0; n < kThreads * kEach; ++n) {
+    int into = -1;
+    ASSERT_EQ(fi_trecv(pair.b.ep, &into, sizeof(into), nullptr, FI_ADDR_UNSPEC, 0, ~std::uint64_t{0}, nullptr), 0);
+    const Ended ended = await(pair.b.receives, pair.a);
+    ASSERT_LT(ended.entry.tag, std::uint64_t{kThreads});
+    const auto thread = static_cast<std::size_t>(ended.entry.tag);
+    EXPECT_EQ(into, static_cast<int>(thread) * kEach + next[thread]++);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(is_done, kThreads);
+}
+
+/// A process with an endpoint that tells its name, makes progress if it should, and waits for its end.
+class OtherProcess {
+ public:
+  explicit OtherProcess(bool makes_progress) {
+    int pipes[2];
+    if (::pipe(pipes) != 0) throw std::runtime_error("pipe");
+    set_environment();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const Side side;
+      const std::vector<std::byte> name = side.name();
+      if (::write(pipes[1], name.data(), name.size()) != static_cast<ssize_t>(name.size())) ::_exit(1);
+      for (;;) {
+        fi_cq_tagged_entry none{};
+        if (makes_progress) (void)!fi_cq_read(side.receives, &none, 0);
+        ::usleep(100);
+      }
+    }
+    ::close(pipes[1]);
+    name_.resize(24);
+    if (::read(pipes[0], name_.data(), name_.size()) != static_cast<ssize_t>(name_.size()))
+      throw std::runtime_error("the other process has no endpoint");
+    ::close(pipes[0]);
+  }
+  ~OtherProcess() { kill(); }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+  void kill() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  [[nodiscard]] const std::vector<std::byte>& name() const { return name_; }
+
+ private:
+  pid_t pid_ = 0;
+  std::vector<std::byte> name_;
+};
+
+TEST(Provider, sends_to_a_killed_process_end_in_an_error_and_its_successor_is_reached) {
+  for (const bool makes_progress : {true, false}) {
+    auto other = std::make_unique<OtherProcess>(makes_progress);
+    Side side;
+    const fi_addr_t to = side.insert(other->name());
+    const std::vector<std::byte> message = bytes_of(100'000, 1);
+    ASSERT_EQ(fi_tsend(side.ep, message.data(), message.size(), nullptr, to, 1, &side), 0);
+    EXPECT_FALSE(poll(side.sends));
+    other->kill();
+    const Ended ended = await(side.sends, side);
+    EXPECT_EQ(ended.entry.err, FI_ECONNRESET);
+    EXPECT_EQ(ended.entry.op_context, &side);
+    EXPECT_EQ(fi_tinject(side.ep, message.data(), 8, to, 1), -FI_EHOSTUNREACH);
+
+    // The next process gets the dead one's number and file.
+    const Side next;
+    const fi_addr_t to_next = side.insert(next.name());
+    ASSERT_EQ(next.name()[16], other->name()[16]);
+    std::vector<std::byte> into(8);
+    ASSERT_EQ(fi_trecv(next.ep, into.data(), 8, nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+    ASSERT_EQ(fi_tinject(side.ep, message.data(), 8, to_next, 1), 0);
+    EXPECT_EQ(await(next.receives, side).entry.err, 0);
+    EXPECT_EQ(fi_tinject(side.ep, message.data(), 8, to, 1), -FI_EHOSTUNREACH);
+  }
+}
+
+/// A process offers a long message, makes no more calls, and is killed before or after the receive that takes it.
+TEST_P(Sizes, a_message_whose_sender_is_killed_ends_its_receive_in_an_error) {
+  for (const bool kills_first : {true, false}) {
+    if (!kills_first && std::string(GetParam()) == "1") continue;  // one copy is done by then
+    Side side;
+    const std::vector<std::byte> name = side.name();
+    int to_child[2];
+    int to_parent[2];
+    ASSERT_EQ(::pipe2(to_child, O_NONBLOCK), 0);
+    ASSERT_EQ(::pipe(to_parent), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const Side sender;
+      const std::vector<std::byte> message = bytes_of(100'000, 1);
+      const fi_addr_t to = sender.insert(name);
+      if (fi_tsend(sender.ep, message.data(), message.size(), nullptr, to, 5, nullptr) != 0) ::_exit(1);
+      char byte = 0;
+      while (::read(to_child[0], &byte, 1) != 1) {
+        fi_cq_tagged_entry none{};
+        (void)!fi_cq_read(sender.sends, &none, 1);
+      }
+      if (::write(to_parent[1], &byte, 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    int context = 0;
+    for (Ended ended; ended.entry.len != 100'000;) {
+      ASSERT_EQ(receive_with(side, nullptr, 0, 5, &context, FI_PEEK), 0);
+      ended = await(side.receives, side);
+    }
+    char byte = 1;
+    ASSERT_EQ(::write(to_child[1], &byte, 1), 1);
+    ASSERT_EQ(::read(to_parent[0], &byte, 1), 1);
+    const auto kill = [&] {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    };
+    if (kills_first) kill();
+    std::vector<std::byte> into(100'000);
+    ASSERT_EQ(fi_trecv(side.ep, into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, 5, 0, &into), 0);
+    if (!kills_first) {
+      EXPECT_FALSE(poll(side.receives));
+      kill();
+    }
+    const Ended ended = await(side.receives, side);
+    EXPECT_EQ(ended.entry.err, FI_ECONNRESET);
+    EXPECT_EQ(ended.entry.op_context, &into);
+    for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
+  }
+}
+
+TEST(Provider, counters_are_written_when_the_domain_closes) {
+  const std::string path = testing::TempDir() + "provider-counters-" + std::to_string(::getpid());
+  ::setenv("FI_STOPBIT_COUNTERS", path.c_str(), 1);
+  {
+    Pair pair;
+    int into = 0;
+    ASSERT_EQ(fi_recv(pair.b.ep, &into, sizeof(into), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+    ASSERT_EQ(fi_inject(pair.a.ep, &into, sizeof(into), pair.to_b), 0);
+    (void)await(pair.b.receives, pair.a);
+  }
+  ::unsetenv("FI_STOPBIT_COUNTERS");
+  std::ifstream file(path);
+  std::string lines((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_NE(lines.find("\"bytes_sent\": 4,"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("\"bytes_received\": 4,"), std::string::npos) << lines;
+  ::unlink(path.c_str());
+}
+
+TEST(Provider, no_segment_is_left_behind) {
+  const std::string network = "provider-left-" + std::to_string(::getpid());
+  set_environment();
+  const std::string usual = ::getenv("FI_STOPBIT_NETWORK");
+  ::setenv("FI_STOPBIT_NETWORK", network.c_str(), 1);
+  const std::string file = "/dev/shm/stopbit-" + std::to_string(::geteuid()) + "/" + network + ".0";
+  { OtherProcess killed(false); }
+  EXPECT_EQ(::access(file.c_str(), F_OK), 0);
+  { Side next; }
+  EXPECT_NE(::access(file.c_str(), F_OK), 0);
+  ::setenv("FI_STOPBIT_NETWORK", usual.c_str(), 1);
+}
+
+TEST(Provider, a_network_without_a_place_is_an_error) {
+  set_environment();
+  const std::string usual = ::getenv("FI_STOPBIT_NETWORK");
+  ::setenv("FI_STOPBIT_NETWORK", "/nonexistent/folder/net", 1);
+  int result = 0;
+  const Info info = ask(hints_of(kAll), result);
+  ASSERT_EQ(result, 0);
+  fid_fabric* fabric = nullptr;
+  fid_domain* domain = nullptr;
+  ASSERT_EQ(fi_fabric(info->fabric_attr, &fabric, nullptr), 0);
+  EXPECT_EQ(fi_domain(fabric, info.get(), &domain, nullptr), -FI_ENOMEM);
+  EXPECT_EQ(fi_close(&fabric->fid), 0);
+  ::setenv("FI_STOPBIT_NETWORK", usual.c_str(), 1);
+}
+
+}  // namespace stopbit::nic::provider_test
