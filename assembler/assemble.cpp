@@ -439,7 +439,7 @@ class Assembler {
     in.slot = field.column();
   }
 
-  static bool next_begins_with(const Line& line, char prefix) {
+  static bool next_begins_with(Line& line, char prefix) {
     const Token* token = line.peek();
     return token != nullptr && token->kind == Token::Kind::Word && token->value.starts_with(prefix);
   }

@@ -113,20 +113,18 @@ std::size_t Line::read_string(std::string_view text, std::size_t at, std::size_t
   return at + 1;
 }
 
-const Token* Line::peek() const {
-  for (const Token& token : tokens_) {
+Token* Line::peek() {
+  for (; first_ < tokens_.size(); ++first_) {
+    Token& token = tokens_[first_];
     if (!token.used && token.kind != Token::Kind::Attribute) return &token;
   }
   return nullptr;
 }
 
 Token* Line::next() {
-  for (Token& token : tokens_) {
-    if (token.used || token.kind == Token::Kind::Attribute) continue;
-    token.used = true;
-    return &token;
-  }
-  return nullptr;
+  Token* token = peek();
+  if (token != nullptr) token->used = true;
+  return token;
 }
 
 Token* Line::word(std::string_view what) {

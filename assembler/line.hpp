@@ -38,7 +38,7 @@ class Line {
   [[nodiscard]] SourceRange range(const Token& token) const { return {source_, token.offset, token.length}; }
 
   /// The next unused word or string; null at the end.
-  [[nodiscard]] const Token* peek() const;
+  [[nodiscard]] Token* peek();
   Token* next();
   /// The next word; `what` says what was expected.
   Token* word(std::string_view what);
@@ -69,6 +69,7 @@ class Line {
   std::shared_ptr<const SourceBuffer> source_;
   Diagnostics& diagnostics_;
   std::vector<Token> tokens_;
+  std::size_t first_ = 0;  ///< Tokens before it are used, or attributes. A line may have a million labels.
   std::size_t end_ = 0;
   bool failed_ = false;
 };

@@ -14,6 +14,16 @@ namespace {
 constexpr std::size_t kMaxSetElements = 64;
 constexpr std::size_t kMaxTypeChain = 32;
 
+/// What definitions may cost where they are used, in bytes of their start tags: each use copies their names and values,
+/// and looks at elements that give no field.
+constexpr std::size_t kMaxUsedBytes = 32U << 20;
+constexpr std::size_t kBytesOfElement = 64;  ///< An element costs at least these, however short its tag.
+
+/// A name, which is copied into all that inherits it. ContentReader has reported one that is cut here.
+std::string name_in(const xml::Attribute& attribute) {
+  return attribute.value.substr(0, kMaxNameBytes);
+}
+
 /// Context of an instruction.
 enum class Inside : std::uint8_t { Body, BitGroup };
 
@@ -25,9 +35,9 @@ struct Scope {
 
   [[nodiscard]] Scope inside(const xml::Element& element) const {
     Scope scope = *this;
-    if (const xml::Attribute* ns = element.find("ns")) scope.name_space = ns->value;
-    if (const xml::Attribute* ns = element.find("templateNs")) scope.template_name_space = ns->value;
-    if (const xml::Attribute* named = element.find("dictionary")) scope.dictionary = named->value;
+    if (const xml::Attribute* ns = element.find("ns")) scope.name_space = name_in(*ns);
+    if (const xml::Attribute* ns = element.find("templateNs")) scope.template_name_space = name_in(*ns);
+    if (const xml::Attribute* named = element.find("dictionary")) scope.dictionary = name_in(*named);
     return scope;
   }
 };
@@ -183,6 +193,7 @@ class Builder {
                   std::vector<Instruction>& body, Length* length) {
     bool has_length = false;
     for (const xml::Element& child : parent.children) {
+      if (!may_use(child)) return;
       if (!is_fast(child)) continue;
       if (child.name == "typeRef") {
         reader_.check_leaf(child);
@@ -196,6 +207,7 @@ class Builder {
         reader_.check_leaf(child);
         TemplateRef ref;
         ref.range = child.range;
+        if (!has_room(child.range)) return;
         if (child.find("name")) ref.name = Name{required_name(child), scope.inside(child).template_name_space};
         body.push_back({std::move(ref)});
       } else if (child.name == "field" || is_type(child.name)) {
@@ -213,12 +225,13 @@ class Builder {
     if (const xml::Element* op = reader_.content_of(element).op) length.op = build_operator(*op, inner);
   }
 
-  static Operator build_operator(const xml::Element& element, const Scope& outer) {
+  Operator build_operator(const xml::Element& element, const Scope& outer) {
     const Scope scope = outer.inside(element);
     Operator op;
     op.kind = *operator_from(element.name);
     op.range = op.text_range = element.range;
     op.dictionary = scope.dictionary;
+    if (!may_use(element)) return op;
     if (const xml::Attribute* key = element.find("key")) op.key = Name{key->value, scope.name_space};
     if (const xml::Attribute* value = element.find("value")) {
       op.text = value->value;
@@ -253,6 +266,9 @@ class Builder {
                     std::vector<Instruction>& body) {
     const xml::Element& type = *layers.back();
     if (!has_room(type.range)) return;
+    for (const xml::Element* layer : layers) {
+      if (!may_use(*layer)) return;
+    }
     if (inside == Inside::BitGroup && !may_be_packed(type.name)) {
       return error(type.range, "element " + quoted(type.name) + " is not allowed in a bit group");
     }
@@ -284,11 +300,25 @@ class Builder {
     if (is_too_long) {
       report_.error(ErrorCode::T1, range,
                     "the template has more than " + std::to_string(limits_.fields) +
-                        " fields and groups, with those of the definitions it uses");
+                        " fields, groups and references, with those of the definitions it uses");
     } else if (is_full_) {
       report_.error(ErrorCode::T1, range,
                     "the templates hold more than " + std::to_string(limits_.instructions) +
-                        " fields and groups, with those of the definitions they use");
+                        " fields, groups and references, with those of the definitions they use");
+    }
+    return !is_full_;
+  }
+
+  /// Counts an element of a definition where it is used. False if nothing more is built.
+  bool may_use(const xml::Element& element) {
+    if (is_full_) return false;
+    if (is_checking_ || open_.empty()) return true;
+    used_bytes_ += std::max<std::size_t>(element.range.length, kBytesOfElement);
+    is_full_ = used_bytes_ > kMaxUsedBytes;
+    if (is_full_) {
+      report_.error(ErrorCode::T1, element.range,
+                    "the templates hold more than " + std::to_string(kMaxUsedBytes) +
+                        " bytes of definitions, each counted as often as it is used");
     }
     return !is_full_;
   }
@@ -366,6 +396,7 @@ class Builder {
     group.op.dictionary = scope.dictionary;
     const xml::Element* op = common.op;
     for (const xml::Element& child : element.children) {
+      if (!may_use(child)) return;
       if (!is_fast(child)) continue;
       if (operator_from(child.name)) {
         keep_operator(op, &child);
@@ -527,8 +558,9 @@ class Builder {
   std::vector<bool> is_checked_;   ///< By definition.
   std::vector<std::size_t> open_;  ///< Definitions around what is being built.
   std::size_t depth_ = 0;          ///< Groups around it.
-  std::size_t fields_ = 0;         ///< Of the template.
-  std::size_t steps_ = 0;          ///< Fields and groups of all templates.
+  std::size_t fields_ = 0;         ///< Of the template: fields, groups and references.
+  std::size_t steps_ = 0;          ///< The same of all templates.
+  std::size_t used_bytes_ = 0;     ///< Of start tags in definitions, where they are used.
   bool is_checking_ = false;       ///< A definition by itself.
   bool is_full_ = false;           ///< A limit is exceeded: nothing more is built.
 };

@@ -11,8 +11,6 @@
 namespace stopbit::templates::ast {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
-
 bool is_typed_name(std::string_view name) {
   return name == "type" || is_type(name);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -9,6 +10,8 @@
 #include "templates/xml/document.hpp"
 
 namespace stopbit::templates::ast {
+
+inline constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
 
 /// Content of a field, its type, an operator, exponent, mantissa or length. Null where there is none.
 struct Content {

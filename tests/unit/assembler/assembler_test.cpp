@@ -57,6 +57,13 @@ TEST(Assembler, gives_the_program_of_a_listing_back) {
   expect_round_trip(test::sample_program());
 }
 
+/// Quadratic work would take the better part of an hour.
+TEST(Assembler, reads_a_line_of_a_million_labels) {
+  std::string line;
+  for (int i = 0; i < 1'000'000; ++i) line += ":l" + std::to_string(i) + ' ';
+  EXPECT_EQ(good(line).code.size(), 0U);
+}
+
 TEST(Assembler, gives_an_empty_program_back) {
   expect_round_trip(Program{});
 }
