@@ -95,7 +95,6 @@ module stopbit_link_sender
   sequence_t  oldest_q, next_q, newest_q, answered_q;
   logic [5:0] cells_q;  // of the packet that is being sent, so far
   logic [5:0] lengths [0:127];
-  logic       sends_q;  // in the middle of a packet
   logic       is_valid_answer, is_full, wants_rewind_q;
   logic [TimerWidth-1:0]   timer_q;
   logic [RetriesWidth-1:0] retries_q;
@@ -105,12 +104,12 @@ module stopbit_link_sender
   assign retires         = oldest_q != answered_q && oldest_q != next_q && !rewind && !restart_i;
   assign retired_cells   = CountWidth'(lengths[oldest_q]);
   assign answered_o      = retires;
-  assign is_full         = sequence_t'(next_q - oldest_q) >= sequence_t'(Window);
+  assign is_full         = sequence_t'(next_q - oldest_q) >= sequence_t'(Window);  // not in the middle of a packet
 
   logic sends_packet, is_end;
   // What has an answer is out of the way first.
   assign rewind       = wants_rewind_q && !restart_i && up_i && (oldest_q == answered_q || oldest_q == next_q);
-  assign sends_packet = up_i && fifo_valid && !asks_q && !wants_rewind_q && (sends_q || !is_full);
+  assign sends_packet = up_i && fifo_valid && !asks_q && !wants_rewind_q && !is_full;
   assign take         = sends_packet;
   assign is_end       = fifo_cell.kind == CELL_END;
 
@@ -175,7 +174,6 @@ module stopbit_link_sender
       newest_q       <= '0;
       answered_q     <= '0;
       cells_q        <= '0;
-      sends_q        <= 1'b0;
       wants_rewind_q <= 1'b0;
       timer_q        <= '0;
       retries_q      <= '0;
@@ -190,7 +188,6 @@ module stopbit_link_sender
       waiting_q <= waiting_q + CountWidth'(put && is_last) - CountWidth'(retires);
 
       if (sends_packet) begin
-        sends_q <= !is_end;
         cells_q <= is_end ? '0 : cells_q + 1'b1;
         if (is_end) begin
           next_q <= next_q + 1'b1;
@@ -204,7 +201,6 @@ module stopbit_link_sender
       if (rewind) begin
         wants_rewind_q <= 1'b0;
         next_q         <= oldest_q;
-        sends_q        <= 1'b0;
         cells_q        <= '0;
       end
 
@@ -226,7 +222,6 @@ module stopbit_link_sender
         newest_q       <= '0;
         answered_q     <= '0;
         cells_q        <= '0;
-        sends_q        <= 1'b0;
         wants_rewind_q <= 1'b0;
         asks_q         <= 1'b0;
       end
