@@ -46,18 +46,26 @@ void Profiles::add(std::uint16_t segment, std::span<const Entry> programs) {
   constexpr std::size_t kMostPlaces = 2 * limits::kMaxProfileMaps * limits::kMaxProfileMaps;
   std::uint64_t state = 0;
   std::uint8_t shift = 63;
+  std::vector<Entry> places;
   for (std::size_t size = 2; size <= kMostPlaces; size *= 2, --shift) {
     if (size < programs.size()) continue;
+    places.resize(size);
     for (unsigned i = 0; i < kTries; ++i) {
       const Table tried{next_factor(state), static_cast<std::uint32_t>(entries_.size()), shift};
-      std::vector<Entry> places(size);
-      const bool all = std::all_of(programs.begin(), programs.end(), [&](const Entry& entry) {
-        Entry& place = places[entry.bits * tried.factor >> tried.shift];
-        if (place.bits != kNoMap) return false;
+      const auto place_of = [&](const Entry& entry) -> Entry& {
+        return places[entry.bits * tried.factor >> tried.shift];
+      };
+      const auto left = std::find_if(programs.begin(), programs.end(), [&](const Entry& entry) {
+        Entry& place = place_of(entry);
+        if (place.bits != kNoMap) return true;
         place = entry;
-        return true;
+        return false;
       });
-      if (!all) continue;
+      if (left != programs.end()) {
+        // Maps that part late, or never, may have been chosen: a try costs what it has put, not the whole table.
+        std::for_each(programs.begin(), left, [&](const Entry& entry) { place_of(entry) = {}; });
+        continue;
+      }
       table = tried;
       entries_.insert(entries_.end(), places.begin(), places.end());
       return;
