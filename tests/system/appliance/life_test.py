@@ -74,7 +74,8 @@ a = "capture"
 
     def messages(self):
         status = self.status()
-        return status["channels"][0]["messages"] if status else 0
+        channels = status["channels"] if status else []  # none yet, while it starts
+        return channels[0]["messages"] if channels else 0
 
     def decodes(self):
         """It runs, and goes on to."""
