@@ -661,6 +661,22 @@ TEST_F(LinkPeer, asks_once_for_what_is_missing_and_not_for_what_it_has) {
   EXPECT_EQ(a_.received().size(), 102U);
 }
 
+TEST_F(LinkPeer, asks_anew_after_an_interruption) {
+  begin();
+  send(packet(1), 0, true);
+  idle();
+  EXPECT_EQ(asked_, 1U);
+  for (const bool is_fresh : {false, true}) {
+    for (int i = 0; i < 8; ++i) say(training(is_fresh, false));
+    for (int i = 0; i < 8; ++i) say(training(is_fresh, true));
+    idle();
+    const unsigned before = asked_;
+    send(packet(1), 0, true);
+    idle();
+    EXPECT_EQ(asked_, before + 1) << "fresh: " << is_fresh;
+  }
+}
+
 TEST_F(LinkPeer, takes_numbers_up_to_a_window_ahead_for_later_ones_and_others_for_old_ones) {
   begin();
   send(packet(1), 64);  // of before, modulo 128
