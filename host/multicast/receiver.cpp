@@ -125,14 +125,19 @@ std::unique_ptr<Receiver> Receiver::without_sockets(const ReceiverOptions& optio
 }
 
 Receiver::State Receiver::step(std::uint64_t now_ns, std::uint64_t wall_ns) {
-  if (!std::exchange(has_begun_, true) && options_.from_start) begin_early(now_ns, wall_ns);
+  if (!std::exchange(has_begun_, true) && options_.from_start) begin_early();
   std::size_t work = 0;
-  for (std::size_t i = 0; i < options_.groups.size(); ++i) work += receive(i, now_ns, wall_ns);
-  if (client_) refill(now_ns, wall_ns);
+  if (early_) {
+    ++work;
+    take_early(now_ns, wall_ns);
+  } else {
+    for (std::size_t i = 0; i < options_.groups.size(); ++i) work += receive(i, now_ns, wall_ns);
+    if (client_) refill(now_ns, wall_ns);
+  }
   arbiter_.tick(now_ns, *this);
   take_delivered();
   if (!problem_.empty()) return State::Failed;
-  if (has_ended_ && !options_.follows) return State::Done;
+  if (has_ended_ && !options_.follows && !early_) return State::Done;
   return work != 0 ? State::Busy : State::Idle;
 }
 
@@ -168,25 +173,37 @@ void Receiver::offer(std::span<const std::byte> datagram, arbitrate::Line line, 
                  *this);
 }
 
-void Receiver::begin_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
+void Receiver::begin_early() {
   if (!client_) return;
-  Result<Completion> kept = client_->packets(0, 0, kAnswerNs, [](auto) {});
-  while (kept) {
-    // In parts: what is there longest may have to make room meanwhile.
-    std::uint64_t first = kept.value().oldest;
-    const std::uint64_t end = kept.value().next;
-    while (first < end) {
-      const std::uint64_t part = std::min(end, first + kMostRequested);
-      kept = client_->packets(first, part, kAnswerNs + kRefillNs, [&](std::span<const std::byte> packet) {
-        ++counts_.refilled;
-        offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
-      });
-      if (!kept) break;
-      first = part;
-    }
-    if (kept) return;
+  const Result<Completion> kept = client_->packets(0, 0, kAnswerNs, [](auto) {});
+  if (!kept) return tell_(kept.message());
+  const auto [first, end] = std::pair(kept.value().oldest, kept.value().next);
+  if (first == end) return;
+  if (!is_same_epoch(first, end)) return tell_("the refill service keeps packets of impossible numbers");
+  early_ = Numbers{first, end};
+}
+
+/// A part in each step: a long history, a slow service or one that lies neither fills the memory nor keeps the program
+/// from ending.
+void Receiver::take_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
+  const std::uint64_t first = early_->next;
+  const std::uint64_t end = std::min(early_->end, first + kEarlyPart);
+  std::uint64_t came = 0;
+  const Result<Completion> kept = client_->packets(first, end, kAnswerNs, [&](std::span<const std::byte> packet) {
+    ++counts_.refilled;
+    ++came;
+    offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
+  });
+  if (kept) {
+    // What is there longest may have had to make room meanwhile.
+    early_->next = std::max(end, kept.value().oldest);
+  } else {
+    // They come in order: the rest of the part did not come in time.
+    early_->next = first + came;
   }
-  tell_(kept.message());
+  const bool goes_on = came != 0 || (kept && kept.value().oldest > first);
+  if (!goes_on) tell_(kept ? "the refill service does not send the packets that it keeps" : kept.message());
+  if (!goes_on || early_->next >= early_->end) early_.reset();
 }
 
 /// Keeps the number for the search for holes.
