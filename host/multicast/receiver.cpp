@@ -159,7 +159,10 @@ void Receiver::offer(std::span<const std::byte> datagram, arbitrate::Line line, 
   const Result<Packet> packet = decode_packet(datagram);
   if (!packet) {
     ++counts_.malformed;
-    if (std::exchange(told_, packet.message()) != packet.message()) tell_("a datagram is dropped: " + packet.message());
+    // Strangers send what they like: not a line for each, though each has another fault.
+    if (now_ns < next_malformed_line_ns_) return;
+    next_malformed_line_ns_ = now_ns + kMalformedLineNs;
+    tell_("a datagram is dropped: " + packet.message());
     return;
   }
   const std::uint64_t sequence = packet.value().head.sequence;
@@ -272,7 +275,10 @@ void Receiver::take(const Packet& packet) {
   }
   const relay::Head& ring = content.value().ring;
   if (!content.value().events.empty()) {
-    if (!events_at_ || events_at_->ring != ring.epoch) events_at_ = Place{ring.epoch, ring.records};
+    if (!events_at_ || events_at_->ring != ring.epoch) {
+      events_at_ = Place{ring.epoch, ring.records};
+      has_ended_ = false;  // another one had
+    }
     if (ring.records > events_at_->records) counts_.lost += ring.records - events_at_->records;
     events_at_->records = ring.records_after();
     for (std::size_t at = 0; at < content.value().events.size(); at += kEventBytes) {

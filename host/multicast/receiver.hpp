@@ -87,10 +87,11 @@ class Receiver final : private arbitrate::Sink {
   [[nodiscard]] arbitrate::Account account() const noexcept { return arbiter_.account(); }
 
  private:
-  static constexpr std::uint64_t kAnswerNs = 2'000'000'000;  ///< Longest wait for the refill service.
-  static constexpr std::uint64_t kRetryNs = 1'000'000'000;   ///< After it failed.
-  static constexpr std::size_t kMostNumbers = 65'536;        ///< Of packets that wait.
-  static constexpr std::uint64_t kEarlyPart = 512;           ///< Packets of the history that are asked for in a step.
+  static constexpr std::uint64_t kAnswerNs = 2'000'000'000;          ///< Longest wait for the refill service.
+  static constexpr std::uint64_t kRetryNs = 1'000'000'000;           ///< After it failed.
+  static constexpr std::uint64_t kMalformedLineNs = 60'000'000'000;  ///< Between lines about datagrams.
+  static constexpr std::size_t kMostNumbers = 65'536;                ///< Of packets that wait.
+  static constexpr std::uint64_t kEarlyPart = 512;  ///< Packets of the history that are asked for in a step.
 
   Receiver(const ReceiverOptions& options, relay::StreamSink& records, EventSink& events,
            std::function<void(const std::string&)> tell);
@@ -144,6 +145,7 @@ class Receiver final : private arbitrate::Sink {
   bool has_ended_ = false;
   std::string problem_;
   std::string told_;
+  std::uint64_t next_malformed_line_ns_ = 0;
 };
 
 }  // namespace stopbit::multicast

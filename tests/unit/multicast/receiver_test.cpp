@@ -362,6 +362,50 @@ TEST_F(MulticastReceiver, is_not_led_astray_by_strangers_at_the_groups) {
   EXPECT_GT(receiver->counts().malformed, 0U);
 }
 
+TEST_F(MulticastReceiver, of_events_ends_with_the_newest_ring_of_the_history) {
+  const auto publisher = make_publisher();
+  const auto write_ring = [&](std::uint64_t from) {
+    auto writer = std::make_unique<ring::Writer>(make_writer(4'096));
+    for (std::uint64_t i = from; i < from + 10; ++i) {
+      const auto place = writer->open();
+      writer->commit(
+          market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
+          1);
+    }
+    publish_all(*publisher);
+    return writer;
+  };
+  write_ring(0).reset();
+  publish_all(*publisher);
+  const auto writer = write_ring(10);
+  start_service(*publisher);
+  ReceiverOptions options;
+  options.groups = {{0xEFFF'0701, 7001}};
+  options.refill = server_->address();
+  options.from_start = true;
+  const auto receiver = Receiver::without_sockets(options, records_, events_, [](const std::string&) {});
+  for (const std::uint64_t end = now_ + 3'000 * kMs; now_ < end;) {
+    now_ += 5 * kMs;
+    ASSERT_EQ(static_cast<int>(receiver->step(now_, kEpoch + now_)) / 2, 0) << "neither done nor failed";
+  }
+  EXPECT_EQ(events_.ids, up_to(20));
+}
+
+TEST_F(MulticastReceiver, does_not_tell_of_each_datagram_that_strangers_send) {
+  const auto receiver = make_receiver();
+  for (int i = 0; i < 1'000; ++i) {
+    Datagram datagram(32 + i % 2, std::byte{0x5B});
+    if (i % 3 == 0) datagram.resize(7);
+    now_ += kMs;
+    receiver->offer(datagram, arbitrate::Line::A, now_, kEpoch + now_);
+  }
+  EXPECT_EQ(receiver->counts().malformed, 1'000U);
+  EXPECT_EQ(told_.size(), 1U);
+  now_ += 100'000 * kMs;
+  receiver->offer(Datagram(7), arbitrate::Line::A, now_, kEpoch + now_);
+  EXPECT_EQ(told_.size(), 2U) << "but that it goes on";
+}
+
 TEST_F(MulticastReceiver, says_that_records_need_a_service) {
   ring::Writer writer = make_writer(1'024);
   write_record(writer, 1, 0);
