@@ -212,8 +212,10 @@ void Receiver::take_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
 /// Keeps the number for the search for holes.
 void Receiver::note(std::uint64_t sequence) {
   if (!client_ || (next_ && is_same_epoch(sequence, *next_) && sequence < *next_)) return;
+  // Too far ahead to be asked for. So what has a place is next to what is delivered, and strangers' numbers beyond it
+  // do not displace those of the publisher.
+  if (next_ && is_same_epoch(sequence, *next_) && sequence - *next_ >= kMostNumbers) return;
   if (waiting_.size() >= kMostNumbers) {
-    // Strangers can send any numbers, but not displace those of the publisher.
     std::erase_if(waiting_, [this](std::uint64_t other) { return !next_ || !is_same_epoch(other, *next_); });
     if (waiting_.size() >= kMostNumbers) return;
   }

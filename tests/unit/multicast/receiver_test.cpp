@@ -362,6 +362,28 @@ TEST_F(MulticastReceiver, is_not_led_astray_by_strangers_at_the_groups) {
   EXPECT_GT(receiver->counts().malformed, 0U);
 }
 
+TEST_F(MulticastReceiver, asks_for_holes_though_strangers_sent_numbers_far_ahead) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 5'000; ++i) write_record(writer, 2, i);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  std::vector<Datagram> packets = line_->sent;
+  const std::size_t begin = 50;
+  receive(*receiver, {packets.begin(), packets.begin() + begin}, 0, 0);
+  std::vector<std::byte> room(1'472);
+  PacketWriter forger(room);
+  for (std::uint64_t i = 0; i < 70'000; ++i) {
+    receiver->offer(forger.heartbeat({first_sequence(kEpoch) + 1'000'000 + i * 7'919'000 % 1'000'000'007, kEpoch, 0}),
+                    arbitrate::Line::B, now_, kEpoch + now_);
+  }
+  receive(*receiver, {packets.begin() + begin, packets.end()}, 0.2, 0.2);
+  EXPECT_EQ(records_.seeds, up_to(5'000));
+  EXPECT_GT(receiver->counts().refilled, 0U);
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
 TEST_F(MulticastReceiver, of_events_ends_with_the_newest_ring_of_the_history) {
   const auto publisher = make_publisher();
   const auto write_ring = [&](std::uint64_t from) {
