@@ -125,14 +125,19 @@ std::unique_ptr<Receiver> Receiver::without_sockets(const ReceiverOptions& optio
 }
 
 Receiver::State Receiver::step(std::uint64_t now_ns, std::uint64_t wall_ns) {
-  if (!std::exchange(has_begun_, true) && options_.from_start) begin_early(now_ns, wall_ns);
+  if (!std::exchange(has_begun_, true) && options_.from_start) begin_early();
   std::size_t work = 0;
-  for (std::size_t i = 0; i < options_.groups.size(); ++i) work += receive(i, now_ns, wall_ns);
-  if (client_) refill(now_ns, wall_ns);
+  if (early_) {
+    ++work;
+    take_early(now_ns, wall_ns);
+  } else {
+    for (std::size_t i = 0; i < options_.groups.size(); ++i) work += receive(i, now_ns, wall_ns);
+    if (client_) refill(now_ns, wall_ns);
+  }
   arbiter_.tick(now_ns, *this);
   take_delivered();
   if (!problem_.empty()) return State::Failed;
-  if (has_ended_ && !options_.follows) return State::Done;
+  if (has_ended_ && !options_.follows && !early_) return State::Done;
   return work != 0 ? State::Busy : State::Idle;
 }
 
@@ -154,7 +159,10 @@ void Receiver::offer(std::span<const std::byte> datagram, arbitrate::Line line, 
   const Result<Packet> packet = decode_packet(datagram);
   if (!packet) {
     ++counts_.malformed;
-    if (std::exchange(told_, packet.message()) != packet.message()) tell_("a datagram is dropped: " + packet.message());
+    // Strangers send what they like: not a line for each, though each has another fault.
+    if (now_ns < next_malformed_line_ns_) return;
+    next_malformed_line_ns_ = now_ns + kMalformedLineNs;
+    tell_("a datagram is dropped: " + packet.message());
     return;
   }
   const std::uint64_t sequence = packet.value().head.sequence;
@@ -168,32 +176,46 @@ void Receiver::offer(std::span<const std::byte> datagram, arbitrate::Line line, 
                  *this);
 }
 
-void Receiver::begin_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
+void Receiver::begin_early() {
   if (!client_) return;
-  Result<Completion> kept = client_->packets(0, 0, kAnswerNs, [](auto) {});
-  while (kept) {
-    // In parts: what is there longest may have to make room meanwhile.
-    std::uint64_t first = kept.value().oldest;
-    const std::uint64_t end = kept.value().next;
-    while (first < end) {
-      const std::uint64_t part = std::min(end, first + kMostRequested);
-      kept = client_->packets(first, part, kAnswerNs + kRefillNs, [&](std::span<const std::byte> packet) {
-        ++counts_.refilled;
-        offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
-      });
-      if (!kept) break;
-      first = part;
-    }
-    if (kept) return;
+  const Result<Completion> kept = client_->packets(0, 0, kAnswerNs, [](auto) {});
+  if (!kept) return tell_(kept.message());
+  const auto [first, end] = std::pair(kept.value().oldest, kept.value().next);
+  if (first == end) return;
+  if (!is_same_epoch(first, end)) return tell_("the refill service keeps packets of impossible numbers");
+  early_ = Numbers{first, end};
+}
+
+/// A part in each step: a long history, a slow service or one that lies neither fills the memory nor keeps the program
+/// from ending.
+void Receiver::take_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
+  const std::uint64_t first = early_->next;
+  const std::uint64_t end = std::min(early_->end, first + kEarlyPart);
+  std::uint64_t came = 0;
+  const Result<Completion> kept = client_->packets(first, end, kAnswerNs, [&](std::span<const std::byte> packet) {
+    ++counts_.refilled;
+    ++came;
+    offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
+  });
+  if (kept) {
+    // What is there longest may have had to make room meanwhile.
+    early_->next = std::max(end, kept.value().oldest);
+  } else {
+    // They come in order: the rest of the part did not come in time.
+    early_->next = first + came;
   }
-  tell_(kept.message());
+  const bool goes_on = came != 0 || (kept && kept.value().oldest > first);
+  if (!goes_on) tell_(kept ? "the refill service does not send the packets that it keeps" : kept.message());
+  if (!goes_on || early_->next >= early_->end) early_.reset();
 }
 
 /// Keeps the number for the search for holes.
 void Receiver::note(std::uint64_t sequence) {
   if (!client_ || (next_ && is_same_epoch(sequence, *next_) && sequence < *next_)) return;
+  // Too far ahead to be asked for. So what has a place is next to what is delivered, and strangers' numbers beyond it
+  // do not displace those of the publisher.
+  if (next_ && is_same_epoch(sequence, *next_) && sequence - *next_ >= kMostNumbers) return;
   if (waiting_.size() >= kMostNumbers) {
-    // Strangers can send any numbers, but not displace those of the publisher.
     std::erase_if(waiting_, [this](std::uint64_t other) { return !next_ || !is_same_epoch(other, *next_); });
     if (waiting_.size() >= kMostNumbers) return;
   }
@@ -255,7 +277,10 @@ void Receiver::take(const Packet& packet) {
   }
   const relay::Head& ring = content.value().ring;
   if (!content.value().events.empty()) {
-    if (!events_at_ || events_at_->ring != ring.epoch) events_at_ = Place{ring.epoch, ring.records};
+    if (!events_at_ || events_at_->ring != ring.epoch) {
+      events_at_ = Place{ring.epoch, ring.records};
+      has_ended_ = false;  // another one had
+    }
     if (ring.records > events_at_->records) counts_.lost += ring.records - events_at_->records;
     events_at_->records = ring.records_after();
     for (std::size_t at = 0; at < content.value().events.size(); at += kEventBytes) {

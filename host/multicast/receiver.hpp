@@ -87,15 +87,18 @@ class Receiver final : private arbitrate::Sink {
   [[nodiscard]] arbitrate::Account account() const noexcept { return arbiter_.account(); }
 
  private:
-  static constexpr std::uint64_t kAnswerNs = 2'000'000'000;  ///< Longest wait for the refill service.
-  static constexpr std::uint64_t kRetryNs = 1'000'000'000;   ///< After it failed.
-  static constexpr std::size_t kMostNumbers = 65'536;        ///< Of packets that wait.
+  static constexpr std::uint64_t kAnswerNs = 2'000'000'000;          ///< Longest wait for the refill service.
+  static constexpr std::uint64_t kRetryNs = 1'000'000'000;           ///< After it failed.
+  static constexpr std::uint64_t kMalformedLineNs = 60'000'000'000;  ///< Between lines about datagrams.
+  static constexpr std::size_t kMostNumbers = 65'536;                ///< Of packets that wait.
+  static constexpr std::uint64_t kEarlyPart = 512;  ///< Packets of the history that are asked for in a step.
 
   Receiver(const ReceiverOptions& options, relay::StreamSink& records, EventSink& events,
            std::function<void(const std::string&)> tell);
 
   std::size_t receive(std::size_t line, std::uint64_t now_ns, std::uint64_t wall_ns);
-  void begin_early(std::uint64_t now_ns, std::uint64_t wall_ns);
+  void begin_early();
+  void take_early(std::uint64_t now_ns, std::uint64_t wall_ns);
   void note(std::uint64_t sequence);
   void forget_before(std::uint64_t sequence);
   void refill(std::uint64_t now_ns, std::uint64_t wall_ns);
@@ -129,6 +132,11 @@ class Receiver final : private arbitrate::Sink {
   std::uint64_t looked_to_ = 0;        ///< The highest number at the last look for holes.
   std::uint64_t next_ask_ns_ = 0;
   bool has_begun_ = false;  ///< What was there before this reader was asked for.
+  struct Numbers {
+    std::uint64_t next = 0;
+    std::uint64_t end = 0;
+  };
+  std::optional<Numbers> early_;  ///< Packets of the history that are not asked for yet. The lines wait meanwhile.
   struct Place {
     std::uint64_t ring = 0;
     std::uint64_t records = 0;
@@ -137,6 +145,7 @@ class Receiver final : private arbitrate::Sink {
   bool has_ended_ = false;
   std::string problem_;
   std::string told_;
+  std::uint64_t next_malformed_line_ns_ = 0;
 };
 
 }  // namespace stopbit::multicast

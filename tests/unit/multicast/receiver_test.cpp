@@ -1,7 +1,10 @@
 #include "host/multicast/receiver.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -9,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/feed/packet/socket_address.hpp"
 #include "host/multicast/publisher.hpp"
 #include "host/multicast/refill_server.hpp"
 #include "host/os/clock.hpp"
@@ -61,6 +65,54 @@ std::vector<std::uint64_t> up_to(std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) all.push_back(i);
   return all;
 }
+
+/// Says that it keeps packets, and sends none. Gives up after many requests, so that a reader that does not ends.
+class LyingService {
+ public:
+  explicit LyingService(std::uint64_t count) : count_(count) {
+    sockaddr_in address = net::socket_address({0x7F00'0001, 0});
+    socklen_t bytes = sizeof(address);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(listener_.get(), 4), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+    address_ = {0x7F00'0001, ntohs(address.sin_port)};
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~LyingService() {
+    (void)::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  [[nodiscard]] net::Endpoint address() const { return address_; }
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }
+
+ private:
+  void serve() {
+    for (;;) {
+      const os::Descriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client.ok()) return;
+      // The service ends with the test, though the reader is still there.
+      const timeval patience{.tv_sec = 1, .tv_usec = 0};
+      (void)::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+      std::array<std::byte, kRequestBytes> request;
+      while (requests_ < 1'000 && ::recv(client.get(), request.data(), request.size(), MSG_WAITALL) ==
+                                      static_cast<ssize_t>(request.size())) {
+        ++requests_;
+        std::array<std::byte, kAnswerHeadBytes + kDoneBytes> answer;
+        encode(AnswerHead{AnswerHead::Kind::Done, kDoneBytes}, std::span(answer).first<kAnswerHeadBytes>());
+        const std::uint64_t first = first_sequence(kEpoch);
+        encode(Completion{Completion::Status::Complete, kEpoch, first, first + count_},
+               std::span(answer).last<kDoneBytes>());
+        (void)::send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  std::uint64_t count_;
+  os::Descriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  net::Endpoint address_;
+  std::atomic<std::uint64_t> requests_ = 0;
+  std::thread thread_;
+};
 
 class MulticastReceiver : public ring::test::RingTest {
  protected:
@@ -188,6 +240,42 @@ TEST_F(MulticastReceiver, that_begins_late_has_what_the_service_keeps) {
   EXPECT_TRUE(receiver->counts().is_complete());
 }
 
+TEST_F(MulticastReceiver, that_begins_late_takes_a_part_of_a_long_history_in_each_step) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 30'000; ++i) write_record(writer, 2, i);
+  const auto publisher = make_publisher();
+  for (int i = 0; i < 10; ++i) publish_all(*publisher);
+  const std::uint64_t kept = publisher->history().next() - publisher->history().oldest();
+  ASSERT_GT(kept, 2'000U);
+  start_service(*publisher);
+  const auto receiver = make_receiver(true);
+  ASSERT_EQ(receiver->step(now_, kEpoch + now_), Receiver::State::Busy);
+  EXPECT_LT(receiver->counts().refilled, kept / 2) << "what was not taken yet fills the memory";
+  pass(*receiver);
+  EXPECT_EQ(records_.seeds, up_to(30'000));
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
+TEST_F(MulticastReceiver, does_not_ask_for_ever_if_the_service_lies_about_what_it_keeps) {
+  // Once with numbers that no epoch has, once with possible ones.
+  for (const std::uint64_t count : {std::uint64_t{1} << 61U, std::uint64_t{1} << 28U}) {
+    LyingService service(count);
+    ReceiverOptions options;
+    options.groups = {{0xEFFF'0701, 7001}};
+    options.refill = service.address();
+    options.from_start = true;
+    options.follows = true;
+    const auto receiver = Receiver::without_sockets(options, records_, events_,
+                                                    [this](const std::string& line) { told_.push_back(line); });
+    pass(*receiver);
+    EXPECT_LE(service.requests(), 3U);
+    ASSERT_FALSE(told_.empty());
+    EXPECT_NE(told_.back().find("refill service"), std::string::npos);
+    EXPECT_EQ(told_.back().find("closed"), std::string::npos) << told_.back();
+    told_.clear();
+  }
+}
+
 TEST_F(MulticastReceiver, follows_a_publisher_that_begins_again) {
   auto writer = std::make_unique<ring::Writer>(make_writer(1'024));
   for (std::uint64_t i = 0; i < 100; ++i) write_record(*writer, 1, i);
@@ -272,6 +360,72 @@ TEST_F(MulticastReceiver, is_not_led_astray_by_strangers_at_the_groups) {
   pass(*receiver);
   EXPECT_EQ(records_.seeds, up_to(5'000));
   EXPECT_GT(receiver->counts().malformed, 0U);
+}
+
+TEST_F(MulticastReceiver, asks_for_holes_though_strangers_sent_numbers_far_ahead) {
+  ring::Writer writer = make_writer(65'536);
+  for (std::uint64_t i = 0; i < 5'000; ++i) write_record(writer, 2, i);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  start_service(*publisher);
+  const auto receiver = make_receiver();
+  std::vector<Datagram> packets = line_->sent;
+  const std::size_t begin = 50;
+  receive(*receiver, {packets.begin(), packets.begin() + begin}, 0, 0);
+  std::vector<std::byte> room(1'472);
+  PacketWriter forger(room);
+  for (std::uint64_t i = 0; i < 70'000; ++i) {
+    receiver->offer(forger.heartbeat({first_sequence(kEpoch) + 1'000'000 + i * 7'919'000 % 1'000'000'007, kEpoch, 0}),
+                    arbitrate::Line::B, now_, kEpoch + now_);
+  }
+  receive(*receiver, {packets.begin() + begin, packets.end()}, 0.2, 0.2);
+  EXPECT_EQ(records_.seeds, up_to(5'000));
+  EXPECT_GT(receiver->counts().refilled, 0U);
+  EXPECT_TRUE(receiver->counts().is_complete());
+}
+
+TEST_F(MulticastReceiver, of_events_ends_with_the_newest_ring_of_the_history) {
+  const auto publisher = make_publisher();
+  const auto write_ring = [&](std::uint64_t from) {
+    auto writer = std::make_unique<ring::Writer>(make_writer(4'096));
+    for (std::uint64_t i = from; i < from + 10; ++i) {
+      const auto place = writer->open();
+      writer->commit(
+          market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
+          1);
+    }
+    publish_all(*publisher);
+    return writer;
+  };
+  write_ring(0).reset();
+  publish_all(*publisher);
+  const auto writer = write_ring(10);
+  start_service(*publisher);
+  ReceiverOptions options;
+  options.groups = {{0xEFFF'0701, 7001}};
+  options.refill = server_->address();
+  options.from_start = true;
+  const auto receiver = Receiver::without_sockets(options, records_, events_, [](const std::string&) {});
+  for (const std::uint64_t end = now_ + 3'000 * kMs; now_ < end;) {
+    now_ += 5 * kMs;
+    ASSERT_EQ(static_cast<int>(receiver->step(now_, kEpoch + now_)) / 2, 0) << "neither done nor failed";
+  }
+  EXPECT_EQ(events_.ids, up_to(20));
+}
+
+TEST_F(MulticastReceiver, does_not_tell_of_each_datagram_that_strangers_send) {
+  const auto receiver = make_receiver();
+  for (int i = 0; i < 1'000; ++i) {
+    Datagram datagram(32 + i % 2, std::byte{0x5B});
+    if (i % 3 == 0) datagram.resize(7);
+    now_ += kMs;
+    receiver->offer(datagram, arbitrate::Line::A, now_, kEpoch + now_);
+  }
+  EXPECT_EQ(receiver->counts().malformed, 1'000U);
+  EXPECT_EQ(told_.size(), 1U);
+  now_ += 100'000 * kMs;
+  receiver->offer(Datagram(7), arbitrate::Line::A, now_, kEpoch + now_);
+  EXPECT_EQ(told_.size(), 2U) << "but that it goes on";
 }
 
 TEST_F(MulticastReceiver, says_that_records_need_a_service) {
