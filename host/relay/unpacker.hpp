@@ -48,7 +48,6 @@ class Unpacker {
   };
   std::optional<Ring> ring_;
   std::optional<remote::SlotWriter> writer_;
-  bool skips_part_ = false;  ///< The rest of a record whose beginning is missing.
 };
 
 }  // namespace stopbit::relay

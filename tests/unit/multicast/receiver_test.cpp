@@ -118,7 +118,7 @@ class MulticastReceiver : public ring::test::RingTest {
  protected:
   ~MulticastReceiver() override { stop_service(); }
 
-  std::unique_ptr<Publisher> make_publisher(std::uint64_t epoch_ns = kEpoch, std::size_t history = 16U << 20) {
+  Publisher* make_publisher(std::uint64_t epoch_ns = kEpoch, std::size_t history = 16U << 20) {
     PublisherOptions options;
     options.ring = name_;
     options.epoch_ns = epoch_ns;
@@ -127,7 +127,8 @@ class MulticastReceiver : public ring::test::RingTest {
     line_ = line.get();
     Publisher::Lines lines;
     lines[0] = std::move(line);
-    return std::make_unique<Publisher>(std::move(options), std::move(lines), [](const std::string&) {});
+    publishers_.push_back(std::make_unique<Publisher>(std::move(options), std::move(lines), [](const std::string&) {}));
+    return publishers_.back().get();
   }
   void publish_all(Publisher& publisher) {
     for (std::uint64_t end = now_ + 100 * kMs; now_ < end;) {
@@ -188,6 +189,7 @@ class MulticastReceiver : public ring::test::RingTest {
 
   std::uint64_t now_ = 1'000 * kMs;
   KeepingLine* line_ = nullptr;
+  std::vector<std::unique_ptr<Publisher>> publishers_;  ///< Until the service has stopped.
   std::unique_ptr<RefillServer> server_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
