@@ -1,7 +1,6 @@
 #include "host/appliance/appliance.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -640,14 +639,8 @@ Status Appliance::start(ThreadFilters* filters) {
     // By this thread, which changes the feeds of the settings later.
     const ThreadKind kind = agent_kind(settings_, a);
     std::thread& thread = threads_.emplace_back([this, a, filters, kind] { run(a, filters, kind); });
-    if (!settings.core) continue;
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    if (*settings.core < CPU_SETSIZE) CPU_SET(*settings.core, &cores);
-    const int error = ::pthread_setaffinity_np(thread.native_handle(), sizeof(cores), &cores);
-    if (error != 0) {
-      return Failure{"agent '" + settings.name + "' cannot run on core " + std::to_string(*settings.core) + ": " +
-                     std::strerror(error)};
+    if (const std::string why = pin(thread, settings.core); !why.empty()) {
+      return Failure{"agent '" + settings.name + "' " + why};
     }
   }
   has_started_ = true;

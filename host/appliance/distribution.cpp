@@ -1,7 +1,6 @@
 #include "host/appliance/distribution.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -15,6 +14,7 @@
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/entitlements.hpp"
 #include "host/appliance/idle.hpp"
+#include "host/appliance/placement.hpp"
 #include "host/appliance/publications.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "host/os/clock.hpp"
@@ -197,14 +197,10 @@ void Distribution::start(const std::function<void()>& begin) {
     if (begin) begin();
     run();
   });
-  if (!settings_.thread.core) return;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (*settings_.thread.core < CPU_SETSIZE) CPU_SET(*settings_.thread.core, &cores);
-  if (const int error = ::pthread_setaffinity_np(thread_.native_handle(), sizeof(cores), &cores); error != 0) {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back("cannot run on core " + std::to_string(*settings_.thread.core) + ": " + std::strerror(error));
-  }
+  const std::string why = pin(thread_, settings_.thread.core);
+  if (why.empty()) return;
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(why);
 }
 
 void Distribution::stop() {

@@ -1,6 +1,8 @@
 #include "host/appliance/placement.hpp"
 
 #include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -65,6 +68,15 @@ std::optional<std::uint32_t> Topology::node_of_pci(const std::string& address) c
     return std::nullopt;
   }
   return node_in("/sys/bus/pci/devices/" + address + "/numa_node");
+}
+
+std::string pin(std::thread& thread, std::optional<std::uint32_t> core) {
+  if (!core) return {};
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (*core < CPU_SETSIZE) CPU_SET(*core, &cores);
+  const int error = ::pthread_setaffinity_np(thread.native_handle(), sizeof(cores), &cores);
+  return error == 0 ? std::string() : "cannot run on core " + std::to_string(*core) + ": " + std::strerror(error);
 }
 
 int prefer_node(std::optional<std::uint32_t> node) noexcept {

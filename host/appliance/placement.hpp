@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// NUMA topology: the memory near each core and port.
@@ -39,6 +40,9 @@ struct ThreadPlacement {
   std::optional<std::uint32_t> core;
   std::optional<std::uint32_t> node;
 };
+
+/// Pins a thread to a core; nothing = it runs wherever. Empty, or why not: "cannot run on core 9: ...".
+[[nodiscard]] std::string pin(std::thread& thread, std::optional<std::uint32_t> core);
 
 /// From now on the calling thread takes memory from this node, if there is some; nothing = from where it runs. @returns
 /// 0, or the errno of the kernel.

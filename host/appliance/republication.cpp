@@ -1,13 +1,12 @@
 #include "host/appliance/republication.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "host/appliance/idle.hpp"
+#include "host/appliance/placement.hpp"
 #include "host/os/clock.hpp"
 
 namespace stopbit::appliance {
@@ -53,13 +52,7 @@ void Republication::start(const std::function<void()>& begin) {
     if (begin) begin();
     run();
   });
-  if (!settings_.thread.core) return;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (*settings_.thread.core < CPU_SETSIZE) CPU_SET(*settings_.thread.core, &cores);
-  if (const int error = ::pthread_setaffinity_np(thread_.native_handle(), sizeof(cores), &cores); error != 0) {
-    say("cannot run on core " + std::to_string(*settings_.thread.core) + ": " + std::strerror(error));
-  }
+  if (const std::string why = pin(thread_, settings_.thread.core); !why.empty()) say(why);
 }
 
 void Republication::run() {

@@ -230,7 +230,7 @@ void Publisher::take_front() noexcept {
   part_ = 0;
 }
 
-/// One packet of records, as many as are there and fit. They follow each other in the ring without padding.
+/// One packet with as many records as are ready and fit. Between them the ring has no padding.
 void Publisher::pack() {
   if (part_ == 0) next_.number = number_of(batch_.front(), next_.number);
   if (begins_with_event()) return pack_events();

@@ -43,7 +43,7 @@ struct PublisherCounts {
 };
 
 /// Sends a ring as packets on two lines. It reads the ring as any reader does, so its writer never waits: what the ring
-/// no longer has is told to the lines as lost. Follows rings of one name, one after another.
+/// no longer has is reported to the lines as lost. Follows rings of one name, one after another.
 ///
 /// One thread, which never waits here. Allocates when a ring begins, and never while packets are sent.
 class Publisher {

@@ -198,7 +198,7 @@ void Receiver::take_early(std::uint64_t now_ns, std::uint64_t wall_ns) {
     offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
   });
   if (kept) {
-    // What is there longest may have had to make room meanwhile.
+    // The oldest packets may have been overwritten meanwhile.
     early_->next = std::max(end, kept.value().oldest);
   } else {
     // They come in order: the rest of the part did not come in time.

@@ -14,8 +14,7 @@
 
 namespace stopbit::multicast {
 
-/// Asks a publisher's refill service. Waits for answers, but never longer than it is told: whatever listens there, and
-/// however slowly it answers. One thread.
+/// Asks a publisher's refill service. Each call has a deadline, which holds whatever the service does. One thread.
 class RefillClient {
  public:
   explicit RefillClient(net::Endpoint address) : address_(address) {}

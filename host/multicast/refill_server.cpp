@@ -46,7 +46,7 @@ std::size_t RefillServer::step(std::uint64_t now_ns, const Kept& kept) {
 }
 
 void RefillServer::accept_clients(std::uint64_t now_ns) {
-  // Some at a time: whoever connects all the time does not keep the thread from the lines.
+  // A few at a time, so that a client that keeps connecting does not keep the thread from the lines.
   for (int i = 0; i < 4; ++i) {
     sockaddr_in from{};
     socklen_t bytes = sizeof(from);

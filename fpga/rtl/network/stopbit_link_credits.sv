@@ -46,7 +46,7 @@ module stopbit_link_credits
   assign room     = granted_slots_i - used_q[granted_channel_i];
   assign excess_o = granted_i && (!exists || (gain < Half && room >= Half));
 
-  // Channels with news in turn; without news all of them, so that what was lost is told again.
+  // Channels with new grants take turns; if there are none, all channels do, which repeats reports that were lost.
   stopbit_arbiter #(.NumRequesters(Channels)) turns (
     .clk_i,
     .rst_ni,

@@ -9,7 +9,7 @@ module stopbit_link_port
 #(
   parameter int unsigned BufferCells  = 512,
   parameter int unsigned ReceiveCells = 128,
-  parameter int unsigned Room         = 8,     // slots of 64 bytes for each channel, behind this port
+  parameter int unsigned Room         = 8,     // slots of 64 bytes that each channel has on this side
   parameter int unsigned Timeout      = 1024,
   parameter int unsigned Retries      = 1023
 ) (

@@ -1,7 +1,7 @@
 /// The sending half of a link port: packets go out with a number and a CRC, and stay in a buffer until the other side has
 /// them. What it asks for again is sent again from there, and everything after it (go back N).
 ///
-/// Control cells may stand between any two cells. A packet that begins again in the middle has been given up.
+/// Control cells may come between any two cells. A new start in the middle of a packet replaces that packet.
 module stopbit_link_sender
   import stopbit_link_pkg::*;
 #(

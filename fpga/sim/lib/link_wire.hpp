@@ -41,7 +41,7 @@ class Wire {
  public:
   explicit Wire(Random& random, std::size_t delay = 5) : random_(random), cells_(delay) {}
 
-  /// Of 10^6 bits, so many are turned.
+  /// Turned bits in a million.
   void set_errors(std::uint32_t per_million) { errors_ = per_million; }
   void set_signal(bool has_signal) { has_signal_ = has_signal; }
   [[nodiscard]] bool has_signal() const { return has_signal_; }

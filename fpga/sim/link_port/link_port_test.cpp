@@ -827,7 +827,7 @@ TEST_F(LinkPeer, sends_again_after_so_many_cycles_without_an_answer_and_gives_up
   ASSERT_EQ(at.size(), 400U) << "it gives up when there was no answer to any of 400";
   // From end to end: 200 cycles of patience, and two to begin again.
   for (std::size_t i = 2; i < at.size(); ++i) ASSERT_EQ(at[i] - at[i - 1], 202U);
-  // What has no answer is there still when the link is up again.
+  // When the link is up again, it still has the packets without an answer.
   for (int i = 0; i < 8; ++i) say(training(false, false));
   bool came = false;
   for (int i = 0; i < 20; ++i) {

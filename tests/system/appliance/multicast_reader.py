@@ -218,7 +218,7 @@ def compare(arguments):
     if len(saw["rings"]) != 2 or saw["epochs"] != 2:
         problems.append("there must be two rings, and two epochs")
     if last["ending"] != 1:
-        problems.append("the end of the ring was not told")
+        problems.append("the ring's end was not announced")
     if saw["gaps"] > saw["both"] or min(saw["dropped"]) == 0:
         problems.append("numbers are missing that a line had")
     if saw["ttl"] != 3 or saw["tos"] != 46 << 2:

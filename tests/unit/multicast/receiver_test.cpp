@@ -130,6 +130,14 @@ class MulticastReceiver : public ring::test::RingTest {
     publishers_.push_back(std::make_unique<Publisher>(std::move(options), std::move(lines), [](const std::string&) {}));
     return publishers_.back().get();
   }
+  static void write_events(ring::Writer& writer, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto place = writer.open();
+      writer.commit(
+          market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
+          1);
+    }
+  }
   void publish_all(Publisher& publisher) {
     for (std::uint64_t end = now_ + 100 * kMs; now_ < end;) {
       now_ += kMs;
@@ -304,12 +312,7 @@ TEST_F(MulticastReceiver, follows_a_publisher_that_begins_again) {
 
 TEST_F(MulticastReceiver, needs_no_service_for_market_events) {
   ring::Writer writer = make_writer(4'096);
-  for (std::uint64_t i = 0; i < 1'000; ++i) {
-    const auto place = writer.open();
-    writer.commit(
-        market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
-        1);
-  }
+  write_events(writer, 1'000);
   const auto publisher = make_publisher();
   publish_all(*publisher);
   const auto receiver = make_receiver();
@@ -320,12 +323,7 @@ TEST_F(MulticastReceiver, needs_no_service_for_market_events) {
 
 TEST_F(MulticastReceiver, counts_events_of_packets_that_both_lines_lacked) {
   ring::Writer writer = make_writer(4'096);
-  for (std::uint64_t i = 0; i < 1'000; ++i) {
-    const auto place = writer.open();
-    writer.commit(
-        market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
-        1);
-  }
+  write_events(writer, 1'000);
   const auto publisher = make_publisher();
   publish_all(*publisher);
   const auto receiver = make_receiver();
