@@ -336,6 +336,7 @@ module stopbit_decoder
   logic write_error, writer_idle;
 
   localparam int unsigned RingWidth = $clog2(Rings);
+  logic [Rings-1:0]     room;
   logic                 routed_valid, routed_ready, router_idle, unmatched, too_long;
   logic [RingWidth-1:0] routed_ring;
   stopbit_slot_t        routed_slot;
@@ -350,6 +351,7 @@ module stopbit_decoder
     .valid_i       (slot_valid),
     .ready_o       (slot_ready),
     .slot_i        (slot),
+    .room_i        (room),
     .valid_o       (routed_valid),
     .ready_i       (routed_ready),
     .ring_o        (routed_ring),
@@ -387,6 +389,7 @@ module stopbit_decoder
     .starved_o    (starved),
     .write_error_o(write_error),
     .idle_o       (writer_idle),
+    .room_o       (room),
     .valid_i      (routed_valid),
     .ready_o      (routed_ready),
     .ring_i       (routed_ring),

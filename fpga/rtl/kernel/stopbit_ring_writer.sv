@@ -36,6 +36,7 @@ module stopbit_ring_writer
   output logic                 write_error_o,
   output logic                 idle_o,
 
+  output logic [NumRings-1:0]  room_o,  // for three records after those that were published two cycles ago: none would wait
   input  logic                 valid_i,
   output logic                 ready_o,
   input  logic [RingWidth-1:0] ring_i,
@@ -214,6 +215,11 @@ module stopbit_ring_writer
   for (genvar r = 0; r < NumRings; r++) begin : g_room
     assign has_room[r] = setup_i[r].mode == MODE_LOSSY ||
                          setup_i[r].credit >= rings_q[r].number + 64'(rings_q[r].max_slots);
+    // The ring may end, and a notice of losses may come, among three records.
+    always_ff @(posedge clk_i) begin
+      room_o[r] <= setup_i[r].mode != MODE_STALL || !rings_q[r].running || rings_q[r].starved ||
+                   setup_i[r].credit >= rings_q[r].number + 64'd5 * 64'(rings_q[r].max_slots);
+    end
   end
   always_comb begin
     tell_any     = 1'b0;
