@@ -2,9 +2,8 @@
 ///
 /// Each decoder's cells are kept once, whatever the number of rings, until the last ring has them. A record leaves whole,
 /// for one ring after the other, and only for a ring that has room: a ring that stands still holds up nobody until the
-/// memory is full of what it has not taken. Then that ring gets its turn without room, and its writer does what its mode
-/// says. Records of one decoder reach a ring in the order in which they came; those of several are mixed record by
-/// record, in turns.
+/// memory is full of what it has not taken; then its decoder waits. Records of one decoder reach a ring in the order in
+/// which they came; those of several are mixed record by record, in turns.
 ///
 /// From a record's last cell in to its first cell out: 4 cycles, if nothing waits, whatever the number of rings.
 module stopbit_fanout #(
@@ -30,6 +29,7 @@ module stopbit_fanout #(
 
   // Whether a ring takes three more records of the greatest length. It may be known two cycles late.
   input  logic [NumRings-1:0]           room_i,
+  output logic [NumRings-1:0]           waits_o,  // a record waits for it here
   output logic                          valid_o,
   input  logic                          ready_i,
   output logic [RingWidth-1:0]          ring_o,
@@ -41,8 +41,8 @@ module stopbit_fanout #(
   output logic [NumInputs-1:0]          too_long_o
 );
   // ---- in
-  logic [NumInputs-1:0]              record, announced, pressed, input_idle;
-  logic [NumInputs*IndexWidth-1:0]   index, oldest;
+  logic [NumInputs-1:0]              record, announced, input_idle;
+  logic [NumInputs*IndexWidth-1:0]   index;
   logic [NumInputs*PlaceWidth-1:0]   first;
   logic [NumInputs*(Width+1)-1:0]    data;
   logic [PlaceWidth-1:0]             address;
@@ -68,8 +68,6 @@ module stopbit_fanout #(
       .read_data_o   (data[i*(Width+1) +: Width+1]),
       .done_i        (done && from_q == InputWidth'(i)),
       .done_index_i  (index_q),
-      .pressed_o     (pressed[i]),
-      .oldest_o      (oldest[i*IndexWidth +: IndexWidth]),
       .idle_o        (input_idle[i]),
       .too_long_o    (too_long_o[i])
     );
@@ -106,8 +104,7 @@ module stopbit_fanout #(
     .push_index_i(index[from*IndexWidth +: IndexWidth]),
     .push_first_i(first[from*PlaceWidth +: PlaceWidth]),
     .room_i,
-    .pressed_i   (pressed),
-    .oldest_i    (oldest),
+    .waits_o,
     .valid_o     (next_valid),
     .ready_i     (next_take),
     .ring_o      (next_ring),

@@ -5,8 +5,7 @@
 /// In the cycle after a record's last cell `rings_i` says whose it is; it stays until the record is announced. Meanwhile
 /// no cell is taken. A record of no ring leaves nothing. A record of more than `Depth` cells is dropped (`too_long_o`).
 ///
-/// Records leave the memory in the order in which they came, so a ring that does not take its records holds those after
-/// them, too. `pressed_o`: a cell or a record waits for this; then `oldest_o` is the record that has to leave.
+/// Records leave the memory in the order in which they came: one that a ring does not take keeps those after it, too.
 module stopbit_fanout_input #(
   parameter  int unsigned Width      = 8,
   parameter  int unsigned NumRings   = 2,
@@ -42,8 +41,6 @@ module stopbit_fanout_input #(
   input  logic                  done_i,
   input  logic [IndexWidth-1:0] done_index_i,
 
-  output logic                  pressed_o,
-  output logic [IndexWidth-1:0] oldest_o,
   output logic                  idle_o,
   output logic                  too_long_o
 );
@@ -83,8 +80,6 @@ module stopbit_fanout_input #(
   assign judged_o   = judging_q && (nobody || (record_o && announced_i));
   assign index_o    = next_q[IndexWidth-1:0];
   assign first_o    = begin_q[PlaceWidth-1:0];
-  assign oldest_o   = oldest_q[IndexWidth-1:0];
-  assign pressed_o  = judging_q ? !nobody && table_full : valid_i && !ready_o;
   assign idle_o     = !judging_q && write_q == read_q;
 
   // How many rings have not taken a record. They are counted in the cycle after it was announced, before one can have it.

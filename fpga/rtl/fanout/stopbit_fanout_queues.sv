@@ -2,8 +2,7 @@
 /// each in its turn.
 ///
 /// A record is pushed to any number of queues at once. `Room` entries are as many as there can be records, so no queue is
-/// ever full. A ring without room (`room_i`) is passed over; when its oldest record is what holds up an input
-/// (`pressed_i`, `oldest_i`), it takes part like the others: the ring writer then waits, or drops.
+/// ever full. A ring without room (`room_i`) is passed over.
 module stopbit_fanout_queues #(
   parameter  int unsigned NumRings   = 2,
   parameter  int unsigned NumInputs  = 1,
@@ -23,8 +22,7 @@ module stopbit_fanout_queues #(
   input  logic [PlaceWidth-1:0]           push_first_i,
 
   input  logic [NumRings-1:0]             room_i,
-  input  logic [NumInputs-1:0]            pressed_i,
-  input  logic [NumInputs*IndexWidth-1:0] oldest_i,
+  output logic [NumRings-1:0]             waits_o,  // it has a record here
 
   output logic                            valid_o,
   input  logic                            ready_i,
@@ -36,21 +34,15 @@ module stopbit_fanout_queues #(
 );
   localparam int unsigned Room = 1 << RoomWidth;
 
-  logic [NumRings-1:0]            pop, waits, forced_q, eligible_q;
+  logic [NumRings-1:0]            pop, eligible_q;
   logic [NumRings*EntryWidth-1:0] heads;
   for (genvar r = 0; r < NumRings; r++) begin : g_ring
     logic [EntryWidth-1:0] entries [0:Room-1];
     logic [RoomWidth:0]    write_q, read_q;
-    logic [InputWidth-1:0] head_input;
-    logic [IndexWidth-1:0] head_index;
     assign heads[r*EntryWidth +: EntryWidth] = entries[read_q[RoomWidth-1:0]];
-    assign {head_input, head_index} = heads[r*EntryWidth + PlaceWidth +: InputWidth + IndexWidth];
-    assign waits[r] = write_q != read_q;
+    assign waits_o[r] = write_q != read_q;
     always_ff @(posedge clk_i) begin
       if (push_i[r]) entries[write_q[RoomWidth-1:0]] <= {push_input_i, push_index_i, push_first_i};
-      // What is known of the head is not known of the one after it.
-      forced_q[r] <= rst_ni && waits[r] && !pop[r] && pressed_i[head_input] &&
-                     head_index == oldest_i[head_input*IndexWidth +: IndexWidth];
     end
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
@@ -60,15 +52,14 @@ module stopbit_fanout_queues #(
       end else begin
         if (push_i[r]) write_q <= write_q + 1'b1;
         if (pop[r]) read_q <= read_q + 1'b1;
-        eligible_q[r] <= (push_i[r] || write_q != read_q + (RoomWidth + 1)'(pop[r])) &&
-                         (room_i[r] || (forced_q[r] && !pop[r]));
+        eligible_q[r] <= room_i[r] && (push_i[r] || write_q != read_q + (RoomWidth + 1)'(pop[r]));
       end
     end
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
       if (rst_ni) begin
         fits  : assert (write_q - read_q <= (RoomWidth + 1)'(Room));
-        is_in : assert (!pop[r] || waits[r]);
+        is_in : assert (!pop[r] || waits_o[r]);
       end
     end
 `endif
@@ -105,5 +96,5 @@ module stopbit_fanout_queues #(
     else if (any || ready_i) chosen_q <= any;
   end
   assign valid_o = chosen_q;
-  assign idle_o  = !chosen_q && waits == '0;
+  assign idle_o  = !chosen_q && waits_o == '0;
 endmodule

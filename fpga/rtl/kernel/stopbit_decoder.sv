@@ -336,7 +336,7 @@ module stopbit_decoder
   logic write_error, writer_idle;
 
   localparam int unsigned RingWidth = $clog2(Rings);
-  logic [Rings-1:0]     room;
+  logic [Rings-1:0]     room, waits;
   logic                 routed_valid, routed_ready, router_idle, unmatched, too_long;
   logic [RingWidth-1:0] routed_ring;
   stopbit_slot_t        routed_slot;
@@ -352,6 +352,7 @@ module stopbit_decoder
     .ready_o       (slot_ready),
     .slot_i        (slot),
     .room_i        (room),
+    .waits_o       (waits),
     .valid_o       (routed_valid),
     .ready_i       (routed_ready),
     .ring_o        (routed_ring),
@@ -390,6 +391,7 @@ module stopbit_decoder
     .write_error_o(write_error),
     .idle_o       (writer_idle),
     .room_o       (room),
+    .waits_i      (waits),
     .valid_i      (routed_valid),
     .ready_o      (routed_ready),
     .ring_i       (routed_ring),

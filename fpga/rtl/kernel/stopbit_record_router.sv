@@ -3,7 +3,7 @@
 /// Without filters slots go through as they come, no cycle later. With filters a record waits until its slot 0 has come,
 /// which says whose it is, and then leaves by the fan-out, whole, for one ring after the other: a record that is given up
 /// (`aborted`) or that no filter wants leaves nothing. A record of more than `Depth` slots is dropped (`too_long_o`). A ring
-/// without room (`room_i`) holds up the others only when `Depth` slots or `Records` records wait for it.
+/// without room (`room_i`) holds up the others only when `Depth` slots or `Records` records are kept since its oldest one.
 ///
 /// From slot 0 in to the record's first slot out: 4 cycles, if nothing waits. `filter_i`, `unmatched_i` and `filters_i`
 /// change only while idle_o.
@@ -27,7 +27,8 @@ module stopbit_record_router
   output logic                           ready_o,
   input  stopbit_slot_t                  slot_i,
 
-  input  logic [NumRings-1:0]            room_i,       // as the fan-out's
+  input  logic [NumRings-1:0]            room_i,       // both as the fan-out's
+  output logic [NumRings-1:0]            waits_o,
   output logic                           valid_o,
   input  logic                           ready_i,
   output logic [RingWidth-1:0]           ring_o,
@@ -75,6 +76,7 @@ module stopbit_record_router
     .aborted_i (slot_i.aborted),
     .rings_i   (rings),
     .room_i,
+    .waits_o,
     .valid_o   (fan_valid),
     .ready_i   (ready_i && filter_i),
     .ring_o    (fan_ring),

@@ -7,8 +7,8 @@
 ///
 /// The ring's mode says what the writer waits for: nothing (readers see in `claim` that they were overtaken), or for the
 /// host's credit, the number below which it may claim: then a record that finds no room waits (`Stall`, which holds up
-/// all rings) or is dropped and counted (`Drop`). A ring in mode `Stall` that waits for its `credit_timeout` cycles drops,
-/// too, until it has credit again (`starved_o` marks the beginning). As soon as there is room after a loss, an event record
+/// all rings, so `room_o` says ahead which have room) or is dropped and counted (`Drop`). A ring in mode `Stall` for
+/// which a record waits for `credit_timeout` cycles drops, too, until it has room again (`starved_o` marks the beginning). As soon as there is room after a loss, an event record
 /// says how many records were lost: its words 1 to 3 are those of the last one of them. A record whose next slot does not come for `timeout_i` cycles is
 /// withdrawn, its rest is discarded; 0 waits for ever. So is one that is longer than the ring's longest, or whose slots
 /// do not come in order or are not as many as its slot 0 says.
@@ -36,7 +36,8 @@ module stopbit_ring_writer
   output logic                 write_error_o,
   output logic                 idle_o,
 
-  output logic [NumRings-1:0]  room_o,  // for three records after those that were published two cycles ago: none would wait
+  output logic [NumRings-1:0]  room_o,   // for three records after those that were published two cycles ago
+  input  logic [NumRings-1:0]  waits_i,  // a record is kept for it until it has room
   input  logic                 valid_i,
   output logic                 ready_o,
   input  logic [RingWidth-1:0] ring_i,
@@ -81,7 +82,6 @@ module stopbit_ring_writer
     logic [63:0] withdrawn;
     logic [31:0] timeouts;
     logic [31:0] malformed;
-    logic [63:0] stalled;
     logic [31:0] lost;        // lost records not yet reported to readers
     logic [191:0] lost_words; // words 1 to 3 of the last one
   } ring_t;
@@ -107,7 +107,8 @@ module stopbit_ring_writer
   logic [63:6]           first_q;     // address of the record's slot 0
   logic [15:0]           slots_q;     // that came, slot 0 included
   logic [31:0]           waited_q;
-  logic [31:0]           starving_q;  // cycles that a record has waited for credit
+  logic [NumRings-1:0][31:0] starving_q;  // cycles that a record has waited for credit
+  logic [NumRings-1:0][63:0] stalled_q;   // of all records
   logic                  losing_q;    // what is discarded is a record that readers miss
 
   assign ring = rings_q[which];
@@ -212,13 +213,21 @@ module stopbit_ring_writer
   logic                 head_any, unbegun_any, tell_any;
   logic [RingWidth-1:0] head_ring, unbegun_ring, tell_ring;
   logic [NumRings-1:0]  has_room;  // for a record, whether it is claimed or not
+  logic [NumRings-1:0]  has_plenty, stalls_now, starves;
   for (genvar r = 0; r < NumRings; r++) begin : g_room
     assign has_room[r] = setup_i[r].mode == MODE_LOSSY ||
                          setup_i[r].credit >= rings_q[r].number + 64'(rings_q[r].max_slots);
     // The ring may end, and a notice of losses may come, among three records.
+    assign has_plenty[r] = setup_i[r].mode != MODE_STALL ||
+                           setup_i[r].credit >= rings_q[r].number + 64'd5 * 64'(rings_q[r].max_slots);
+    always_ff @(posedge clk_i) room_o[r] <= has_plenty[r] || !rings_q[r].running || rings_q[r].starved;
+    // It starves while a record waits for it, here or where it comes from.
+    assign starves[r] = setup_i[r].credit_timeout != '0 && starving_q[r] >= setup_i[r].credit_timeout &&
+                        rings_q[r].running && !rings_q[r].starved;
+    assign stalls_now[r] = (waits_i[r] && !room_o[r]) || (stalls && which == RingWidth'(r));
     always_ff @(posedge clk_i) begin
-      room_o[r] <= setup_i[r].mode != MODE_STALL || !rings_q[r].running || rings_q[r].starved ||
-                   setup_i[r].credit >= rings_q[r].number + 64'd5 * 64'(rings_q[r].max_slots);
+      starving_q[r] <= stalls_now[r] ? starving_q[r] + 32'd1 : '0;
+      stalled_q[r]  <= !rst_ni || vrbh_start[r] ? '0 : stalled_q[r] + 64'(stalls_now[r]);
     end
   end
   always_comb begin
@@ -262,7 +271,7 @@ module stopbit_ring_writer
 
   // ---- one step a cycle
   state_e state_d;
-  logic   accept, publish, withdraw, drop, malformed, timed_out, stalls, breaks, written, head_written, waits, told, starves;
+  logic   accept, publish, withdraw, drop, malformed, timed_out, stalls, breaks, written, head_written, waits, told;
   logic   drops;  // a record without room
   assign drops = mode == MODE_DROP || ring.starved;
 
@@ -281,7 +290,6 @@ module stopbit_ring_writer
     written      = 1'b0;
     head_written = 1'b0;
     told         = 1'b0;
-    starves      = 1'b0;
     vrbh_take    = 1'b0;
     vrbh_skip    = 1'b0;
     beat_valid   = 1'b0;
@@ -299,10 +307,8 @@ module stopbit_ring_writer
           drop    = 1'b1;
           state_d = Discard;
         end else if ((tell_any || valid_i) && claims_short) begin
-          starves = !has_grant && !drops && setup_i[which].credit_timeout != '0 &&
-                    starving_q >= setup_i[which].credit_timeout;
-          drop    = !has_grant && (drops || starves);
-          stalls  = !has_grant && !drop;
+          drop   = !has_grant && (drops || starves[which]);
+          stalls = !has_grant && !drop;
           if (has_grant) state_d = mark_due ? MarkEnd : Claim;
           if (drop) state_d = Discard;
         end else if ((tell_any || valid_i) && at_wrong_place) begin
@@ -419,11 +425,11 @@ module stopbit_ring_writer
     assign vrbh_stop[r]  = stop_i[r] || (breaks && which == RingWidth'(r));
     assign refused_o[r]  = start_i[r] && !vrbh_start[r];
     assign broken_o[r]   = vrbh_error[r] || (breaks && which == RingWidth'(r));
-    assign starved_o[r]  = starves && which == RingWidth'(r);
+    assign starved_o[r]  = starves[r];
     assign status_o[r]   = '{
       running: rings_q[r].running, starved: rings_q[r].starved, number: rings_q[r].number, claim: rings_q[r].claim, records: rings_q[r].records,
       dropped: rings_q[r].dropped, withdrawn: rings_q[r].withdrawn, timeouts: rings_q[r].timeouts,
-      malformed: rings_q[r].malformed, stalled: rings_q[r].stalled};
+      malformed: rings_q[r].malformed, stalled: stalled_q[r]};
   end
 
   always_ff @(posedge clk_i) begin
@@ -436,7 +442,6 @@ module stopbit_ring_writer
       slots_q <= slots_q + 16'd1;
     end
     waited_q   <= state_q == Fill && waits ? waited_q + 32'd1 : '0;
-    starving_q <= stalls ? starving_q + 32'd1 : '0;
     if (state_q != Discard) losing_q <= ring.running;
   end
 
@@ -471,11 +476,10 @@ module stopbit_ring_writer
       if (drop) rings_q[which].dropped <= ring.dropped + 64'd1;
       if (malformed) rings_q[which_q].malformed <= ring.malformed + 32'd1;
       if (timed_out) rings_q[which_q].timeouts <= ring.timeouts + 32'd1;
-      if (stalls) rings_q[which].stalled <= ring.stalled + 64'd1;
       for (int unsigned r = 0; r < NumRings; r++) begin
-        if (has_room[r]) rings_q[r].starved <= 1'b0;
+        if (has_plenty[r]) rings_q[r].starved <= 1'b0;
+        else if (starves[r]) rings_q[r].starved <= 1'b1;
       end
-      if (starves) rings_q[which].starved <= 1'b1;
       if (told) rings_q[which_q].lost <= '0;
       if (state_q == Discard && valid_i && last_i && losing_q) begin
         if (ring.lost != '1) rings_q[which_q].lost <= ring.lost + 32'd1;

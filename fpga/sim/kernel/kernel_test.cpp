@@ -744,6 +744,40 @@ TEST_P(KernelRings, each_consumer_gets_its_records_and_a_slow_one_holds_up_nobod
 
 INSTANTIATE_TEST_SUITE_P(stalls, KernelRings, ::testing::Values(0U, 50U));
 
+TEST(Kernel, a_ring_that_nobody_reads_holds_up_no_other_as_long_as_its_records_find_room) {
+  KernelModel model(15, 20);
+  ModelDevice device(model);
+  Random random(15);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  // Both wait for their readers for ever; each gets all records.
+  auto still = device::DeviceRing::start(device, program_of(1), {}, ring_options(0, device::RingMode::Stall));
+  auto read = device::DeviceRing::start(device, program_of(1), {}, ring_options(1, device::RingMode::Stall));
+  ASSERT_TRUE(still.ok() && read.ok());
+  const device::Filter all{.rings = 3};
+  ASSERT_TRUE(kernel.set_filters({&all, 1}, false).ok());
+  ASSERT_TRUE(kernel.receive(true).ok());
+  constexpr int kRecords = 90;  // the ring takes at least 24, and 64 wait
+  for (int i = 0; i < kRecords; ++i) model.send(make_packet(random, 10));
+  int got = 0;
+  for (int i = 0; i < 20'000 && got < kRecords; ++i) {
+    model.run(10);
+    got += read.value()->poll() == ring::Poll::Record ? 1 : 0;
+  }
+  EXPECT_EQ(got, kRecords);
+  EXPECT_GT(still.value()->counters().value().stalled, 0U);
+  EXPECT_FALSE(kernel.idle().value());
+  // Its reader comes, and finds each of them.
+  got = 0;
+  for (int i = 0; i < 20'000 && got < kRecords; ++i) {
+    model.run(10);
+    got += still.value()->poll() == ring::Poll::Record ? 1 : 0;
+  }
+  EXPECT_EQ(got, kRecords);
+  for (int i = 0; i < 1000 && !kernel.idle().value(); ++i) model.run(100);
+  EXPECT_TRUE(kernel.idle().value());
+  EXPECT_EQ(model.problem(), "");
+}
+
 TEST(Kernel, begins_anew_after_a_reset_in_the_middle_of_frames_rings_and_filters) {
   for (std::uint64_t round = 0; round < 12; ++round) {
     KernelModel model(800 + round, 30);

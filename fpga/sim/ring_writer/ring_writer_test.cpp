@@ -167,6 +167,7 @@ class RingWriterBench {
   RingWriterBench(std::uint64_t seed, std::uint32_t in_stall, std::uint32_t memory_stall)
       : random_(seed), bench_(seed), memory_(random_, memory_stall), in_(random_, in_stall) {
     bench_->timeout_i = 0;
+    bench_->waits_i = 0;
     bench_->start_i = 0;
     bench_->stop_i = 0;
     bench_->valid_i = 0;
@@ -670,6 +671,53 @@ TEST(RingWriter, drops_for_a_host_that_gives_no_credit_for_too_long_until_it_doe
   send(0, 10);
   EXPECT_EQ(bench.status(0, kRecords), records + 11);
   EXPECT_EQ(bench.starved(), 1U);
+  EXPECT_EQ(bench.memory().problem(), "");
+}
+
+TEST(RingWriter, says_which_rings_have_room_and_lets_one_starve_for_which_a_record_waits_elsewhere) {
+  RingWriterBench bench(21, 0, 10);
+  bench.add_ring(0, 64, 8);
+  bench.add_ring(1, 64, 8);
+  bench.set_up(0, kStall);
+  bench.set_up(1, kDrop);
+  constexpr std::uint64_t kPatience = 300;
+  bench.set(0, kCreditTimeout, 32, kPatience);
+  bench.set(0, kCredit, 64, 64 + 5 * 8 - 1);
+  bench.set(1, kCredit, 64, 64);
+  ASSERT_TRUE(bench.start(0));
+  ASSERT_TRUE(bench.start(1));
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(bench.bench()->room_o & 3U, 2U) << "mode drop never waits";
+  bench.set(0, kCredit, 64, 64 + 5 * 8);
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(bench.bench()->room_o & 3U, 3U);
+  // With room nothing starves, however long it takes.
+  bench.bench()->waits_i = 1;
+  for (std::uint64_t i = 0; i < 2 * kPatience; ++i) bench.cycle();
+  EXPECT_EQ(bench.starved(), 0U);
+  EXPECT_EQ(bench.status(0, kStalled), 0U);
+  bench.bench()->waits_i = 0;
+  // Room for three records of eight slots, of which the end of the ring and a notice may take some: none of them waits.
+  for (int i = 0; i < 3; ++i) {
+    Step step;
+    step.slots = make_record(bench.random(), 8, 1);
+    ASSERT_TRUE(bench.send(step));
+  }
+  EXPECT_EQ(bench.status(0, kStalled), 0U);
+  bench.cycle();
+  bench.cycle();
+  EXPECT_EQ(bench.bench()->room_o & 1U, 0U);
+  bench.bench()->waits_i = 1;
+  for (std::uint64_t i = 0; i < kPatience - 5; ++i) bench.cycle();
+  EXPECT_EQ(bench.starved(), 0U);
+  for (int i = 0; i < 20; ++i) bench.cycle();
+  EXPECT_EQ(bench.starved(), 1U);
+  EXPECT_EQ(bench.status(0, kStarved, 1), 1U);
+  EXPECT_NEAR(static_cast<double>(bench.status(0, kStalled)), kPatience, 2);
+  EXPECT_EQ(bench.bench()->room_o & 1U, 1U) << "what comes is dropped";
+  bench.set(0, kCredit, 64, 1000);
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(bench.status(0, kStarved, 1), 0U);
   EXPECT_EQ(bench.memory().problem(), "");
 }
 
