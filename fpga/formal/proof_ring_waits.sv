@@ -21,6 +21,7 @@ module proof_ring_waits
   input logic [1:0][63:0] credit_i,
   input logic [1:0]       credit_timeout_i,
   input logic [1:0]       timeout_i,
+  input logic [1:0]       waits_i,      // a record waits elsewhere
   input logic             port_i,       // memory takes a beat
   input logic             address_i,    // the list has an address
   input logic             first_i,
@@ -54,7 +55,7 @@ module proof_ring_waits
   );
   stopbit_ring_writer #(.NumRings(2)) i_dut (
     .clk_i, .rst_ni, .start_i, .stop_i, .setup_i(setup), .timeout_i(32'(timeout_i)), .status_o(), .refused_o(), .broken_o(),
-    .starved_o(), .write_error_o(), .idle_o(), .valid_i, .ready_o(ready), .ring_i, .data_i(512'(count_i) << 16),
+    .starved_o(), .write_error_o(), .idle_o(), .room_o(), .waits_i, .valid_i, .ready_o(ready), .ring_i, .data_i(512'(count_i) << 16),
     .index_i(16'(index_i)), .last_i, .abort_i, .awvalid_o(), .awready_i(port_i), .awaddr_o(), .awlen_o(),
     .wvalid_o(), .wready_i(1'b0), .wdata_o(), .wstrb_o(), .wlast_o(), .bvalid_i(1'b0), .bready_o(),
     .bresp_i(2'b00), .arvalid_o(), .arready_i(1'b0), .araddr_o(), .rvalid_i(address_i), .rready_o(),

@@ -56,7 +56,7 @@ module proof_ring_writer
   assign rvalid = reads_q != '0;
   stopbit_ring_writer #(.NumRings(1)) i_dut (
     .clk_i, .rst_ni, .start_i, .stop_i(1'b0), .setup_i(setup), .timeout_i('0), .status_o(status), .refused_o(), .broken_o(),
-    .starved_o(), .write_error_o(), .idle_o(), .valid_i, .ready_o(ready), .ring_i(1'b0), .data_i(512'(count_i) << 16),
+    .starved_o(), .write_error_o(), .idle_o(), .room_o(), .waits_i(1'b0), .valid_i, .ready_o(ready), .ring_i(1'b0), .data_i(512'(count_i) << 16),
     .index_i(16'(index_i)), .last_i, .abort_i, .awvalid_o(awvalid), .awready_i(1'b1), .awaddr_o(awaddr), .awlen_o(awlen),
     .wvalid_o(wvalid), .wready_i(1'b1), .wdata_o(), .wstrb_o(), .wlast_o(wlast), .bvalid_i(bvalid), .bready_o(bready),
     .bresp_i(2'b00), .arvalid_o(arvalid), .arready_i(1'b1), .araddr_o(araddr), .rvalid_i(rvalid), .rready_o(rready),

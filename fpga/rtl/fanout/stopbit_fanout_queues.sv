@@ -58,8 +58,8 @@ module stopbit_fanout_queues #(
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
       if (rst_ni) begin
-        fits  : assert (write_q - read_q <= (RoomWidth + 1)'(Room));
-        is_in : assert (!pop[r] || waits_o[r]);
+        assert (write_q - read_q <= (RoomWidth + 1)'(Room));
+        assert (!pop[r] || waits_o[r]);
       end
     end
 `endif

@@ -229,8 +229,8 @@ inline constexpr std::uint32_t kCredit = 0x028;
 /// Cycles after which a record whose next slot does not come is withdrawn; 0 waits for ever. That of ring 0 counts for
 /// all.
 inline constexpr std::uint32_t kTimeout = 0x030;
-/// Mode 2: cycles that a record waits for credit; then the ring drops until there is some. 0 waits for ever, and with
-/// it everything.
+/// Mode 2: cycles that a record waits for credit; then the ring drops until there is room for five of its longest
+/// records. 0 waits for ever; the other rings do so when the router's memory is full, without filters at once.
 inline constexpr std::uint32_t kCreditTimeout = 0x034;
 /// Number of the slot after the last record.
 inline constexpr std::uint32_t kNumber = 0x040;
