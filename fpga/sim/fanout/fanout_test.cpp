@@ -125,8 +125,8 @@ class Fanout : public ::testing::Test {
 
   Bench<Vrtl_fanout> bench_{11};
   std::array<std::array<std::deque<std::size_t>, kRings>, kInputs> expected_{};  ///< Numbers of records.
-  std::array<std::uint64_t, kRings> got_{};  ///< Records by ring.
-  std::uint64_t out_ = 0;                    ///< Cells.
+  std::array<std::uint64_t, kRings> got_{};                                      ///< Records by ring.
+  std::uint64_t out_ = 0;                                                        ///< Cells.
   std::size_t too_long_ = 0;
   std::size_t judged_ = 0;
 

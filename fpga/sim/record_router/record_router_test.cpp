@@ -185,7 +185,8 @@ class RecordRouter : public ::testing::Test {
       }
       bench_.step();
     }
-    for (const std::deque<Beat>& missing : expected) EXPECT_TRUE(missing.empty()) << missing.size() << " slots are missing";
+    for (const std::deque<Beat>& missing : expected)
+      EXPECT_TRUE(missing.empty()) << missing.size() << " slots are missing";
     EXPECT_TRUE(to_send.empty()) << "stuck";
     EXPECT_EQ(too_long, 0U);
     EXPECT_EQ(unmatched, 0U);
