@@ -826,6 +826,34 @@ TEST(Kernel, begins_anew_after_a_reset_in_the_middle_of_frames_rings_and_filters
   }
 }
 
+/// A kernel whose register says something else.
+class Changed final : public device::Device {
+ public:
+  Changed(device::Device& device, std::uint32_t offset, std::uint32_t value)
+      : device_(device), offset_(offset), value_(value) {}
+  Result<std::uint32_t> read(std::uint32_t offset) override {
+    if (offset == offset_) return value_;
+    return device_.read(offset);
+  }
+  Status write(std::uint32_t offset, std::uint32_t value) override { return device_.write(offset, value); }
+  Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override { return device_.allocate(bytes); }
+
+ private:
+  device::Device& device_;
+  std::uint32_t offset_;
+  std::uint32_t value_;
+};
+
+TEST(Kernel, of_another_kind_or_version_is_refused) {
+  KernelModel model(16, 0);
+  ModelDevice device(model);
+  ASSERT_TRUE(device::Kernel::open(device).ok());
+  Changed newer(device, reg::kInterfaceVersion, reg::kInterfaceVersionValue + 1);
+  EXPECT_NE(device::Kernel::open(newer).message().find("registers have version"), std::string::npos);
+  Changed other(device, reg::kId, reg::kIdValue ^ 1);
+  EXPECT_NE(device::Kernel::open(other).message().find("its first register reads"), std::string::npos);
+}
+
 TEST(Kernel, filters_that_contradict_themselves_are_refused) {
   KernelModel model(12, 0);
   ModelDevice device(model);

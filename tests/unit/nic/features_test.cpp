@@ -79,11 +79,12 @@ std::string text_of_the_tree() {
   std::string all =
       read(kRoot / "bench/results/nic.md") + read(kRoot / "bench/bench_nic.cpp") + read(kRoot / "bench/CMakeLists.txt");
   for (const char* folder : {"host/nic", "host/appliance", "host/lab/network", "tests/nic", "tests/unit/lab/network",
-                             "tests/unit/nic", "tests/unit/appliance", "tests/soak", "tests/fuzz"}) {
+                             "tests/unit/nic", "tests/unit/appliance", "tests/soak", "tests/fuzz", "fpga"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder)) {
       const std::string extension = entry.path().extension().string();
       if (entry.path().filename() == "features_test.cpp") continue;
-      if (extension == ".cpp" || extension == ".hpp" || extension == ".def" || extension == ".txt") {
+      if (extension == ".cpp" || extension == ".hpp" || extension == ".def" || extension == ".txt" ||
+          extension == ".sv" || extension == ".toml") {
         all += entry.path().filename().string() + '\n' + read(entry.path());
       }
     }
@@ -141,6 +142,26 @@ std::set<std::string> tests_in(const std::string& listed) {
   return tests;
 }
 
+/// Whether it looks like a test: "Suite.a_sentence", and neither a file nor a section of a configuration.
+bool is_test(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  return dot != std::string::npos && dot != 0 && std::isupper(static_cast<unsigned char>(name.front())) != 0 &&
+         name.find_first_of("/ :") == std::string::npos;
+}
+
+bool exists(std::string name, const std::string& tree) {
+  if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
+  if (is_test(name)) name = name.substr(name.find('.') + 1);
+  if (name.starts_with("transport/")) return std::filesystem::exists(kRoot / "host/nic" / name);
+  if (name.starts_with("soak.")) name = name.substr(name.find('.') + 1).substr(4);  // soak.nic_kills: "kills"
+  if (name.ends_with("...")) name.resize(name.size() - 3);
+  for (std::size_t at = name.find("::"); at != std::string::npos; at = name.find("::")) {  // Class::member
+    if (tree.find(name.substr(0, at)) == std::string::npos) return false;
+    name = name.substr(at + 2);
+  }
+  return tree.find(name) != std::string::npos;
+}
+
 /// The tests, cases, soaks and figures by which a row may show that it is true: of those that are built, and run.
 class Shown {
  public:
@@ -164,6 +185,12 @@ class Shown {
     if (name.starts_with("bench_")) return std::filesystem::exists(kRoot / "bench" / (name + ".cpp"));
     return tests_.contains(name);
   }
+  /// Of logic: what ctest runs, where there are the programs that simulate it.
+  [[nodiscard]] bool in_simulation(const std::string& name) const {
+    const bool is_of_logic = name.starts_with("rtl_") || name.starts_with("fpga_");
+    if (!is_of_logic) return by(name);
+    return run_.contains(name) || (!run_.contains("rtl_arbiter_test") && exists(name, text_of_the_tree()));
+  }
   [[nodiscard]] const std::set<std::string>& tests() const noexcept { return tests_; }
 
  private:
@@ -172,28 +199,8 @@ class Shown {
   std::string figures_;
 };
 
-/// Whether it looks like a test: "Suite.a_sentence", and neither a file nor a section of a configuration.
-bool is_test(const std::string& name) {
-  const std::size_t dot = name.find('.');
-  return dot != std::string::npos && dot != 0 && std::isupper(static_cast<unsigned char>(name.front())) != 0 &&
-         name.find_first_of("/ :") == std::string::npos;
-}
-
-bool exists(std::string name, const std::string& tree) {
-  if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
-  if (is_test(name)) name = name.substr(name.find('.') + 1);
-  if (name.starts_with("transport/")) return std::filesystem::exists(kRoot / "host/nic" / name);
-  if (name.starts_with("soak.")) name = name.substr(name.find('.') + 1).substr(4);  // soak.nic_kills: "kills"
-  if (name.ends_with("...")) name.resize(name.size() - 3);
-  for (std::size_t at = name.find("::"); at != std::string::npos; at = name.find("::")) {  // Class::member
-    if (tree.find(name.substr(0, at)) == std::string::npos) return false;
-    name = name.substr(at + 2);
-  }
-  return tree.find(name) != std::string::npos;
-}
-
 TEST(FeatureTable, has_one_state_for_each_row) {
-  const std::set<std::string> states{"here", "comes with hardware", "left out"};
+  const std::set<std::string> states{"here", "simulated", "comes with hardware", "left out"};
   const std::vector<Row> all = rows();
   EXPECT_EQ(all.size(), 601U);  // the rows of the five documents
   std::set<std::string> seen;
@@ -209,7 +216,7 @@ TEST(FeatureTable, says_where_a_feature_is_or_why_it_is_not) {
     ASSERT_EQ(row.cells.size(), 5U);
     const std::string& why = row.cells[3];
     EXPECT_EQ(why.find("not written"), std::string::npos) << "nic-features.md:" << row.line;
-    if (row.cells[2] == "here") {
+    if (row.cells[2] == "here" || row.cells[2] == "simulated") {
       EXPECT_FALSE(names_in(why).empty()) << "nic-features.md:" << row.line << ": names nothing";
     } else if (row.cells[2] == "left out") {
       EXPECT_FALSE(why.empty()) << "nic-features.md:" << row.line << ": no reason";
@@ -252,6 +259,25 @@ TEST(FeatureTable, shows_what_is_here_by_a_test_a_case_or_a_figure) {
   EXPECT_FALSE(shown.by("nic_node_test"));
   EXPECT_FALSE(shown.by("nic/no-such.case"));
   EXPECT_FALSE(shown.by("soak.nic_nothing"));
+}
+
+TEST(FeatureTable, shows_what_is_simulated_by_a_test) {
+  const Shown shown;
+  std::size_t count = 0;
+  for (const Row& row : rows()) {
+    ASSERT_EQ(row.cells.size(), 5U);
+    if (row.cells[2] != "simulated") continue;
+    ++count;
+    const std::vector<std::string> names = names_in(row.cells[3]);
+    EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const std::string& n) { return shown.in_simulation(n); }))
+        << "nic-features.md:" << row.line << ": " << row.cells[0] << " names no test";
+    for (const std::string& name : names) {
+      if (!is_test(name) && !name.ends_with("_test")) continue;
+      EXPECT_TRUE(shown.in_simulation(name)) << "nic-features.md:" << row.line << ": no test `" << name << "`";
+    }
+  }
+  EXPECT_GT(count, 10U);
+  EXPECT_FALSE(shown.in_simulation("rtl_of_nothing_test"));
 }
 
 TEST(FeatureTable, takes_only_tests_that_are_not_disabled) {
