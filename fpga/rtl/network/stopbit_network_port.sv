@@ -1,4 +1,4 @@
-/// The network port of a unit: its packets to the network, and those of the network to it. fpga/rtl/network/README.md.
+/// The network port of a unit: its packets to the network, and those of the network to it. fpga/rtl/network/port.md.
 ///
 /// The network side is that of a port of the switch: cells without a ready, credits by channel. With `CountsCredits` 0 it is
 /// that of a link port, which counts by itself: `may_begin_i` and `ready_i`; with 1 both may stay high.

@@ -1,4 +1,4 @@
-/// Between a unit and its network port: packets of words of 64 bits. fpga/rtl/network/README.md.
+/// Between a unit and its network port: packets of words of 64 bits. fpga/rtl/network/port.md.
 package stopbit_network_pkg;
   import stopbit_link_pkg::channel_t;
 
