@@ -7,12 +7,15 @@ package stopbit_htax_pkg;
   localparam int unsigned MaxPhits = 16;
   localparam int unsigned Tags     = 32;
   localparam int unsigned TagWidth = 5;
+  localparam int unsigned WritePhits = 8;  // of data, in a packet to or from the host's bus
 
   localparam logic [1:0] POSTED      = 2'd0;
   localparam logic [1:0] NONPOSTED   = 2'd1;
   localparam logic [1:0] RESPONSE    = 2'd2;
   localparam logic [1:0] TRANSLATION = 2'd3;  // to and from the address translation unit
 
+  // Posted packets have no response: there {origin[2:0], tag} is the mask of bytes, if they have one phit of data. The
+  // phit of a request says how many are wanted.
   typedef struct packed {
     logic        error;    // no unit takes it; of a response: refused
     logic [1:0]  channel;

@@ -14,10 +14,11 @@
 
 #include "bench.hpp"
 #include "bits.hpp"
+#include "packet.hpp"
 
 // Three units and the host: what each has to get, in which order, beside what the ports show.
 
-namespace stopbit::sim {
+namespace stopbit::sim::htax {
 namespace {
 
 constexpr std::size_t kUnits = 3;
@@ -26,38 +27,6 @@ constexpr std::size_t kIntervals = 8;
 constexpr std::size_t kRefuser = 3;
 constexpr std::size_t kFirstUnit = 4;
 constexpr std::size_t kPorts = kFirstUnit + kUnits;
-enum Channel : std::size_t { kPosted, kNonposted, kResponse, kTranslation };
-
-struct Header {
-  bool error = false;
-  std::size_t channel = 0;
-  std::size_t length = 0;  ///< Phits after the header.
-  std::size_t origin = 0;
-  std::size_t tag = 0;
-  std::uint64_t address = 0;
-};
-
-std::uint64_t to_phit(const Header& header) {
-  return std::uint64_t{header.error} << 63 | std::uint64_t{header.channel} << 61 | std::uint64_t{header.length} << 57 |
-         std::uint64_t{header.origin} << 53 | std::uint64_t{header.tag} << 48 | header.address;
-}
-Header from_phit(std::uint64_t phit) {
-  return {.error = phit >> 63 != 0,
-          .channel = phit >> 61 & 3,
-          .length = phit >> 57 & 15,
-          .origin = phit >> 53 & 15,
-          .tag = phit >> 48 & 31,
-          .address = phit & 0xFFFF'FFFF'FFFF};
-}
-
-using Packet = std::vector<std::uint64_t>;
-
-Packet make(Random& random, Header header) {
-  Packet packet{to_phit(header)};
-  for (std::size_t i = 0; i < header.length; ++i) packet.push_back(random.bits());
-  return packet;
-}
-
 struct Interval {
   bool enable = false;
   std::uint64_t first = 0;
@@ -529,4 +498,4 @@ TEST_F(Htax, begins_anew_after_a_reset_in_the_middle) {
 }
 
 }  // namespace
-}  // namespace stopbit::sim
+}  // namespace stopbit::sim::htax
