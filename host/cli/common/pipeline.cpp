@@ -113,6 +113,7 @@ int file_of_pipe(int pipe, const std::string& name) {
 struct KeptPipe {
   int file = -1;
   off_t begin = 0;
+  bool is_copy = false;  ///< An unnamed file of this process.
 };
 std::map<std::string, KeptPipe>& kept_pipes() {
   static std::map<std::string, KeptPipe> kept;
@@ -130,11 +131,13 @@ KeptPipe keep(const std::string& path) {
   if (begin >= 0) return {.file = pipe, .begin = begin};
   const int file = file_of_pipe(pipe, name_of_pipe(path));
   if (path != "-") ::close(pipe);
-  return {.file = file, .begin = 0};
+  return {.file = file, .begin = 0, .is_copy = true};
 }
 
 std::unique_ptr<ingest::PacketSource> open_again(const KeptPipe& kept, const std::string& path) {
-  const int file = ::dup(kept.file);
+  // With a position of its own: a pipe that is given twice has two readers. Stdin is given once.
+  const std::string copy = "/proc/self/fd/" + std::to_string(kept.file);
+  const int file = kept.is_copy ? ::open(copy.c_str(), O_RDONLY | O_CLOEXEC) : ::dup(kept.file);
   if (file < 0 || ::lseek(file, kept.begin, SEEK_SET) < 0) {
     throw ToolError(kExitEnvironment, "cannot read " + name_of_pipe(path) + " again: " + std::strerror(errno));
   }
