@@ -102,7 +102,7 @@ class Assembler {
     std::string name = token.value.substr(1);
     if (name.empty()) return line.fail(token, "the label has no name");
     const auto [at, is_new] = labels_.try_emplace(std::move(name), Label{program_.code.size(), line.range(token)});
-    if (is_new) return;
+    if (is_new || line.failed()) return;  // the note belongs to the line's one error
     line.fail(token, "label '" + at->first + "' is defined twice");
     diagnostics_.note(at->second.range, "it is defined here first");
   }

@@ -7,6 +7,10 @@
 
 namespace stopbit {
 
+/// Of the names of templates and nodes. Parts of messages are named by all that they lie in, so a long name that an
+/// image has once would be copied for each of its fields.
+inline constexpr std::size_t kMaxNameBytes = 256;
+
 /// Calls visit(table, index, field, ref) for every reference into `Program::names`, in the order of the tables of an
 /// image. This order is also the order of the texts in a canonical pool. `P` is Program or const Program.
 template <class P, class Visit>

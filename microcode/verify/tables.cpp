@@ -41,6 +41,9 @@ void check_texts(const Program& program, Findings& findings) {
   for_each_name(program, [&](std::string_view table, std::size_t index, std::string_view field, TextRef ref) {
     if (!is_inside(ref, program.names.size())) {
       findings.add("text-outside-pool", place(table, index), std::string(field) + " reaches outside the names");
+    } else if (ref.length > kMaxNameBytes && (table == "templates" || table == "nodes") && field != "epoch") {
+      findings.add("name-too-long", place(table, index),
+                   std::string(field) + " has more than " + std::to_string(kMaxNameBytes) + " bytes");
     } else if (!is_utf8(program.name(ref))) {
       findings.add("text-not-utf8", place(table, index), std::string(field) + " is not UTF-8");
     }

@@ -6,12 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "microcode/name_references.hpp"
 #include "templates/report.hpp"
 #include "templates/xml/document.hpp"
 
 namespace stopbit::templates::ast {
 
-inline constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
+using stopbit::kMaxNameBytes;  ///< Names, keys, namespaces: fields carry copies.
 
 /// Content of a field, its type, an operator, exponent, mantissa or length. Null where there is none.
 struct Content {

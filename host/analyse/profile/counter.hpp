@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -34,7 +35,7 @@ class Counter final : public Engine, private trace::Observer {
     std::uint64_t counts[kLongest + 1] = {};
   };
   struct Maps {
-    std::unordered_map<std::uint64_t, std::uint64_t> counts;
+    std::map<std::uint64_t, std::uint64_t> counts;  ///< No hashes: a capture can be made of maps that have the same.
     std::uint64_t other = 0;
   };
   static constexpr std::uint32_t kNoSegment = 0xFFFFFFFF;

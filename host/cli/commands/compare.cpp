@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdio>
+#include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/feed_source.hpp"
@@ -36,18 +37,14 @@ struct Key {
   std::uint64_t sender = 0;
   std::uint64_t sequence = 0;
   std::uint64_t chunk = 0;
-  bool operator==(const Key&) const = default;
-};
-struct KeyHash {
-  std::size_t operator()(const Key& key) const noexcept {
-    return static_cast<std::size_t>((key.sequence ^ key.sender << 32 ^ key.chunk << 17) * 0x9E37'79B9'7F4A'7C15U >> 16);
-  }
+  auto operator<=>(const Key&) const = default;
 };
 
 /// Packets of a line.
 struct LineOfCapture {
-  std::unordered_map<Key, std::uint64_t, KeyHash> first_ns;  ///< First arrival of each packet.
-  std::vector<Key> order;                                    ///< Of first arrivals.
+  /// First arrival of each packet. No hashes: a capture can be made of numbers of which all are the same.
+  std::map<Key, std::uint64_t> first_ns;
+  std::vector<Key> order;  ///< Of first arrivals.
   std::uint64_t packets = 0;
   std::uint64_t copies = 0;
   std::uint64_t unreadable = 0;
@@ -194,16 +191,17 @@ int run_compare(const CompareArguments& arguments) {
   if (!has_feed && is_one && (arguments.group_a.empty() || arguments.group_b.empty())) {
     throw ToolError(kExitUsage, "one capture of both lines needs --feed, or --group-a and --group-b");
   }
-  if (is_one && arguments.captures.front() == "-") throw ToolError(kExitUsage, "stdin can be read only once");
   const Compared compared = has_feed ? compared_by_feed(arguments) : compared_by_groups(arguments);
   const std::optional<net::Framing>& framing = compared.framing;
-  const auto source_a = open_capture(arguments.captures.front());
-  const auto source_b = open_capture(arguments.captures.back());
+  const auto source_a = is_one ? open_kept(arguments.captures.front()) : open_capture(arguments.captures.front());
+  auto source_b = is_one ? nullptr : open_capture(arguments.captures.back());
   catch_stop_signals();
   LineOfCapture a;
   LineOfCapture b;
   read_line(*source_a, compared.lines[0], framing, a);
+  if (is_one) source_b = open_kept(arguments.captures.front());  // after the first look: both have one position
   read_line(*source_b, compared.lines[1], framing, b);
+  if (stop_requested()) throw ToolError(interrupted_status(), "interrupted before all was read: nothing is compared");
 
   std::vector<std::uint64_t> only_a;
   std::vector<std::uint64_t> only_b;
@@ -256,7 +254,7 @@ Command compare_command() {
           "given, otherwise by their bytes. Comparing times across captures is only as accurate as the clocks that "
           "stamped them.\n"
           "\n"
-          "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.\n"
+          "Both captures are held in memory, 110 bytes per packet. The exit status is 1 if the lines differ.\n"
           "\n"
           "With --rings the two arguments are rings of two appliances on the same feeds. The records that both hold "
           "now are compared, except fields that each appliance sets itself: arrival, source and quality of the time, "

@@ -89,7 +89,7 @@ ExplainedBy explained_by(const ExplainArguments& arguments, std::uint64_t number
   const feed::Description description = load_feed(arguments.feed.feed);
   FeedArguments chosen = arguments.feed;
   if (chosen.channel.empty() && arguments.hex.empty()) {
-    const auto source = arguments.capture == "-" ? open_kept_stdin() : open_capture(arguments.capture);
+    const auto source = open_kept(arguments.capture);
     chosen.channel = std::to_string(channel_of_packet(description, *source, number).number);
   }
   const FeedPart part = feed_part(description, chosen, arguments.program.compile);

@@ -123,8 +123,8 @@ int run_guess(const GuessArguments& arguments) {
   }
   const Program program = load_program(part.program);
   // Read again for the groups of all packets.
-  const bool is_kept = arguments.capture == "-" && !arguments.write_feed.empty();
-  const auto capture = is_kept ? open_kept_stdin() : open_capture(arguments.capture);
+  const bool is_kept = !arguments.write_feed.empty();
+  const auto capture = is_kept ? open_kept(arguments.capture) : open_capture(arguments.capture);
   OnLines on_lines(*capture, lines_of(part.channels));
   ingest::PacketSource& source = description ? static_cast<ingest::PacketSource&>(on_lines) : *capture;
   const guess::Sample sample = guess::take_sample(source, limits);

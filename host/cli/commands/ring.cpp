@@ -122,6 +122,11 @@ nlohmann::json to_json(const RingEntry& entry) {
   return out;
 }
 
+/// A name is a file's, of any bytes; another user's must not end the list.
+std::string json_line(const RingEntry& entry) {
+  return to_json(entry).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 std::string megabytes(std::uint64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1U << 20));
 }
@@ -174,7 +179,7 @@ int list_rings(const RingCommandArguments& arguments) {
   if (arguments.quiet) {
     for (const RingEntry& entry : rings) out.write(printable(entry.name) + "\n");
   } else if (arguments.json) {
-    for (const RingEntry& entry : rings) out.write(to_json(entry).dump() + "\n");
+    for (const RingEntry& entry : rings) out.write(json_line(entry));
   } else if (!rings.empty()) {
     out.write(table_of(rings));
   }
@@ -191,7 +196,7 @@ int show_rings(const RingCommandArguments& arguments) {
     Result<ring::Reader> reader = ring::Reader::open(name);
     if (!reader) throw ToolError(kExitEnvironment, reader.message());
     const RingEntry entry = look_at(name, std::move(reader).value());
-    out.write(arguments.json ? to_json(entry).dump() + "\n" : details_of(entry));
+    out.write(arguments.json ? json_line(entry) : details_of(entry));
   }
   out.close();
   return kExitDone;

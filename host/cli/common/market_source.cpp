@@ -42,7 +42,7 @@ class Gate final : public RecordDestination {
 feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
   net::FlowTable flows(kMaxGroups);
   for (const std::string& path : captures) {
-    const std::unique_ptr<ingest::PacketSource> source = path == "-" ? open_kept_stdin() : open_capture(path);
+    const std::unique_ptr<ingest::PacketSource> source = open_kept(path);
     ingest::Packet packet;
     while (source->next(packet) == ingest::Next::Packet) {
       net::Datagram datagram;

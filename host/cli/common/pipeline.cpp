@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "decoder/record/buffer_sink.hpp"
@@ -83,16 +84,19 @@ class Running {
   std::optional<replay::Replay> replay_;
 };
 
-/// An unnamed file with everything that comes from stdin. It is removed when the command ends.
-int file_of_stdin() {
+/// An unnamed file with everything that comes from `pipe`. It is removed when the command ends.
+int file_of_pipe(int pipe, const std::string& name) {
   const char* const folder = std::getenv("TMPDIR");
   std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/stopbit-XXXXXX";
+  const auto fail = [&]() -> ToolError {
+    return {kExitEnvironment, "cannot keep " + name + " in " + path + ": " + std::strerror(errno)};
+  };
   const int file = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) throw ToolError(kExitEnvironment, "cannot keep stdin in " + path + ": " + std::strerror(errno));
+  if (file < 0) throw fail();
   ::unlink(path.c_str());
   std::array<char, 64 * 1024> chunk;
   for (;;) {
-    const ssize_t count = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+    const ssize_t count = ::read(pipe, chunk.data(), chunk.size());
     if (count == 0) return file;
     if (count < 0 && errno == EINTR) continue;
     bool failed = count < 0;
@@ -101,32 +105,49 @@ int file_of_stdin() {
       failed = written < 0 && errno != EINTR;
       done += std::max<ssize_t>(written, 0);
     }
-    if (failed) throw ToolError(kExitEnvironment, "cannot keep stdin in " + path + ": " + std::strerror(errno));
+    if (failed) throw fail();
   }
 }
 
-/// Stdin as often as it is wanted, once it is kept.
-struct KeptStdin {
-  int file = -1;  ///< -1: not kept.
+/// A pipe, by its path, as often as it is wanted, once it is kept.
+struct KeptPipe {
+  int file = -1;
   off_t begin = 0;
+  bool is_copy = false;  ///< An unnamed file of this process.
 };
-KeptStdin& kept_stdin() {
-  static KeptStdin kept;
+std::map<std::string, KeptPipe>& kept_pipes() {
+  static std::map<std::string, KeptPipe> kept;
   return kept;
 }
 
-std::unique_ptr<ingest::PacketSource> open_again(const KeptStdin& kept) {
-  const int file = ::dup(kept.file);
+std::string name_of_pipe(const std::string& path) {
+  return path == "-" ? "stdin" : path;
+}
+
+KeptPipe keep(const std::string& path) {
+  const int pipe = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (pipe < 0) throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
+  const off_t begin = ::lseek(pipe, 0, SEEK_CUR);
+  if (begin >= 0) return {.file = pipe, .begin = begin};
+  const int file = file_of_pipe(pipe, name_of_pipe(path));
+  if (path != "-") ::close(pipe);
+  return {.file = file, .begin = 0, .is_copy = true};
+}
+
+std::unique_ptr<ingest::PacketSource> open_again(const KeptPipe& kept, const std::string& path) {
+  // With a position of its own: a pipe that is given twice has two readers. Stdin is given once.
+  const std::string copy = "/proc/self/fd/" + std::to_string(kept.file);
+  const int file = kept.is_copy ? ::open(copy.c_str(), O_RDONLY | O_CLOEXEC) : ::dup(kept.file);
   if (file < 0 || ::lseek(file, kept.begin, SEEK_SET) < 0) {
-    throw ToolError(kExitEnvironment, std::string("cannot read stdin again: ") + std::strerror(errno));
+    throw ToolError(kExitEnvironment, "cannot read " + name_of_pipe(path) + " again: " + std::strerror(errno));
   }
-  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(file, "-");
+  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(file, path);
   if (!source) throw ToolError(kExitRejected, source.message());
   return std::move(source).value();
 }
 
 std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
-  if (path == "-" && kept_stdin().file >= 0) return open_again(kept_stdin());
+  if (const auto kept = kept_pipes().find(path); kept != kept_pipes().end()) return open_again(kept->second, path);
   if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
     throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
   }
@@ -144,17 +165,12 @@ std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
 
 }  // namespace
 
-std::unique_ptr<ingest::PacketSource> open_kept_stdin() {
-  KeptStdin& kept = kept_stdin();
-  if (kept.file < 0) {
-    kept.begin = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
-    if (kept.begin < 0) {
-      kept = {.file = file_of_stdin(), .begin = 0};
-    } else {
-      kept.file = STDIN_FILENO;
-    }
-  }
-  return open_again(kept);
+std::unique_ptr<ingest::PacketSource> open_kept(const std::string& path) {
+  const auto kept = kept_pipes().find(path);
+  if (kept != kept_pipes().end()) return open_again(kept->second, path);
+  std::error_code ignored;
+  if (path != "-" && !std::filesystem::is_fifo(path, ignored)) return open_claimed(path);
+  return open_again(kept_pipes().emplace(path, keep(path)).first->second, path);
 }
 
 std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {

@@ -19,8 +19,8 @@ using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 
 /// Captures, or stdin for "-". A file that cannot be read or is no capture is a ToolError.
 [[nodiscard]] std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path);
-/// Stdin, which a later open_captures() reads again from its begin: what a pipe brings is kept in an unnamed file.
-[[nodiscard]] std::unique_ptr<ingest::PacketSource> open_kept_stdin();
+/// The same, to be opened again later, by any of these: what stdin or another pipe brings is kept in an unnamed file.
+[[nodiscard]] std::unique_ptr<ingest::PacketSource> open_kept(const std::string& path);
 [[nodiscard]] Sources open_captures(const std::vector<std::string>& paths);
 /// The captures a command reads: its arguments without a name.
 [[nodiscard]] Option captures_option(std::vector<std::string>& target);

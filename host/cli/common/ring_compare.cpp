@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,13 +30,6 @@ struct ComparedPlace {
   std::uint32_t time = 0;
   auto operator<=>(const ComparedPlace&) const = default;
 };
-struct ComparedPlaceHash {
-  std::size_t operator()(const ComparedPlace& place) const noexcept {
-    const std::uint64_t high = std::uint64_t{place.channel} << 32 | place.number;
-    return static_cast<std::size_t>(
-        (high ^ std::uint64_t{place.record} << 48 ^ std::uint64_t{place.time} << 40) * 0x9E37'79B9'7F4A'7C15U >> 16);
-  }
-};
 
 struct ComparedRecord {
   ComparedPlace place;
@@ -47,7 +39,7 @@ struct ComparedRecord {
 
 struct ComparedRecords {
   std::vector<ComparedRecord> all;
-  std::unordered_map<ComparedPlace, std::uint64_t, ComparedPlaceHash> hashes;
+  std::map<ComparedPlace, std::uint64_t> hashes;
   std::map<std::uint16_t, std::vector<ComparedPlace>> order;  ///< By channel.
   std::uint64_t events = 0;
 
@@ -102,7 +94,7 @@ void number_repeats(const Repeats& of) {
 }
 
 void number_repeats(ComparedRecords& first, ComparedRecords& second) {
-  std::unordered_map<ComparedPlace, Repeats, ComparedPlaceHash> places;
+  std::map<ComparedPlace, Repeats> places;
   for (ComparedRecord& record : first.all) places[record.place][0].push_back(&record);
   for (ComparedRecord& record : second.all) places[record.place][1].push_back(&record);
   for (const auto& [place, repeats] : places) number_repeats(repeats);
@@ -227,6 +219,7 @@ RingComparison compare_rings(const std::string& first, const std::string& second
   if (a.layout() != b.layout()) throw ToolError(kExitRejected, "the records of the rings have different layouts");
   ComparedRecords of_a = a.read();
   ComparedRecords of_b = b.read();
+  if (stop_requested()) throw ToolError(interrupted_status(), "interrupted before all was read: nothing is compared");
   number_repeats(of_a, of_b);
   of_a.sort_in();
   of_b.sort_in();

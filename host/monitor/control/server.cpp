@@ -13,6 +13,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <type_traits>
 #include <utility>
@@ -157,6 +158,8 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     asio::async_read_until(socket_, asio::dynamic_buffer(input_, kMaxCommandBytes), '\n',
                            [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
                              self->timer_.cancel();
+                             // It has been told to come again: a command that it had sent already is not obeyed.
+                             if (self->has_left()) return;
                              if (error == asio::error::not_found) {
                                self->tell(self->input_,
                                           "error: a command has at most " + std::to_string(kMaxCommandBytes) + " bytes",
@@ -201,7 +204,7 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     asio::async_write(socket_, asio::buffer(output_),
                       [self = shared_from_this(), is_last](const boost::system::error_code& error, std::size_t) {
                         self->timer_.cancel();
-                        if (!error && !is_last) self->read();
+                        if (!error && !is_last && !self->has_left()) self->read();
                       });
   }
 
@@ -496,22 +499,26 @@ struct Server::Parts {
   void accept_local() {
     local->async_accept([this](const boost::system::error_code& error, Local::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) let_in<CommandClient>(command_door, std::move(socket));
+      if (error) return pauses.push_back([this] { accept_local(); });
+      let_in<CommandClient>(command_door, std::move(socket));
       accept_local();
     });
   }
   void accept_tcp() {
     tcp->async_accept([this](const boost::system::error_code& error, Tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error && tls) {
+      if (error) return pauses.push_back([this] { accept_tcp(); });
+      if (tls) {
         let_in<TlsClient>(page_door, std::move(socket), *tls);
-      } else if (!error) {
+      } else {
         let_in<PlainClient>(page_door, std::move(socket));
       }
       accept_tcp();
     });
   }
 
+  /// What goes on with the next poll: a process without a free descriptor fails to accept until it has one.
+  std::vector<std::function<void()>> pauses;
   // These outlive the clients, which live in the context.
   Shared shared;
   Door command_door;
@@ -551,6 +558,7 @@ Status Server::replace(const Options& options) {
 void Server::poll() {
   const auto end = std::chrono::steady_clock::now() + kMaxPoll;
   parts_->context.restart();
+  for (const auto& go_on : std::exchange(parts_->pauses, {})) go_on();
   while (parts_->context.poll_one() != 0 && std::chrono::steady_clock::now() < end) {
   }
 }

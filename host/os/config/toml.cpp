@@ -55,7 +55,15 @@ struct Node {
     std::size_t offset = 0;
     std::unique_ptr<Node> node;
   };
-  std::vector<Member> members;  ///< Of tables; of arrays, without keys.
+  std::vector<Member> members;        ///< Of tables; of arrays, without keys.
+  std::vector<const Member*> by_key;  ///< Of tables: `members` in the order of their keys.
+
+  /// Null if the table has no such key.
+  [[nodiscard]] const Member* member(std::string_view key) const {
+    const auto at = std::lower_bound(by_key.begin(), by_key.end(), key,
+                                     [](const Member* one, std::string_view wanted) { return one->key < wanted; });
+    return at != by_key.end() && (*at)->key == key ? *at : nullptr;
+  }
 };
 
 namespace {
@@ -145,7 +153,16 @@ class Places {
  public:
   explicit Places(const SourceBuffer& source) : source_(source) {}
 
+  /// Of keys and values: before them the line is ASCII, which find_refused saw to, so code points are bytes.
   [[nodiscard]] std::size_t offset(const toml::source_position& position) const {
+    const std::string_view line = source_.line(position.line);
+    if (line.data() == nullptr || position.column == 0) return source_.text().size();
+    return static_cast<std::size_t>(line.data() - source_.text().data()) +
+           std::min<std::size_t>(position.column - 1, line.size());
+  }
+
+  /// Of an error, which may be in a comment. Takes time with the length of the line.
+  [[nodiscard]] std::size_t offset_of_error(const toml::source_position& position) const {
     const std::string_view line = source_.line(position.line);
     if (line.data() == nullptr) return source_.text().size();
     std::size_t at = 0;
@@ -177,6 +194,9 @@ std::unique_ptr<Node> convert(const toml::node& from, const Places& places) {
     }
     std::stable_sort(to->members.begin(), to->members.end(),
                      [](const Node::Member& a, const Node::Member& b) { return a.offset < b.offset; });
+    for (const Node::Member& member : to->members) to->by_key.push_back(&member);
+    std::sort(to->by_key.begin(), to->by_key.end(),
+              [](const Node::Member* a, const Node::Member* b) { return a->key < b->key; });
   } else if (const toml::array* array = from.as_array()) {
     to->kind = Node::kArray;
     for (const toml::node& value : *array) add_member(*to, {}, 0, value, places);
@@ -252,7 +272,7 @@ Document Document::parse(std::string name, std::string text, Diagnostics& diagno
     const toml::parse_result parsed = toml::parse(source->text());
     const Places places(*source);
     if (parsed) return {source, convert(parsed.table(), places), diagnostics, true};
-    const std::size_t offset = places.offset(parsed.error().source().begin);
+    const std::size_t offset = places.offset_of_error(parsed.error().source().begin);
     if (auto word = find_bare_word(source->text(), offset)) return refuse(word->offset, std::move(word->why));
     return refuse(offset, std::string(parsed.error().description()));
   } catch (const AssertionBroken&) {
@@ -411,10 +431,8 @@ SourceRange Table::range() const {
 }
 
 SourceRange Table::range(std::string_view key) const {
-  for (const Node::Member& member : node_->members) {
-    if (member.key == key) return range_of(*member.node);
-  }
-  return range();
+  const Node::Member* const member = node_->member(key);
+  return member != nullptr ? range_of(*member->node) : range();
 }
 
 void Table::error(std::string_view key, std::string message) {
@@ -426,11 +444,9 @@ void Table::error(std::string message) {
 
 const Node* Table::find(std::string_view key) {
   (void)row(key);
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
-  for (const Node::Member& member : node_->members) {
-    if (member.key == key) return member.node.get();
-  }
-  return nullptr;
+  if (!known_.contains(key)) known_.emplace(key);
+  const Node::Member* const member = node_->member(key);
+  return member != nullptr ? member->node.get() : nullptr;
 }
 
 const Node* Table::find(std::string_view key, int kind, bool optional) {
@@ -450,26 +466,22 @@ bool Table::has(std::string_view key) {
 }
 
 Kind Table::kind(std::string_view key) const {
-  for (const Node::Member& member : node_->members) {
-    if (member.key != key) continue;
-    switch (member.node->kind) {
-      case Node::kTable: return Kind::Table;
-      case Node::kArray: return Kind::Array;
-      case Node::kText: return Kind::Text;
-      case Node::kInteger: return Kind::Integer;
-      case Node::kReal: return Kind::Real;
-      case Node::kFlag: return Kind::Flag;
-      default: return Kind::Time;
-    }
+  const Node::Member* const member = node_->member(key);
+  if (member == nullptr) return Kind::None;
+  switch (member->node->kind) {
+    case Node::kTable: return Kind::Table;
+    case Node::kArray: return Kind::Array;
+    case Node::kText: return Kind::Text;
+    case Node::kInteger: return Kind::Integer;
+    case Node::kReal: return Kind::Real;
+    case Node::kFlag: return Kind::Flag;
+    default: return Kind::Time;
   }
-  return Kind::None;
 }
 
 SourceRange Table::key_range(std::string_view key) const {
-  for (const Node::Member& member : node_->members) {
-    if (member.key == key) return {source_, member.offset, member.key.size()};
-  }
-  return range();
+  const Node::Member* const member = node_->member(key);
+  return member != nullptr ? SourceRange{source_, member->offset, member->key.size()} : range();
 }
 
 std::string Table::text(std::string_view key, std::optional<std::string> fallback) {
@@ -654,9 +666,10 @@ std::vector<std::string> Table::keys() const {
 }
 
 void Table::finish() {
+  const std::vector<std::string> known(known_.begin(), known_.end());
   for (const Node::Member& member : node_->members) {
-    if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
-    const std::string near = nearest(member.key, known_);
+    if (known_.contains(member.key)) continue;
+    const std::string near = nearest(member.key, known);
     diagnostics_->error(ErrorCode::None, {source_, member.offset, member.key.size()},
                         "unknown key '" + member.key + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }

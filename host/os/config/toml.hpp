@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -188,7 +190,7 @@ class Table {
   std::shared_ptr<const SourceBuffer> source_;
   Diagnostics* diagnostics_;
   const TableKeys* rows_;
-  std::vector<std::string> known_;
+  std::set<std::string, std::less<>> known_;
 };
 
 }  // namespace stopbit::config

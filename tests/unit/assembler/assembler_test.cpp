@@ -64,6 +64,14 @@ TEST(Assembler, reads_a_line_of_a_million_labels) {
   EXPECT_EQ(good(line).code.size(), 0U);
 }
 
+TEST(Assembler, says_once_that_a_line_defines_a_label_again) {
+  std::string line;
+  for (int i = 0; i < 1'000'000; ++i) line += ":l ";
+  Diagnostics diagnostics;
+  EXPECT_FALSE(assemble(std::make_shared<SourceBuffer>("a.sbasm", line), diagnostics));
+  EXPECT_EQ(diagnostics.all().size(), 2U) << "an error and its note";
+}
+
 TEST(Assembler, gives_an_empty_program_back) {
   expect_round_trip(Program{});
 }

@@ -206,4 +206,33 @@ TEST(Images, a_full_disk_is_reported_by_everything_that_writes) {
   }
 }
 
+/// A capture may have numbers that a hash table would keep in one bucket: these took the one of `compare` minutes.
+TEST(Commands, compare_takes_any_numbers) {
+  constexpr std::uint64_t kInverse = 0xF1DE'83E1'9937'733D;  // of the factor that many hashes multiply by
+  constexpr std::uint64_t kBuckets = 351'061;
+  std::vector<testing::CapturedPacket> packets;
+  for (std::uint64_t i = 1; i <= 300'000; ++i) {
+    const std::uint64_t number = (i * kBuckets << 16) * kInverse;
+    std::string payload(32, '\0');
+    for (std::size_t byte = 0; byte < 8; ++byte) payload[byte] = static_cast<char>(number >> 8 * byte);
+    packets.push_back({.payload = payload, .arrival_ns = i});
+  }
+  const Scratch scratch;
+  const std::string capture = scratch.write("day.pcap", testing::capture_of(packets));
+  const Finished finished = run_stopbit({"compare", capture, capture, "--framing", "stopbit"});
+  EXPECT_EQ(finished.status, kExitDone) << finished.err;
+  EXPECT_TRUE(contains(finished.out, "      300000  on both\n")) << finished.out;
+}
+
+TEST(Commands, compare_finds_both_lines_in_one_pipe) {
+  const Scratch scratch;
+  const std::string capture = scratch.write(
+      "day.pcap", testing::capture_of({{"x", 10'001, 1}, {"x", 10'002, 2}, {"y", 10'002, 3}, {"y", 10'001, 4}}));
+  const std::string rest = " --group-a 224.0.31.1:10001 --group-b 224.0.31.1:10002";
+  const Finished from_stdin = run_script("cat " + capture + " | \"$stopbit\" compare -" + rest);
+  EXPECT_EQ(from_stdin.status, kExitDone) << from_stdin.err;
+  EXPECT_TRUE(contains(from_stdin.out, "           2  on both\n")) << from_stdin.out;
+  EXPECT_EQ(run_script("\"$stopbit\" compare <(cat " + capture + ")" + rest).out, from_stdin.out);
+}
+
 }  // namespace stopbit::tools::commands_test

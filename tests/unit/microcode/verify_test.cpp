@@ -172,6 +172,16 @@ const Bad kBad[] = {
        p.names.resize(4U << 20, 'a');
        for (SchemaNode& node : p.nodes) node.name = {0, 4U << 20};
      }},
+    {"name-too-long", "templates[0]", "long_name_of_a_template",
+     [](Program& p) {
+       p.templates[0].name = {static_cast<std::uint32_t>(p.names.size()), 257};
+       p.names.append(257, 'a');
+     }},
+    {"name-too-long", "nodes[3]", "long_name_of_a_field",
+     [](Program& p) {
+       p.nodes[3].name = {static_cast<std::uint32_t>(p.names.size()), 257};
+       p.names.append(257, 'a');
+     }},
     // Constants
     {"constant-zero", "constants[0]", "no_constants", [](Program& p) { p.constants.clear(); }},
     {"constant-zero", "constants[0]", "constant_zero_has_a_value", [](Program& p) { p.constants[0].value = 1; }},

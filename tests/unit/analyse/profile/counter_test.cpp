@@ -84,4 +84,43 @@ TEST(Counter, keeps_lengths_up_to_a_bound) {
   EXPECT_EQ(profile.strings.at({1, "A", "", {"Symbol"}, 0}), (Lengths{{kLongest, 1}}));
 }
 
+/// Maps that a hash table of the standard library would keep in one bucket: a walk over 65,536 of them for each further
+/// one took minutes.
+TEST(Counter, counts_maps_that_a_sender_chose) {
+  std::string fields;
+  for (int i = 0; i < 56; ++i) fields += "<uInt32 name=\"f" + std::to_string(i) + "\"><copy value=\"1\"/></uInt32>";
+  const Program program =
+      compiled("<template name=\"A\" id=\"1\"><sequence name=\"s\">" + fields + "</sequence></template>");
+  EngineOptions options;
+  options.reset = ResetRule::Never;
+  Counter counter(program, options, 1, 1'000'000);
+  constexpr std::uint64_t kBuckets = 85'229;
+  constexpr std::size_t kMaps = 400'000;
+  std::size_t maps = 0;
+  PacketInfo info;
+  for (std::uint64_t k = 1; maps < kMaps;) {
+    constexpr std::size_t kElements = 100;
+    std::vector<std::byte> datagram = {std::byte{0xC0}, std::byte{0x81}, std::byte{0x80 | kElements}};
+    for (std::size_t i = 0; i < kElements; ++k) {
+      const std::uint64_t map = k * kBuckets << 8;
+      if ((map >> 8 & 0x7F) == 0) continue;  // its last byte would be too much
+      for (unsigned shift = 57; shift >= 8; shift -= 7) {
+        datagram.push_back(static_cast<std::byte>((map >> shift & 0x7F) | (shift == 8 ? 0x80U : 0U)));
+      }
+      for (std::uint64_t bits = map; bits != 0; bits <<= 1) {
+        if (bits >> 63 != 0) datagram.push_back(std::byte{0x81});
+      }
+      ++i;
+      ++maps;
+    }
+    ++info.number;
+    cases::RecordingSink sink(program);
+    ASSERT_EQ(counter.decode(datagram, info, sink).error, ErrorCode::None);
+  }
+  const Profile profile = counter.take();
+  const SegmentCounts& element = profile.segments.at({1, "A", "", {"s"}, 0});
+  EXPECT_EQ(element.maps.size(), Counter::kMaxMaps);
+  EXPECT_EQ(element.other, maps - Counter::kMaxMaps);
+}
+
 }  // namespace stopbit::profile::counter_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -274,6 +275,57 @@ TEST_F(ControlServer, gives_the_place_of_the_oldest_to_the_newest) {
   EXPECT_EQ(hear(silent[0], true), "error: too many clients; try again later\n<closed>");
   say(silent[1], "status\n");
   EXPECT_EQ(hear(silent[1]), "done\n");
+}
+
+TEST_F(ControlServer, obeys_no_command_of_a_client_that_it_told_to_come_again) {
+  open();
+  // With the number of clients before it, what the server does when the place is taken changes.
+  for (int others = 4; others < 12; ++others) {
+    asked_.clear();
+    const int first = connect_local();
+    std::string commands;
+    for (int i = 0; i < 100; ++i) commands += "status\n";
+    say(first, commands);
+    for (int i = 0; i < others; ++i) (void)connect_local();
+    const std::string heard = hear(first, true);
+    std::size_t answers = 0;
+    for (std::size_t at = 0; (at = heard.find("done\n", at)) != std::string::npos; ++at) ++answers;
+    EXPECT_EQ(asked_.size(), answers) << others;
+    for (int i = 0; i < 100; ++i) server_->poll();
+  }
+}
+
+/// The files that a process may open, as long as this lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t files) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit now{files, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+  ~FileLimit() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ControlServer, has_time_for_other_work_without_a_free_descriptor) {
+  open();
+  const int client = connect_local();
+  const int page = connect_http();
+  say(client, "status\n");
+  {
+    const FileLimit limit(0);
+    // A server that tries again and again stays in each call for 20 ms.
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 200; ++i) server_->poll();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  }
+  EXPECT_EQ(hear(client), "done\n");
+  say(page, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(hear(page, true), HasSubstr("up 1"));
 }
 
 TEST_F(ControlServer, has_places_of_their_own_at_each_door) {

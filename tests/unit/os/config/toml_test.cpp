@@ -136,6 +136,29 @@ TEST(Toml, refuses_deep_arrays_and_large_files) {
   EXPECT_THAT(Read(std::string(kMaxFileBytes + 1, '\n')).errors(), HasSubstr("more than 4MiB"));
 }
 
+/// Quadratic, either would take minutes.
+TEST(Toml, reads_a_line_of_many_values_in_linear_time) {
+  std::string text = "a = [0";
+  while (text.size() < kMaxFileBytes - 100) text += ",0";
+  Read file(text + ", 'x']\n");
+  EXPECT_THAT(file.root().integers("a", {}, {.most = kMaxFileBytes}), Not(IsEmpty()));
+  EXPECT_THAT(file.errors(), HasSubstr("error: 'a' must contain integers"));
+}
+
+TEST(Toml, reads_a_table_of_many_keys_in_linear_time) {
+  std::string text;
+  for (std::uint64_t i = 0; text.size() < kMaxFileBytes - 100; ++i)
+    text += std::to_string(i) + "=" + std::to_string(i) + "\n";
+  Read file(std::move(text));
+  Table root = file.root();
+  for (const std::string& key : root.keys()) {
+    ASSERT_EQ(std::to_string(root.integer(key, {})), key);
+    ASSERT_EQ(root.key_range(key).length, key.size());
+  }
+  root.finish();
+  EXPECT_EQ(file.errors(), "");
+}
+
 TEST(Toml, names_a_text_without_quotes) {
   EXPECT_THAT(Read("a = 1\nname = nc\n").errors(), HasSubstr("2:8: error: a text needs quotes: \"nc\""));
   EXPECT_THAT(Read("mode = fast # or\n").errors(), HasSubstr("1:8: error: a text needs quotes: \"fast\""));
