@@ -59,8 +59,8 @@ struct Start {
   }
   [[nodiscard]] std::size_t channel() const { return traffic_class * kVcs + vc; }
   [[nodiscard]] static Start of(std::uint64_t data) {
-    return {data >> 38 & 0x3FF,      data >> 22 & 0xFFFF, data >> 19 & 7, data >> 17 & 3, data >> 15 & 3,
-            (data >> 14 & 1) != 0, data & 0x3FFF};
+    return {data >> 38 & 0x3FF, data >> 22 & 0xFFFF,   data >> 19 & 7, data >> 17 & 3,
+            data >> 15 & 3,     (data >> 14 & 1) != 0, data & 0x3FFF};
   }
 };
 
@@ -74,7 +74,9 @@ struct Packet {
 inline void PrintTo(const Packet& packet, std::ostream* out) {
   *out << std::hex << packet.start << std::dec << " with " << packet.payload.size() << (packet.is_bad ? ", bad" : "");
 }
-inline std::size_t slots_of(std::size_t cells) { return std::max<std::size_t>(1, (cells + kSlotCells - 1) / kSlotCells); }
+inline std::size_t slots_of(std::size_t cells) {
+  return std::max<std::size_t>(1, (cells + kSlotCells - 1) / kSlotCells);
+}
 
 struct Word {
   std::uint64_t data = 0;
@@ -225,7 +227,7 @@ class Unit {
 
   Counts counts;
   std::vector<std::uint64_t> slots_taken;  ///< When the last word of each was.
-  std::uint64_t first_came = 0;  ///< When a first word was taken last.
+  std::uint64_t first_came = 0;            ///< When a first word was taken last.
 
  private:
   void take() {

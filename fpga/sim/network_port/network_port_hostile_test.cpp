@@ -29,8 +29,9 @@ class NetworkPortPeer : public NetworkPortTest {
   }
   void push(Stream stream, const Word& word, std::uint64_t channel = 0) {
     write(stream, Data, word.data);
-    write(stream, Push, std::uint64_t{word.is_first} | std::uint64_t{word.is_last} << 1U | std::uint64_t{word.is_bad} << 2U |
-                            channel << 4U);
+    write(stream, Push,
+          std::uint64_t{word.is_first} | std::uint64_t{word.is_last} << 1U | std::uint64_t{word.is_bad} << 2U |
+              channel << 4U);
     run([&] { return (read(stream, Push) & kBusy) == 0; });
   }
   void push(Stream stream, const Packet& packet) {

@@ -30,7 +30,8 @@ class Node {
     link_->link_kind_i = cell.kind;
     link_->link_data_i = cell.data;
     unit.offer();
-    // Wires between the two. What each says depends on what the other one says only in one direction: valid, then ready.
+    // Wires between the two. What each says depends on what the other one says only in one direction: valid, then
+    // ready.
     link_.settle();
     port.may_begin_i = link_->may_send_o;
     port.valid_i = link_->valid_o;
@@ -160,7 +161,8 @@ TEST_F(NetworkPortLink, bits_that_turn_on_the_way_change_nothing) {
   }
   for (const Node* node : {&a_, &b_}) {
     EXPECT_EQ(node->dropped, 0U);
-    EXPECT_EQ(node->unit.counts.cut + node->unit.counts.stray + node->unit.counts.overrun + node->unit.counts.malformed, 0U);
+    EXPECT_EQ(node->unit.counts.cut + node->unit.counts.stray + node->unit.counts.overrun + node->unit.counts.malformed,
+              0U);
     EXPECT_EQ(node->unit.counts.sent, 600U);
   }
 }
@@ -168,7 +170,8 @@ TEST_F(NetworkPortLink, bits_that_turn_on_the_way_change_nothing) {
 TEST_F(NetworkPortLink, a_channel_that_is_not_read_there_holds_up_no_other) {
   use_channel(0);
   b_.unit.model().accepts_i = static_cast<std::uint16_t>(kAllChannels & ~1U);
-  // As many of class 0 as fit into credits and queue, so that the unit can go on. Lengths at which credits end in a packet.
+  // As many of class 0 as fit into credits and queue, so that the unit can go on. Lengths at which credits end in a
+  // packet.
   for (int i = 0; i < 6; ++i) send(a_, from_a_, packets_.packet(std::size_t{0}, 9));
   for (int i = 0; i < 200; ++i) send(a_, from_a_, packets_.packet(3 + random_.below(9), random_.below(33)));
   run([this] { return from_a_.due == 6; });

@@ -87,8 +87,9 @@ class NetworkPortTest : public ::testing::Test {
   template <class Until>
   void run(const Until& until, std::uint64_t patience = 400'000) {
     for (std::uint64_t i = 0; !until(); ++i) {
-      ASSERT_LT(i, patience) << "stuck: " << due_out_ << " are to be sent, " << due_in_ << " to come, " << packets_in_.size()
-                             << " to begin, " << unit_.waiting() << " words wait; " << ::testing::PrintToString(unit_.counts);
+      ASSERT_LT(i, patience) << "stuck: " << due_out_ << " are to be sent, " << due_in_ << " to come, "
+                             << packets_in_.size() << " to begin, " << unit_.waiting() << " words wait; "
+                             << ::testing::PrintToString(unit_.counts);
       cycle();
       if (HasFailure()) return;
     }
@@ -110,8 +111,8 @@ class NetworkPortTest : public ::testing::Test {
   Unit<Vstopbit_network_port> unit_{random_, 3};
   Slots theirs_;  ///< Of the neighbour.
   Slots mine_;
-  std::array<std::deque<Packet>, kClasses> expected_out_;   ///< By class.
-  std::array<std::deque<Packet>, kChannels> expected_in_;   ///< By channel.
+  std::array<std::deque<Packet>, kClasses> expected_out_;  ///< By class.
+  std::array<std::deque<Packet>, kChannels> expected_in_;  ///< By channel.
   std::deque<Packet> packets_in_;
   std::deque<Cell> raw_;
   std::uint64_t due_out_ = 0;
@@ -120,7 +121,7 @@ class NetworkPortTest : public ::testing::Test {
   std::deque<Sent> sent_;
   bool leaves_nothing_bad_ = true;  ///< Store-and-forward.
   bool checks_credits_ = true;
-  bool unknown_out_ = false;      ///< It is not looked at whether packets that leave are those that were sent.
+  bool unknown_out_ = false;               ///< It is not looked at whether packets that leave are those that were sent.
   std::uint32_t channels_ = kAllChannels;  ///< On which packets may begin, by the settings.
 
  private:
@@ -132,7 +133,8 @@ class NetworkPortTest : public ::testing::Test {
       excess_.reset();
       return;
     }
-    const auto at = std::find_if(to_free_.begin(), to_free_.end(), [this](std::size_t channel) { return channel != held_; });
+    const auto at =
+        std::find_if(to_free_.begin(), to_free_.end(), [this](std::size_t channel) { return channel != held_; });
     if (at == to_free_.end() || random_.chance(10)) return;
     model().freed_i = 1;
     model().freed_channel_i = static_cast<std::uint8_t>(*at);
