@@ -21,13 +21,20 @@ constexpr const char* kDomain = "stopbit-shm";
 constexpr std::uint32_t kAddressFormat = FI_PROV_SPECIFIC | 0x5342U;
 constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5342U;
 
-constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
-constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+constexpr std::uint64_t kBothCaps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
+constexpr std::uint64_t kSendCaps = kBothCaps | FI_SEND | FI_READ | FI_WRITE;
+constexpr std::uint64_t kReceiveCaps =
+    kBothCaps | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
 constexpr std::uint64_t kDomainCaps = FI_LOCAL_COMM;
 constexpr std::uint64_t kCaps = kSendCaps | kReceiveCaps | kDomainCaps | FI_REMOTE_CQ_DATA;
 constexpr std::uint64_t kSendFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 constexpr std::uint64_t kReceiveFlags = FI_COMPLETION;
+/// Among messages; and among remote access of up to EndpointLimits::kEager bytes.
+constexpr std::uint64_t kOrder = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW |
+                                 FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
+                                 FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
+constexpr std::size_t kRemotePieces = 1;  ///< Of remote memory, in one operation.
 
 bool is_within(std::uint64_t wanted, std::uint64_t offered) {
   return (wanted & ~offered) == 0;
@@ -35,21 +42,22 @@ bool is_within(std::uint64_t wanted, std::uint64_t offered) {
 
 bool suits(const fi_tx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kSendFlags) &&
-         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE &&
          wanted.inject_size <= EndpointLimits::kInject && wanted.size <= EndpointLimits::kSends &&
-         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit == 0;
+         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit <= kRemotePieces;
 }
 bool suits(const fi_rx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kReceiveFlags) &&
-         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE &&
          wanted.size <= EndpointLimits::kReceives && wanted.iov_limit <= Pieces::kMax;
 }
 bool suits(const fi_ep_attr& wanted) {
   const auto has_one = [](std::size_t contexts) { return contexts <= 1; };
   return (wanted.type == FI_EP_UNSPEC || wanted.type == FI_EP_RDM) &&
          (wanted.protocol == FI_PROTO_UNSPEC || wanted.protocol == kProtocol) &&
-         wanted.max_msg_size <= EndpointLimits::kMaxMessage && has_one(wanted.tx_ctx_cnt) &&
-         has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
+         wanted.max_msg_size <= EndpointLimits::kMaxMessage && wanted.max_order_raw_size <= EndpointLimits::kEager &&
+         wanted.max_order_war_size <= EndpointLimits::kEager && wanted.max_order_waw_size <= EndpointLimits::kEager &&
+         has_one(wanted.tx_ctx_cnt) && has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
 }
 bool suits(const fi_domain_attr& wanted) {
   // Progress is made by calls: a program that relies on more must not get this.
@@ -70,22 +78,31 @@ const char* unsuitable(const fi_info& wanted) {
   return fabric != nullptr && std::strcmp(fabric, kFabric) != 0 ? "fabric_attr" : nullptr;
 }
 
-void fill(fi_info& info, const fi_info* hints) {
+/// How the program registers memory: no mode bits are needed, so keys and offsets are the program's. Programs that say
+/// it in one word, as all did before libfabric 1.5, get that.
+int registration_mode(std::uint32_t version, const fi_info* hints) {
+  const int wanted = hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->mr_mode : FI_MR_UNSPEC;
+  if (wanted == FI_MR_BASIC) return FI_MR_BASIC;
+  return wanted == FI_MR_SCALABLE || FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : FI_MR_UNSPEC;
+}
+
+void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   info.caps = kCaps;
   info.mode = 0;
   info.addr_format = kAddressFormat;
   fi_tx_attr& tx = *info.tx_attr;
   tx.caps = kSendCaps;
   tx.op_flags = hints != nullptr && hints->tx_attr != nullptr ? hints->tx_attr->op_flags : 0;
-  tx.msg_order = FI_ORDER_SAS;
+  tx.msg_order = kOrder;
   tx.comp_order = FI_ORDER_NONE;
   tx.inject_size = EndpointLimits::kInject;
   tx.size = EndpointLimits::kSends;
   tx.iov_limit = Pieces::kMax;
+  tx.rma_iov_limit = kRemotePieces;
   fi_rx_attr& rx = *info.rx_attr;
   rx.caps = kReceiveCaps;
   rx.op_flags = hints != nullptr && hints->rx_attr != nullptr ? hints->rx_attr->op_flags : 0;
-  rx.msg_order = FI_ORDER_SAS;
+  rx.msg_order = kOrder;
   rx.comp_order = FI_ORDER_NONE;
   rx.size = EndpointLimits::kReceives;
   rx.iov_limit = Pieces::kMax;
@@ -94,6 +111,9 @@ void fill(fi_info& info, const fi_info* hints) {
   ep.protocol = kProtocol;
   ep.protocol_version = Name::kVersion;
   ep.max_msg_size = EndpointLimits::kMaxMessage;
+  ep.max_order_raw_size = EndpointLimits::kEager;
+  ep.max_order_war_size = EndpointLimits::kEager;
+  ep.max_order_waw_size = EndpointLimits::kEager;
   ep.mem_tag_format = ~std::uint64_t{0};
   ep.tx_ctx_cnt = 1;
   ep.rx_ctx_cnt = 1;
@@ -117,7 +137,9 @@ void fill(fi_info& info, const fi_info* hints) {
   domain.max_ep_rx_ctx = 1;
   domain.cntr_cnt = 64;
   domain.caps = kDomainCaps;
+  domain.mr_mode = registration_mode(version, hints);
   domain.mr_key_size = sizeof(std::uint64_t);
+  domain.mr_iov_limit = 1;
   // The provider's name is libfabric's to set.
   info.fabric_attr->name = ::strdup(kFabric);
   info.fabric_attr->prov_version = FI_VERSION(1, 0);
@@ -147,8 +169,8 @@ fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric),
                          .trywait = trywait,
                          .domain2 = not_offered};
 
-int getinfo(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t /*flags*/,
-            const fi_info* hints, fi_info** info) {
+int getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t /*flags*/, const fi_info* hints,
+            fi_info** info) {
   // Endpoints have names that programs exchange; no name of a host leads to one.
   if (node != nullptr || service != nullptr) return -FI_ENODATA;
   if (const char* const part = hints != nullptr ? unsuitable(*hints) : nullptr; part != nullptr) {
@@ -157,7 +179,7 @@ int getinfo(std::uint32_t /*version*/, const char* node, const char* service, st
   }
   fi_info* const made = fi_allocinfo();
   if (made == nullptr) return -FI_ENOMEM;
-  fill(*made, hints);
+  fill(*made, version, hints);
   if (hints != nullptr) {
     made->handle = hints->handle;
     // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused

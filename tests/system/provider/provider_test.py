@@ -51,7 +51,7 @@ def info(env, _work):
     text = run(["fi_info", "-p", "stopbit"], env)
     assert "provider: stopbit" in text and "FI_EP_RDM" in text, text
     # What it does not have it does not offer.
-    for caps in ("FI_RMA", "FI_ATOMIC", "FI_MULTI_RECV"):
+    for caps in ("FI_RMA_PMEM", "FI_MULTI_RECV"):
         run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
     assert "FI_STOPBIT_NETWORK" in run(["fi_info", "-e"], env)
 
