@@ -11,45 +11,19 @@ import argparse
 import os
 import pathlib
 import platform
-import socket
 import statistics
-import subprocess
 import sys
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/system/provider"))
+import programs  # noqa: E402
 
 PROVIDERS = ("stopbit", "shm", "tcp;ofi_rxm")
-PATIENCE = 300
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-def wait_for_listener(port):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        text = pathlib.Path("/proc/net/tcp").read_text() + pathlib.Path("/proc/net/tcp6").read_text()
-        if any(f":{port:04X} " in line and " 0A " in line for line in text.splitlines()):
-            return
-        time.sleep(0.02)
-    raise RuntimeError("the server of fi_pingpong does not listen")
 
 
 def ping(provider, messages, env):
     """Microseconds of half a round trip, by size."""
-    port = free_port()
-    command = ["fi_pingpong", "-p", provider, "-e", "rdm", "-I", str(messages)]
-    server = subprocess.Popen(["taskset", "-c", "0"] + command + ["-B", str(port)], env=env, stdout=subprocess.DEVNULL)
-    try:
-        wait_for_listener(port)
-        done = subprocess.run(["taskset", "-c", "1"] + command + ["-P", str(port), "127.0.0.1"], env=env,
-                              stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
-        server.wait(PATIENCE)
-    finally:
-        server.kill()
-    rows = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    text = programs.pingpong(["-p", provider, "-I", str(messages)], env, pinned=True)
+    rows = [line.split() for line in text.splitlines() if line[:1].isdigit()]
     return {row[0]: float(row[6]) for row in rows}
 
 
