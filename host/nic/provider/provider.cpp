@@ -11,8 +11,6 @@
 #include "host/nic/provider/not_offered.hpp"
 #include "host/nic/provider/queues.hpp"
 
-#define EXTERNALLY_VISIBLE externally_visible
-
 namespace stopbit::nic::provider {
 namespace {
 
@@ -226,19 +224,3 @@ Parameters read_parameters() {
 }
 
 }  // namespace stopbit::nic::provider
-
-extern "C" {
-/// libfabric looks for this name in lib*-fi.so.
-FI_EXT_INI {
-  fi_provider& provider = stopbit::nic::provider::provider();
-  fi_param_define(&provider, "network", FI_PARAM_STRING,
-                  "Name of the network in shared memory: processes of one user with the same name reach each other "
-                  "(default: libfabric). At most 32 processes.");
-  fi_param_define(&provider, "single_copy", FI_PARAM_BOOL,
-                  "Copy long messages directly between processes, with process_vm_readv, if the kernel allows it "
-                  "(default: yes).");
-  fi_param_define(&provider, "counters", FI_PARAM_STRING,
-                  "File to which each domain appends one line of JSON with its counters when it is closed.");
-  return &provider;
-}
-}
