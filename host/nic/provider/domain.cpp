@@ -1,10 +1,13 @@
 #include "host/nic/provider/domain.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <rdma/providers/fi_log.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +43,11 @@ constexpr std::uint64_t kLingerNs = 2'000'000'000;
 constexpr std::uint32_t kRoomForAnswers = 16;
 constexpr std::size_t kMostAnswers = 4096;
 constexpr std::size_t kPiecesPerStep = 64;
+// A thread that has found nothing sleeps for this time, and after a while of nothing for longer. Each time it wakes
+// costs a few microseconds of a processor.
+constexpr std::uint64_t kShortSleepNs = 20'000;
+constexpr std::uint64_t kLongSleepNs = 200'000;
+constexpr std::uint64_t kBusyNs = 2'000'000;
 constexpr int kClaims = 100;  // of a node's number, against processes that start at the same time
 
 std::uint64_t hash_of(const std::string& text) noexcept {
@@ -80,7 +88,10 @@ Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
   if (domain.users() != 0) return -FI_EBUSY;
-  domain.flush();
+  {
+    const Domain::Guard guard(domain);
+    domain.flush();
+  }
   delete &domain;
   return 0;
 }
@@ -122,7 +133,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
       network_hash_(hash_of(parameters.network + '@' + host_text())),
       process_(static_cast<std::uint32_t>(::getpid())),
       copies_once_(parameters.copies_once),
-      is_shared_(options.is_shared),
+      is_shared_(options.is_shared || options.has_thread || parameters.has_thread),
       transport_(std::move(transport)),
       links_(*transport_, kLinks),
       nodes_(kNodes),
@@ -136,9 +147,12 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
   } else {
     copies_once_ = false;
   }
+  if (options.has_thread || parameters.has_thread) thread_ = std::thread([this] { run(); });
 }
 
 Domain::~Domain() {
+  is_closing_ = true;
+  if (thread_.joinable()) thread_.join();
   report();
 }
 
@@ -290,16 +304,40 @@ void Domain::close(const Region& region) {
   }
 }
 
-void Domain::progress() {
+void Domain::run() {
+  // Signals are for the program's threads.
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  for (std::uint64_t busy_ns = os::monotonic_clock_ns(); !is_closing_;) {
+    std::size_t done = 0;
+    std::uint64_t now = 0;
+    {
+      const Guard guard(*this);
+      done = progress();
+      now = now_ns_;
+    }
+    if (done != 0) {
+      busy_ns = now;
+      ::sched_yield();
+      continue;
+    }
+    const timespec pause{0, static_cast<long>(now - busy_ns < kBusyNs ? kShortSleepNs : kLongSleepNs)};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+std::size_t Domain::progress() {
   now_ns_ = os::monotonic_clock_ns();
   ++steps_;
-  (void)links_.step(*this, now_ns_);
+  const std::size_t done = links_.step(*this, now_ns_);
   if (!answers_.empty()) send_answers();
   if (!streams_.empty()) send_pieces();
   if (now_ns_ >= next_look_ns_) {
     next_look_ns_ = now_ns_ + kLookEveryNs;
     look_for_dead(false);
   }
+  return done;
 }
 
 bool Domain::is_waited_for(NodeId node) const noexcept {
@@ -381,6 +419,7 @@ int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void
   Domain::Options options;
   if (info != nullptr && info->domain_attr != nullptr) {
     options.is_shared = info->domain_attr->threading != FI_THREAD_DOMAIN;
+    options.has_thread = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
     options.has_basic_regions = info->domain_attr->mr_mode == FI_MR_BASIC;
   }
   try {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/nic/link/links.hpp"
@@ -27,6 +28,7 @@ struct Endpoint;
 struct Parameters {
   std::string network = "libfabric";  ///< Processes meet in the network of the same name.
   bool copies_once = true;            ///< Long messages by process_vm_readv, where the kernel allows it.
+  bool has_thread = false;            ///< A thread makes progress, also for programs that have not asked for it.
   std::string counters;               ///< File to which a domain appends its counters when it is closed.
 };
 
@@ -38,8 +40,9 @@ struct Counters {
 
 /// A node of the network in shared memory, and what its endpoints share: links, progress, death of peers.
 ///
-/// Progress is made by the program's calls alone. No peer is given up because it is silent: a rank may compute for as
-/// long as it likes. A peer is dead when its process has ended, which the lock on its inbox shows.
+/// Progress is made by the program's calls, and by a thread if the program wants one. No peer is given up because it is
+/// silent: a rank may compute for as long as it likes. A peer is dead when its process has ended, which the lock on its
+/// inbox shows.
 class Domain final : public fid_domain, public PacketSink {
  public:
   static constexpr std::size_t kNodes = 32;
@@ -48,6 +51,7 @@ class Domain final : public fid_domain, public PacketSink {
   struct Options {
     bool is_shared = true;           ///< Threads call at the same time.
     bool has_basic_regions = false;  ///< FI_MR_BASIC.
+    bool has_thread = false;         ///< FI_PROGRESS_AUTO. Implies is_shared.
   };
   [[nodiscard]] static Result<std::unique_ptr<Domain>> open(const Parameters& parameters, const Options& options,
                                                             void* context);
@@ -74,7 +78,8 @@ class Domain final : public fid_domain, public PacketSink {
   void release() noexcept { --users_; }
   [[nodiscard]] std::size_t users() const noexcept { return users_; }
 
-  void progress();
+  /// Returns how much it did.
+  std::size_t progress();
   /// Until everything has left for its receivers that are alive, or for a while.
   void flush();
 
@@ -150,6 +155,7 @@ class Domain final : public fid_domain, public PacketSink {
   void look_for_dead(bool asks_all);
   [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
   void report() const;
+  void run();
 
   std::string counters_file_;
   std::string network_;
@@ -172,6 +178,8 @@ class Domain final : public fid_domain, public PacketSink {
   std::uint64_t steps_ = 0;
   std::uint64_t next_look_ns_ = 0;
   Counters counters_;
+  std::atomic<bool> is_closing_ = false;
+  std::thread thread_;  ///< Last: it uses everything else.
 };
 
 [[nodiscard]] int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);

@@ -14,6 +14,10 @@ FI_EXT_INI {
   fi_param_define(&provider, "single_copy", FI_PARAM_BOOL,
                   "Copy long messages directly between processes, with process_vm_readv, if the kernel allows it "
                   "(default: yes).");
+  fi_param_define(
+      &provider, "progress_thread", FI_PARAM_BOOL,
+      "A thread of each domain makes progress while the program makes no calls, also if the program has not "
+      "asked for FI_PROGRESS_AUTO (default: no).");
   fi_param_define(&provider, "counters", FI_PARAM_STRING,
                   "File to which each domain appends one line of JSON with its counters when it is closed.");
   return &provider;

@@ -58,9 +58,7 @@ bool suits(const fi_ep_attr& wanted) {
          has_one(wanted.tx_ctx_cnt) && has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
 }
 bool suits(const fi_domain_attr& wanted) {
-  // Progress is made by calls: a program that relies on more must not get this.
   return (wanted.name == nullptr || std::strcmp(wanted.name, kDomain) == 0) &&
-         wanted.data_progress != FI_PROGRESS_AUTO && wanted.control_progress != FI_PROGRESS_AUTO &&
          wanted.cq_data_size <= sizeof(std::uint64_t) && is_within(wanted.caps, kDomainCaps | FI_REMOTE_COMM) &&
          wanted.auth_key_size == 0;
 }
@@ -120,8 +118,12 @@ void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   const fi_threading wanted =
       hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->threading : FI_THREAD_UNSPEC;
   domain.threading = wanted == FI_THREAD_UNSPEC ? FI_THREAD_SAFE : wanted;
-  domain.control_progress = FI_PROGRESS_MANUAL;
-  domain.data_progress = FI_PROGRESS_MANUAL;
+  // Addresses and regions are made in the calls, so only data needs a thread for it.
+  const bool is_auto = hints != nullptr && hints->domain_attr != nullptr &&
+                       (hints->domain_attr->data_progress == FI_PROGRESS_AUTO ||
+                        hints->domain_attr->control_progress == FI_PROGRESS_AUTO);
+  domain.control_progress = is_auto ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+  domain.data_progress = domain.control_progress;
   domain.resource_mgmt = FI_RM_ENABLED;
   domain.av_type = hints != nullptr && hints->domain_attr != nullptr && hints->domain_attr->av_type != FI_AV_UNSPEC
                        ? hints->domain_attr->av_type
@@ -218,6 +220,8 @@ Parameters read_parameters() {
   char* text = nullptr;
   if (fi_param_get_str(&provider(), "network", &text) == 0 && text != nullptr) parameters.network = text;
   if (fi_param_get_str(&provider(), "counters", &text) == 0 && text != nullptr) parameters.counters = text;
+  int has_thread = 0;
+  if (fi_param_get_bool(&provider(), "progress_thread", &has_thread) == 0) parameters.has_thread = has_thread != 0;
   int copies = 1;
   if (fi_param_get_bool(&provider(), "single_copy", &copies) == 0) parameters.copies_once = copies != 0;
   return parameters;

@@ -136,6 +136,26 @@ static void atomics(void) {
   free(all);
 }
 
+/* The target computes, without a call of MPI, until the others' values have reached its memory: that needs a thread. */
+static void put_to_one_that_computes(void) {
+  volatile int64_t* values = calloc((size_t)ranks, sizeof(int64_t));
+  MPI_Win window = window_of((void*)values, (size_t)ranks * sizeof(int64_t), sizeof(int64_t));
+  if (rank == 0) {
+    int here = 1;
+    while (here < ranks) {
+      here = 1;
+      for (int peer = 1; peer < ranks; ++peer) here += values[peer] == peer * 1000;
+    }
+  } else {
+    const int64_t value = rank * 1000;
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    MPI_Put(&value, 1, MPI_INT64_T, 0, rank, 1, MPI_INT64_T, window);
+    MPI_Win_unlock(0, window);
+  }
+  MPI_Win_free(&window);
+  free((void*)values);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -144,6 +164,7 @@ int main(int argc, char** argv) {
   put_and_get(100003);
   accumulate();
   atomics();
+  if (argc > 1) put_to_one_that_computes();
   int all = 0;
   MPI_Reduce(&bad, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d ranks, %d errors\n", ranks, all);

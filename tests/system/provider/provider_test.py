@@ -84,9 +84,11 @@ def one_sided(env, work):
     need("mpirun", "mpicc")
     program = work / "one_sided"
     programs.run(["mpicc", "-O1", "-o", program, HERE / "one_sided.c"], env)
-    for ranks, single_copy in ((2, "1"), (4, "0"), (8, "1")):
+    for ranks, single_copy, thread in ((2, "1", "1"), (4, "0", "0"), (8, "1", "0")):
         env["FI_STOPBIT_SINGLE_COPY"] = single_copy
-        text = programs.mpirun(env, ranks, program, one_sided=True)
+        env["FI_STOPBIT_PROGRESS_THREAD"] = thread
+        # With a thread, the target of the last part makes no calls.
+        text = programs.mpirun(env, ranks, program, *(["computes"] if thread == "1" else []), one_sided=True)
         assert f"{ranks} ranks, 0 errors" in text, text
         lines = counters(work / "counters")
         # One domain for messages and one for windows in each rank.

@@ -466,6 +466,36 @@ TEST(ProviderRemote, operations_at_a_killed_process_end_in_an_error) {
   }
 }
 
+/// The target makes no call of libfabric after the registration.
+TEST_P(RemoteSizes, a_thread_makes_progress_for_a_target_that_computes) {
+  for (const bool is_setting : {false, true}) {
+    if (is_setting) ::setenv("FI_STOPBIT_PROGRESS_THREAD", "1", 1);
+    const Side::How how{.threading = FI_THREAD_DOMAIN, .progress = is_setting ? FI_PROGRESS_UNSPEC : FI_PROGRESS_AUTO};
+    Side target(how);
+    ::unsetenv("FI_STOPBIT_PROGRESS_THREAD");
+    EXPECT_EQ(target.info->domain_attr->data_progress, is_setting ? FI_PROGRESS_MANUAL : FI_PROGRESS_AUTO);
+    Side side;
+    const fi_addr_t to = side.insert(target.name());
+    std::vector<std::byte> memory(300'000);
+    const Registered region(target, memory.data(), memory.size());
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      const std::size_t length = seed % 2 == 0 ? 8 : memory.size();
+      const std::vector<std::byte> from = bytes_of(length, seed);
+      std::vector<std::byte> into(length);
+      ASSERT_EQ(fi_write(side.ep, from.data(), length, nullptr, to, 0, kKey, nullptr), 0);
+      EXPECT_EQ(await(side.sends, side).entry.err, 0);
+      ASSERT_EQ(fi_read(side.ep, into.data(), length, nullptr, to, 0, kKey, nullptr), 0);
+      EXPECT_EQ(await(side.sends, side).entry.err, 0);
+      EXPECT_TRUE(into == from);
+      std::uint64_t one = 1;
+      std::uint64_t found = 0;
+      ASSERT_EQ(fi_fetch_atomic(side.ep, &one, 1, nullptr, &found, nullptr, to, 0, kKey, FI_UINT64, FI_SUM, nullptr),
+                0);
+      EXPECT_EQ(await(side.sends, side).entry.err, 0);
+    }
+  }
+}
+
 /// A process asks for long transfers on our memory and is killed with them under way.
 TEST_P(RemoteSizes, a_killed_process_leaves_nothing_of_its_operations) {
   Side side;

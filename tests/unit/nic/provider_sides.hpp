@@ -69,12 +69,16 @@ class Side {
     bool has_counters = false;
     std::uint64_t op_flags = 0;
     int mr_mode = 0;
+    fi_threading threading = FI_THREAD_UNSPEC;
+    fi_progress progress = FI_PROGRESS_UNSPEC;
   };
   Side() : Side(How{}) {}
   explicit Side(const How& how) {
     Info hints = hints_of(kAll);
     hints->tx_attr->op_flags = how.op_flags;
     hints->domain_attr->mr_mode = how.mr_mode;
+    hints->domain_attr->threading = how.threading;
+    hints->domain_attr->data_progress = how.progress;
     int result = 0;
     info = ask(hints, result);
     must(result, "fi_getinfo");

@@ -46,9 +46,6 @@ TEST(Provider, is_offered_for_what_it_has_and_for_nothing_more) {
   hints->ep_attr->type = FI_EP_MSG;
   EXPECT_EQ(ask(hints), -FI_ENODATA);
   hints = hints_of(FI_MSG);
-  hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
-  EXPECT_EQ(ask(hints), -FI_ENODATA);
-  hints = hints_of(FI_MSG);
   hints->tx_attr->inject_size = std::size_t{1} << 20U;
   EXPECT_EQ(ask(hints), -FI_ENODATA);
   hints = hints_of(FI_MSG);
