@@ -238,7 +238,7 @@ void measure(const char* name, std::size_t bytes, std::size_t rounds, std::size_
 }
 
 std::size_t batch_of(std::size_t bytes) {
-  return bytes > 10'000 ? 10 : 200;
+  return bytes > 10'000 ? 1 : 100;
 }
 
 void ping(Side& side, std::size_t bytes) {
