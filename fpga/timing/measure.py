@@ -11,7 +11,7 @@ from timing import gate, paths
 MODULES = [(name, "") for name in (
     "stopbit_frame_parser", "stopbit_fcs", "stopbit_group_table", "stopbit_frame_decoder", "stopbit_framing",
     "stopbit_line_arbiter", "stopbit_datagram_input", "stopbit_decompressor", "stopbit_record_packer", "stopbit_core",
-    "stopbit_link_port")]
+    "stopbit_link_port", "stopbit_crossbar_input", "stopbit_crossbar_output")]
 
 MAP = "synth_xilinx -top {top} -abc9 -family xcup -flatten -noiopad -noclkbuf\nwrite_json mapped.json\n"
 

@@ -48,7 +48,6 @@ module stopbit_crossbar_credits
     back  = used_by_done - room_t'(same);
     if (back > room_t'(spare)) back = room_t'(spare);
   end
-  assign excess_o = freed_i && !given;
 
   // What is left of each reserve, and of all.
   room_t [NumChannels-1:0] unused, unused_q;
@@ -62,6 +61,7 @@ module stopbit_crossbar_credits
   end
 
   always_ff @(posedge clk_i) begin
+    excess_o <= rst_ni && !restart_i && freed_i && !given;
     if (!rst_ni || restart_i) begin
       used_q     <= '0;
       free_q     <= room_t'(Room);
