@@ -49,7 +49,8 @@ module stopbit_crossbar_input
   output input_events_t                  events_o
 );
   // Free slots. All of them are put in after a reset.
-  localparam int unsigned Clear      = Slots > 16 ? Slots : 16;  // queues need as long
+  localparam int unsigned Queues     = NumChannels > 1 ? 1 << $clog2(NumChannels) : 2;  // which need a cycle each
+  localparam int unsigned Clear      = Slots > Queues ? Slots : Queues;
   localparam int unsigned ClearWidth = $clog2(Clear + 1);
   logic [ClearWidth-1:0] clear_q;
   logic                  fills, slot_shown, slot_take, freed;
@@ -158,7 +159,7 @@ module stopbit_crossbar_input
 
   // Out.
   logic                 sent;
-  logic [SlotWidth-1:0] load_slot, read_slot, send_slot, next_slot;
+  logic [SlotWidth-1:0] load_slot, read_slot, send_slot, sent_slot, next_slot;
   logic [5:0]           load_count;
   logic [2:0]           read_cell;
   logic [CopyWidth-1:0] load_copies, load_sent, sent_count;
@@ -169,7 +170,7 @@ module stopbit_crossbar_input
     .is_free_o(is_free), .holds_o,
     .open_i(is_open), .open_first_i(open_first), .open_count_i(open_count), .close_i(closes),
     .load_slot_o(load_slot), .load_count_i(load_count), .load_channel_i(load_channel), .load_copies_i(load_copies),
-    .load_sent_i(load_sent), .sent_o(sent), .sent_count_o(sent_count), .slot_o(send_slot), .next_i(next_slot),
+    .load_sent_i(load_sent), .sent_o(sent), .sent_slot_o(sent_slot), .sent_count_o(sent_count), .slot_o(send_slot), .next_i(next_slot),
     .read_slot_o(read_slot), .read_cell_o(read_cell), .start_i(start_data), .end_i(end_data), .payload_i(payload_data),
     .freed_o(freed), .freed_slot_o(freed_slot), .freed_channel_o(came_on),
     .done_o, .done_channel_o, .done_slots_o, .outputs_o(sends_o), .cell_o
@@ -187,7 +188,7 @@ module stopbit_crossbar_input
     .close_count_i(open_count),
     .copies_i(routed), .copies_slot_i(routed_slot), .copies_count_i(copies),
     .load_slot_i(load_slot), .load_count_o(load_count), .load_channel_o(load_channel), .load_copies_o(load_copies),
-    .load_sent_o(load_sent), .sent_i(fills || sent), .sent_slot_i(fills ? clear_q[SlotWidth-1:0] : load_slot),
+    .load_sent_o(load_sent), .sent_i(fills || sent), .sent_slot_i(fills ? clear_q[SlotWidth-1:0] : sent_slot),
     .sent_count_i(fills ? '0 : sent_count), .slot_i(send_slot), .next_o(next_slot),
     .read_slot_i(read_slot), .read_cell_i(read_cell), .start_o(start_data), .end_o(end_data), .payload_o(payload_data)
   );

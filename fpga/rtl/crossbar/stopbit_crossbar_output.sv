@@ -74,8 +74,9 @@ module stopbit_crossbar_output
   assign has_channel_o = waiting != '0;
 
   // Credits.
-  channel_t            done_channel;
-  logic [2:0]          done_slots;
+  channel_t               done_channel, done_channel_q;
+  logic [2:0]             done_slots, done_slots_q;
+  logic                   done_q;
   logic [NumChannels-1:0] may_send;
   always_comb begin
     done_channel = '0;
@@ -90,9 +91,9 @@ module stopbit_crossbar_output
     .restart_i      (!is_up_q),
     .take_i         (agreed_q && !discard_o),
     .take_channel_i (channel_o),
-    .done_i         (done_i != '0),
-    .done_channel_i (done_channel),
-    .done_slots_i   (done_slots),
+    .done_i         (done_q),
+    .done_channel_i (done_channel_q),
+    .done_slots_i   (done_slots_q),
     .freed_i        (freed_i && is_up_q),
     .freed_channel_i,
     .may_send_o     (may_send),
@@ -114,15 +115,18 @@ module stopbit_crossbar_output
   end
 
   always_ff @(posedge clk_i) begin
-    cell_o    <= cell_d;
-    channel_o <= channel;
-    discard_o <= drains;
+    cell_o         <= cell_d;
+    channel_o      <= channel;
+    discard_o      <= drains;
+    done_channel_q <= done_channel;
+    done_slots_q   <= done_slots;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       grant_o       <= '0;
       last_q        <= '0;
       agreed_q      <= 1'b0;
+      done_q        <= 1'b0;
       valid_o       <= 1'b0;
       open_q        <= '0;
       stopped_q     <= '0;
@@ -132,9 +136,10 @@ module stopbit_crossbar_output
     end else begin
       grant_o  <= is_pending ? '0 : grant_d;
       agreed_q <= agreed;
+      done_q   <= done_i != '0;
       valid_o  <= sends_i != '0;
       for (int unsigned i = 0; i < Ports; i++) if (agrees_i[i]) last_q[i] <= channel;
-      open_q <= open_q + 2'(agreed_q && !discard_o) - 2'(done_i != '0);
+      open_q <= open_q + 2'(agreed_q && !discard_o) - 2'(done_q);
       // Credits begin anew with the other side: after the last packet that took some of the old ones.
       is_up_q <= up_i && (is_up_q || is_idle);
 
@@ -151,7 +156,7 @@ module stopbit_crossbar_output
       one_agrees   : assert ((agrees_i & ~grant_o) == '0);
       one_sends    : assert ((sends_i & (sends_i - 1'b1)) == '0);
       one_is_done  : assert ((done_i & (done_i - 1'b1)) == '0);
-      ends_are_due : assert (done_i == '0 || open_q != '0);
+      ends_are_due : assert (!done_q || open_q != '0);
     end
   end
 `endif

@@ -37,7 +37,8 @@ module stopbit_crossbar_reader
   input  channel_t             load_channel_i,
   input  logic [CopyWidth-1:0] load_copies_i,
   input  logic [CopyWidth-1:0] load_sent_i,
-  output logic                 sent_o,
+  output logic                 sent_o,         // a cycle after the load
+  output logic [SlotWidth-1:0] sent_slot_o,
   output logic [CopyWidth-1:0] sent_count_o,
   output logic [SlotWidth-1:0] slot_o,
   input  logic [SlotWidth-1:0] next_i,
@@ -101,8 +102,6 @@ module stopbit_crossbar_reader
   logic is_last_copy, is_open;
   assign is_last_copy = CopyWidth'(load_sent_i + 1'b1) == load_copies_i;
   assign is_open      = open_i && open_first_i == slot_i;
-  assign sent_o       = load;
-  assign sent_count_o = is_last_copy ? '0 : load_sent_i + 1'b1;
 
   logic [5:0] left;  // cells of payload, in the next cycle
   logic       ending_d;
@@ -162,6 +161,8 @@ module stopbit_crossbar_reader
     is_link1_q     <= packet_q.outputs[Ports-1:Units] != '0;
     cell_q         <= cell_d;
     cell_o         <= with_crc;
+    sent_slot_o    <= slot_i;
+    sent_count_o   <= is_last_copy ? '0 : load_sent_i + 1'b1;
     channel_q      <= channel_i;
     discard_q      <= discard_i;
     done_channel_o <= packet_q.channel;
@@ -170,6 +171,7 @@ module stopbit_crossbar_reader
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       taking_q   <= '0;
+      sent_o     <= 1'b0;
       packet_q   <= '0;
       ending_q   <= 1'b0;
       outputs1_q <= '0;
@@ -178,6 +180,7 @@ module stopbit_crossbar_reader
       done_o     <= '0;
     end else begin
       taking_q   <= agreed_i;
+      sent_o     <= load;
       packet_q   <= packet_d;
       ending_q   <= ending_d;
       outputs1_q <= packet_q.discard || !(sends_start || sends_payload || sends_end) ? '0 : packet_q.outputs[Ports-1:0];

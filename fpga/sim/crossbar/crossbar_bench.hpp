@@ -442,6 +442,8 @@ class CrossbarTest : public ::testing::Test {
   void give_back(std::size_t port) {
     model().freed_i = static_cast<std::uint16_t>(model().freed_i & ~(1U << port));
     if (!raw_freed_[port].empty()) {
+      auto& used = used_[port][raw_freed_[port].front()];
+      used -= used != 0;
       free(port, raw_freed_[port].front());
       raw_freed_[port].pop_front();
       return;
@@ -449,7 +451,7 @@ class CrossbarTest : public ::testing::Test {
     if (held_[port] || to_free_[port].empty() || random_.chance(stall_freeing_)) return;
     const std::size_t channel = to_free_[port].front();
     to_free_[port].pop_front();
-    --used_[port][channel];
+    used_[port][channel] -= used_[port][channel] != 0;
     free(port, channel);
   }
   void free(std::size_t port, std::size_t channel) {
@@ -529,7 +531,7 @@ class CrossbarTest : public ::testing::Test {
   std::array<std::deque<std::size_t>, kPorts> to_free_;
   std::array<Packet, kPorts> coming_;
   std::array<std::uint64_t, kPorts> began_{};
-  std::array<std::array<std::size_t, kChannels>, kPorts> used_{};
+  std::array<std::array<std::size_t, 16>, kPorts> used_{};
   std::array<bool, kPorts> held_{};
   std::array<std::array<std::array<std::deque<Packet>, kChannels>, kPorts>, kPorts> expected_;
   std::uint32_t stall_in_ = 0;

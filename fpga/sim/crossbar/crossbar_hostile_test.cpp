@@ -147,8 +147,10 @@ TEST_F(CrossbarHostile, a_port_in_reset_ends_its_packet_and_loses_what_is_for_it
 
 TEST_F(CrossbarHostile, an_output_without_credits_stops_its_channel_only) {
   hold(kBad, true);
-  for (int i = 0; i < 300; ++i) send(0, packet(to(kBad), 0, 1));
-  settle(3'000);
+  for (int i = 0; i < 3'000; ++i) {
+    if (waiting_[0].size() < 8) send(0, packet(to(kBad), 0, 1));
+    cycle();
+  }
   // Input 0 has filled what channel 0 may use. Its other channels, and all other inputs, go on.
   EXPECT_FALSE(waiting_[0].empty());
   const std::uint64_t before = arrived_[3];

@@ -129,7 +129,7 @@ TEST_F(Crossbar, adaptive_packets_avoid_an_output_that_is_stuck) {
   configure(Local, 77, 0U << 6 | 0b100110U);
   checks_ = false;
   keep_received(true);
-  for (std::size_t i = 0; i < 300; ++i) send(0, packet(start, 0, 1));
+  for (std::size_t i = 0; i < 300; ++i) send(0, packet(start, 0, 4));
   run([this] { return received_.size() == 300; });
   std::array<std::size_t, kPorts> by{};
   for (const Received& each : received_) {
@@ -144,14 +144,14 @@ TEST_F(Crossbar, adaptive_packets_avoid_an_output_that_is_stuck) {
   received_.clear();
   hold(5, true);
   hold(6, true);
-  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 1));
+  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 4));
   run([this] { return received_.size() >= 580; });
   std::array<std::size_t, kPorts> later{};
   for (const Received& each : received_) ++later[each.out];
   EXPECT_GT(later[9], 400U);
   // All take nothing: the deterministic way is left.
   hold(9, true);
-  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 1));
+  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 4));
   run([this] { return arrived_[4] >= 200; });
   for (const std::size_t out : {5U, 6U, 9U}) hold(out, false);
   due_ = 0;
