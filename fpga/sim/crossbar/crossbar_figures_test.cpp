@@ -1,8 +1,6 @@
-#include <cmath>
-#include <map>
+#include <cstdio>
 
 #include "crossbar_bench.hpp"
-#include "tests/unit/lab/network/fixture.hpp"
 
 /// Figures of the source (Geib 2012, 3.8.12), counted in cycles; 200 MHz where it names a rate.
 namespace stopbit::sim {
@@ -57,6 +55,48 @@ TEST_F(CrossbarFigures, a_port_carries_a_packet_every_four_cycles_or_as_fast_as_
     std::printf("%zu bytes: %.3f cycles a packet, %.1f million/s, %.0f MB/s\n", 8 * cells, cycles, rate,
                 rate * 8 * static_cast<double>(cells));
   }
+}
+
+/// All inputs always have packets for all outputs, of one class or of all: outputs are busy.
+TEST_F(CrossbarFigures, outputs_are_busy_under_uniform_load) {
+  for (const std::size_t cells : {2U, 8U, 32U}) {
+    restart();
+    std::uint64_t begin = 0;
+    std::uint64_t before = 0;
+    const auto all = [this] {
+      std::uint64_t packets = 0;
+      for (const std::uint64_t each : arrived_) packets += each;
+      return packets;
+    };
+    for (std::uint64_t packets : {2'000U, 20'000U}) {
+      begin = cycles();
+      before = all();
+      run([&] {
+        for (std::size_t in = 0; in < kPorts; ++in) {
+          while (waiting_[in].size() < 14) {
+            send(in, packet(to(random_.below(kPorts), random_.below(kClasses), random_.below(kVcs), random_.below(kVcs)), in, cells));
+          }
+        }
+        return all() >= packets;
+      });
+      ASSERT_FALSE(HasFailure());
+    }
+    const double share = static_cast<double>((all() - before) * (cells + 2)) / static_cast<double>((cycles() - begin) * kPorts);
+    std::printf("%zu bytes, uniform: %.3f of the cells\n", 8 * cells, share);
+    EXPECT_GT(share, 0.80) << cells;
+  }
+}
+
+/// An output whose peer frees nothing takes its room less the reserves of other channels and what the longest packet may
+/// need; the store takes a packet in each of its slots.
+TEST_F(CrossbarFigures, a_store_takes_a_packet_in_every_slot) {
+  hold(5, true);
+  for (int i = 0; i < 400; ++i) inject(1, packet(to(5), 1, 8));
+  run([this] { return !injects(1); }, 100'000);
+  settle();
+  const std::uint64_t sent = 1 + (kSlots - kMostSlots - (kChannels - 1) * kReserve);
+  EXPECT_EQ(arrived_[5], sent);
+  EXPECT_EQ(events_[1].overrun, 400 - sent - kSlots);
 }
 
 }  // namespace
