@@ -40,7 +40,7 @@ module stopbit_crossbar_writer
   output logic                 cut_o,
   output logic                 overrun_o
 );
-  logic  valid_q, skip_q, late_q;
+  logic  up_q, valid_q, skip_q, late_q;
   cell_t cell_q;
   logic [31:0] silent_q;
 
@@ -53,7 +53,7 @@ module stopbit_crossbar_writer
   assign needs_slot = is_payload && open_o && !too_long && count_o[2:0] == 3'd0 && count_o != '0;
   assign no_slot    = needs_slot && !slot_valid_i;
   assign stores     = is_payload && open_o && !too_long && !no_slot;
-  assign breaks     = open_o && (is_start || too_long || no_slot || late_q || !up_i) && !is_end;
+  assign breaks     = open_o && (is_start || too_long || no_slot || late_q || !up_q) && !is_end;
 
   assign write_o      = stores;
   assign write_slot_o = needs_slot ? slot_i : last_o;
@@ -61,14 +61,14 @@ module stopbit_crossbar_writer
   assign data_o       = cell_q.data;
   assign chain_o      = needs_slot && slot_valid_i;
   assign chain_slot_o = last_o;
-  assign begin_o      = is_start && up_i && slot_valid_i;
+  assign begin_o      = is_start && slot_valid_i;
   assign slot_take_o  = begin_o || chain_o;
   assign close_o      = open_o && (is_end || breaks);
   assign close_data_o = breaks ? {1'b1, 63'd0} : cell_q.data;
 
   assign stray_o   = valid_q && !is_start && !open_o && !skip_q;
   assign cut_o     = breaks;
-  assign overrun_o = (is_start && up_i && !slot_valid_i) || no_slot;
+  assign overrun_o = (is_start && !slot_valid_i) || no_slot;
 
   always_ff @(posedge clk_i) begin
     cell_q <= cell_i;
@@ -77,6 +77,7 @@ module stopbit_crossbar_writer
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
+      up_q     <= 1'b0;
       valid_q  <= 1'b0;
       open_o   <= 1'b0;
       skip_q   <= 1'b0;
@@ -84,6 +85,7 @@ module stopbit_crossbar_writer
       silent_q <= '0;
       count_o  <= '0;
     end else begin
+      up_q    <= up_i;
       valid_q <= valid_i && up_i;
       if (begin_o) count_o <= '0;
       else if (stores) count_o <= count_o + 1'b1;

@@ -57,7 +57,7 @@ TEST_F(CrossbarFigures, a_port_carries_a_packet_every_four_cycles_or_as_fast_as_
   }
 }
 
-/// All inputs always have packets for all outputs, of one class or of all: outputs are busy.
+/// All inputs always have packets for all outputs, of all channels: outputs are busy.
 TEST_F(CrossbarFigures, outputs_are_busy_under_uniform_load) {
   for (const std::size_t cells : {2U, 8U, 32U}) {
     restart();
@@ -83,7 +83,7 @@ TEST_F(CrossbarFigures, outputs_are_busy_under_uniform_load) {
     }
     const double share = static_cast<double>((all() - before) * (cells + 2)) / static_cast<double>((cycles() - begin) * kPorts);
     std::printf("%zu bytes, uniform: %.3f of the cells\n", 8 * cells, share);
-    EXPECT_GT(share, 0.80) << cells;
+    EXPECT_GT(share, 0.94) << cells;
   }
 }
 
@@ -91,6 +91,7 @@ TEST_F(CrossbarFigures, outputs_are_busy_under_uniform_load) {
 /// need; the store takes a packet in each of its slots.
 TEST_F(CrossbarFigures, a_store_takes_a_packet_in_every_slot) {
   hold(5, true);
+  checks_ = false;
   for (int i = 0; i < 400; ++i) inject(1, packet(to(5), 1, 8));
   run([this] { return !injects(1); }, 100'000);
   settle();
