@@ -22,13 +22,16 @@ module proof_crossbar_credits #(
     .done_slots_i, .freed_i, .freed_channel_i(4'(freed_channel_i)), .may_send_o(may_send), .excess_o()
   );
 
-  // Packets that have begun: at most two, the second one at least four cycles after the first.
+  // Packets that have begun: at most two, the second one at least four cycles after the first; a packet has
+  // two cells at least.
   logic [1:0] open_q;
+  logic       done_q;
   logic       older_q, newer_q;
   logic [2:0] since_q;
   assign done_channel = open_q == 2'd2 ? older_q : newer_q;
   always_ff @(posedge clk_i) begin
     may_send_q <= may_send;
+    done_q     <= rst_ni && done_i;
     if (!rst_ni) begin
       open_q  <= '0;
       since_q <= '0;
@@ -43,7 +46,7 @@ module proof_crossbar_credits #(
   end
   always_comb begin
     assume (!take_i || (may_send_q[take_channel_i] && since_q == '0 && open_q < 2'd2));
-    assume (!done_i || (open_q != '0 && done_slots_i >= 3'd1 && done_slots_i <= 3'd4));
+    assume (!done_i || (!done_q && open_q != '0 && done_slots_i >= 3'd1 && done_slots_i <= 3'd4));
   end
 
   // What the peer has.
