@@ -67,7 +67,7 @@ struct Start {
   }
   [[nodiscard]] std::size_t channel() const { return traffic_class * kVcs + vc; }
   [[nodiscard]] static Start of(std::uint64_t data) {
-    return {data >> 38 & 0x3FF, data >> 22 & 0xFFFF, data >> 19 & 7,    data >> 17 & 3,
+    return {data >> 38 & 0x3FF, data >> 22 & 0xFFFF,   data >> 19 & 7, data >> 17 & 3,
             data >> 15 & 3,     (data >> 14 & 1) != 0, data & 0x3FFF};
   }
 };
@@ -351,9 +351,9 @@ class CrossbarTest : public ::testing::Test {
   std::array<Events, kPorts> events_;
   std::array<std::deque<Packet>, kPorts> waiting_;
   std::vector<Received> received_;
-  std::array<std::uint64_t, kPorts> arrived_{};      ///< Packets, by output.
+  std::array<std::uint64_t, kPorts> arrived_{};        ///< Packets, by output.
   std::array<std::uint64_t, kPorts> first_cell_in_{};  ///< The cycle in which the last packet began to come in.
-  std::array<std::uint64_t, kPorts> surplus_{};  ///< Credits, by input, for cells that were not paid for.
+  std::array<std::uint64_t, kPorts> surplus_{};        ///< Credits, by input, for cells that were not paid for.
   std::uint64_t sent_ = 0;
   std::uint64_t due_ = 0;
   std::uint64_t lost_ = 0;      ///< Packets that cannot be delivered.
@@ -457,7 +457,8 @@ class CrossbarTest : public ::testing::Test {
   void free(std::size_t port, std::size_t channel) {
     model().freed_i = static_cast<std::uint16_t>(model().freed_i | 1U << port);
     const std::uint64_t shift = 4 * port;
-    model().freed_channel_i = (model().freed_channel_i & ~(std::uint64_t{15} << shift)) | std::uint64_t{channel} << shift;
+    model().freed_channel_i = (model().freed_channel_i & ~(std::uint64_t{15} << shift)) | std::uint64_t{channel}
+                                                                                              << shift;
   }
   void watch() {
     const auto count = [&](std::uint64_t Events::*which, std::uint32_t bits) {

@@ -74,21 +74,24 @@ TEST_F(CrossbarFigures, outputs_are_busy_under_uniform_load) {
       run([&] {
         for (std::size_t in = 0; in < kPorts; ++in) {
           while (waiting_[in].size() < 14) {
-            send(in, packet(to(random_.below(kPorts), random_.below(kClasses), random_.below(kVcs), random_.below(kVcs)), in, cells));
+            send(in,
+                 packet(to(random_.below(kPorts), random_.below(kClasses), random_.below(kVcs), random_.below(kVcs)),
+                        in, cells));
           }
         }
         return all() >= packets;
       });
       ASSERT_FALSE(HasFailure());
     }
-    const double share = static_cast<double>((all() - before) * (cells + 2)) / static_cast<double>((cycles() - begin) * kPorts);
+    const double share =
+        static_cast<double>((all() - before) * (cells + 2)) / static_cast<double>((cycles() - begin) * kPorts);
     std::printf("%zu bytes, uniform: %.3f of the cells\n", 8 * cells, share);
     EXPECT_GT(share, 0.94) << cells;
   }
 }
 
-/// An output whose peer frees nothing takes its room less the reserves of other channels and what the longest packet may
-/// need; the store takes a packet in each of its slots.
+/// An output whose peer frees nothing takes its room less the reserves of other channels and what the longest packet
+/// may need; the store takes a packet in each of its slots.
 TEST_F(CrossbarFigures, a_store_takes_a_packet_in_every_slot) {
   hold(5, true);
   checks_ = false;

@@ -260,10 +260,10 @@ TEST_F(CrossbarHostile, routes_to_nowhere_are_counted_and_give_their_slots_back)
   std::uint64_t all = 0;
   for (int i = 0; i < 60; ++i) {
     for (const Start& start :
-         {Start{.node = 0x1400 | 20}, Start{.node = 0x1400 | 21, .vc = 2}, Start{.node = own, .unit = 4 + random_.below(4)},
-          Start{.node = 5, .is_multicast = true}, Start{.node = 6, .vc = 1, .is_multicast = true},
-          Start{.node = 7, .unit = 1, .is_multicast = true}, Start{.node = 8, .is_multicast = true},
-          Start{.node = 5, .vc = 2, .is_multicast = true}}) {
+         {Start{.node = 0x1400 | 20}, Start{.node = 0x1400 | 21, .vc = 2},
+          Start{.node = own, .unit = 4 + random_.below(4)}, Start{.node = 5, .is_multicast = true},
+          Start{.node = 6, .vc = 1, .is_multicast = true}, Start{.node = 7, .unit = 1, .is_multicast = true},
+          Start{.node = 8, .is_multicast = true}, Start{.node = 5, .vc = 2, .is_multicast = true}}) {
       send(kBad, packet(start, kBad, random_.below(33)));
       ++all;
     }

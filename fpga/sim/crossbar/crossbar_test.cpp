@@ -44,7 +44,8 @@ TEST_F(Crossbar, an_idle_one_is_passed_in_16_cycles_as_in_the_simulator) {
       const std::size_t out = (in + cells) % kPorts;
       SimulationOptions options;
       std::vector<std::vector<Offer>> offers(kPorts);
-      offers[in].push_back({.at = 0, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
+      offers[in].push_back(
+          {.at = 0, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
       network::testing::ListSource source(std::move(offers));
       Simulation simulation(topology, *router, {}, &source, options);
       ASSERT_EQ(simulation.run(kNever), End::Idle);
@@ -82,7 +83,8 @@ TEST_F(Crossbar, loses_doubles_and_overtakes_nothing_under_random_load) {
     std::uint64_t share;  // of the packets, percent
   };
   const std::uint64_t packets = by_form<std::uint64_t>(20'000, 1'000'000, 10'000'000);
-  for (const Load load : {Load{0, 0, 2, 60}, Load{0, 0, 32, 15}, Load{30, 0, 8, 10}, Load{0, 80, 8, 10}, Load{70, 60, 32, 5}}) {
+  for (const Load load :
+       {Load{0, 0, 2, 60}, Load{0, 0, 32, 15}, Load{30, 0, 8, 10}, Load{0, 80, 8, 10}, Load{70, 60, 32, 5}}) {
     set_stalls(load.stall_in, load.stall_freeing);
     this->load(packets * load.share / 100, load.most_cells);
     finish();
@@ -179,7 +181,8 @@ TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
       for (std::size_t i = 0; i < 100; ++i) {
         const std::size_t out = random_.below(kPorts);
         const std::size_t cells = 1 + random_.below(8);
-        offers[in].push_back({.at = at, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
+        offers[in].push_back(
+            {.at = at, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
         mine[in].emplace_back(at, packet(to(out), in, cells));
         at += 20 + random_.below(kGap);
       }
@@ -198,14 +201,16 @@ TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
     run([&] {
       bool all = true;
       for (std::size_t in = 0; in < kPorts; ++in) {
-        if (next[in] < mine[in].size() && zero + mine[in][next[in]].first <= cycles()) send(in, mine[in][next[in]++].second);
+        if (next[in] < mine[in].size() && zero + mine[in][next[in]].first <= cycles())
+          send(in, mine[in][next[in]++].second);
         all = all && next[in] == mine[in].size();
       }
       return all && due_ == 0 && is_quiet();
     });
     std::array<std::vector<std::size_t>, kPorts> ours;
     for (const Received& each : received_) ours[each.out].push_back(Start::of(each.packet.front().data).vpid & 15);
-    for (std::size_t out = 0; out < kPorts; ++out) EXPECT_EQ(ours[out], theirs[out]) << "output " << out << ", seed " << seed;
+    for (std::size_t out = 0; out < kPorts; ++out)
+      EXPECT_EQ(ours[out], theirs[out]) << "output " << out << ", seed " << seed;
     if (HasFailure()) return;
   }
 }
