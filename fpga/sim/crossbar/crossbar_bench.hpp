@@ -333,6 +333,21 @@ class CrossbarTest : public ::testing::Test {
       ASSERT_EQ(bank_.free(static_cast<network::ChannelId>(i)), kSlots) << "credits of input " << i;
     }
   }
+  /// No output has lost a credit: each sends as many packets to a peer that frees nothing as its room says.
+  void check_room() {
+    const auto before = arrived_;
+    for (std::size_t out = 0; out < kPorts; ++out) hold(out, true);
+    for (std::size_t in = 0; in < kPorts; ++in) {
+      const Start start = to((in + 1) % kPorts);
+      for (int i = 0; i < 100; ++i) send(in, packet(start, in, 1));
+    }
+    settle(1'500);
+    for (std::size_t out = 0; out < kPorts; ++out) {
+      EXPECT_EQ(arrived_[out] - before[out], 1 + kSlots - kMostSlots - (kChannels - 1) * kReserve) << "output " << out;
+    }
+    for (std::size_t out = 0; out < kPorts; ++out) hold(out, false);
+    finish();
+  }
   void settle(int cycles = 600) {
     for (int i = 0; i < cycles && !HasFailure(); ++i) cycle();
   }

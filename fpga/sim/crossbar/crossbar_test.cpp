@@ -73,6 +73,7 @@ TEST_F(Crossbar, takes_every_packet_to_its_output_on_its_channel) {
   }
   finish();
   for (std::size_t out = 0; out < kPorts; ++out) EXPECT_EQ(arrived_[out], kPorts * kClasses * kVcs) << out;
+  check_room();
 }
 
 TEST_F(Crossbar, loses_doubles_and_overtakes_nothing_under_random_load) {
@@ -92,6 +93,7 @@ TEST_F(Crossbar, loses_doubles_and_overtakes_nothing_under_random_load) {
   }
   EXPECT_GE(sent_, packets);
   for (const Events& events : events_) EXPECT_EQ(events, Events());
+  check_room();
 }
 
 TEST_F(Crossbar, copies_of_a_group_leave_wherever_it_says_and_free_their_slots_after_the_last) {
@@ -112,6 +114,7 @@ TEST_F(Crossbar, copies_of_a_group_leave_wherever_it_says_and_free_their_slots_a
   EXPECT_EQ(unroutable, lost_);
   EXPECT_GT(lost_, 0U);
   for (std::size_t i = 0; i < kPorts; ++i) EXPECT_EQ(surplus_[i], 0U);
+  check_room();
 }
 
 TEST_F(Crossbar, a_group_to_all_is_stored_once) {
@@ -223,6 +226,7 @@ TEST_F(Crossbar, goes_on_after_a_reset_in_the_middle) {
   }
   load(500, kMaxPayload);
   finish();
+  check_room();
 }
 
 }  // namespace
