@@ -100,17 +100,10 @@ class RingSink final : public relay::StreamSink {
   std::optional<ring::Writer> writer_;
 };
 
-std::unique_ptr<relay::NatsStream> open_stream(const StreamCopy& copy) {
-  Result<std::unique_ptr<relay::NatsStream>> made = relay::make_nats_stream(copy.access);
-  if (!made) throw ToolError(kExitEnvironment, made.message());
-  return std::move(made).value();
-}
-
 /// Reads until the stream ends, a signal comes, or `each` returns false. It gets true if nothing has arrived.
 template <class Each>
 int read_stream(const StreamCopy& copy, relay::StreamSink& sink, const Each& each) {
-  const std::unique_ptr<relay::NatsStream> stream = open_stream(copy);
-  relay::Follower follower(*stream, sink, copy.options, [&](const std::string& line) {
+  relay::Follower follower(*copy.stream, sink, copy.options, [&](const std::string& line) {
     print_stderr("stopbit: {}: {}\n", printable(copy.address), printable(line));
   });
   while (!stop_requested()) {

@@ -10,7 +10,7 @@
 namespace stopbit::relay {
 namespace {
 
-class Reader final : public NatsStream {
+class Reader final : public Stream {
  public:
   explicit Reader(NatsAccess access) : access_(std::move(access)) {}
 
@@ -61,17 +61,19 @@ class Reader final : public NatsStream {
       return nats_failure("a message of the stream " + access_.address.stream + " has no number", got);
     }
     const std::uint64_t sequence = meta->Sequence.Stream;
-    const bool is_last = meta->NumPending == 0;
+    is_at_end_ = meta->NumPending == 0;
     jsMsgMetaData_Destroy(meta);
     if (sequence < next_) {
       return StoreFailure{StoreFailure::Kind::Away, fmt::format("the server sent message {} again", sequence)};
     }
     next_ = sequence + 1;
-    return std::optional<Message>(Message{{reinterpret_cast<const std::byte*>(natsMsg_GetData(found)),
-                                           static_cast<std::size_t>(natsMsg_GetDataLength(found))},
-                                          sequence,
-                                          is_last});
+    const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(natsMsg_GetData(found)),
+                                           static_cast<std::size_t>(natsMsg_GetDataLength(found))};
+    return std::optional<Message>(
+        Message{decode_message(bytes), bytes.subspan(std::min(bytes.size(), kHeadBytes)), sequence});
   }
+
+  bool is_at_end() const noexcept override { return is_at_end_; }
 
   Result<std::vector<std::byte>, StoreFailure> layout(std::uint64_t name) override {
     auto image = connection_->layout(access_.address.stream, subject_, name);
@@ -89,12 +91,13 @@ class Reader final : public NatsStream {
   NatsMessage message_;
   std::string subject_;     ///< Without the last part.
   std::uint64_t next_ = 0;  ///< Sequence of the next message; 0: not known yet.
+  bool is_at_end_ = false;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<NatsStream>> make_nats_stream(NatsAccess access) {
-  return std::unique_ptr<NatsStream>(std::make_unique<Reader>(std::move(access)));
+Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess access) {
+  return std::unique_ptr<Stream>(std::make_unique<Reader>(std::move(access)));
 }
 
 }  // namespace stopbit::relay
