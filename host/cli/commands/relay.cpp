@@ -121,7 +121,8 @@ Command relay_command() {
       .name = "relay",
       .summary = "Copies a ring into a stream of NATS JetStream or a topic of Kafka",
       .description =
-          "Reads a ring in shared memory and publishes its slots to a stream of a NATS server or a topic of Kafka, each "
+          "Reads a ring in shared memory and publishes its slots to a stream of a NATS server or a topic of Kafka, "
+          "each "
           "record exactly once, even if this command, the server or the ring's writer is killed and started again. The "
           "relay keeps no state: it goes on after the stream's last message. `stopbit tail ADDRESS` prints the "
           "records, `stopbit subscribe ADDRESS` makes a ring of them again.\n"

@@ -34,17 +34,16 @@ int subscribe_stream(const SubscribeArguments& arguments) {
   const auto& remote = arguments.remote;
   if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
       !remote.network_token_file.empty() || remote.is_plain) {
-    throw ToolError(
-        kExitUsage,
-        "--filter, --network-token-file, --plain, --provider, --far and --max-tables: not for a stream of `stopbit relay`");
+    throw ToolError(kExitUsage,
+                    "--filter, --network-token-file, --plain, --provider, --far and --max-tables: not for a stream of "
+                    "`stopbit relay`");
   }
   OpenStream opened = open_stream(arguments.address, arguments.stream, remote.token_file);
-  const StreamCopy copy{
-      arguments.address,
-      std::move(opened.stream),
-      {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
-       .is_patient = true,
-       .follows = !arguments.once}};
+  const StreamCopy copy{arguments.address,
+                        std::move(opened.stream),
+                        {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
+                         .is_patient = true,
+                         .follows = !arguments.once}};
   const std::string name = arguments.ring.empty() ? opened.name : arguments.ring;
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
   catch_stop_signals();

@@ -383,12 +383,11 @@ int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
     throw ToolError(kExitUsage, "--watch, --name and --events need a ring");
   }
-  const StreamCopy copy{
-      arguments.ring,
-      open_stream(arguments.ring, arguments.stream, remote.token_file).stream,
-      {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
-       .is_patient = arguments.wait || arguments.follow,
-       .follows = arguments.follow}};
+  const StreamCopy copy{arguments.ring,
+                        open_stream(arguments.ring, arguments.stream, remote.token_file).stream,
+                        {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
+                         .is_patient = arguments.wait || arguments.follow,
+                         .follows = arguments.follow}};
   RingsPrinter rings(style, Content::Records);
   const int status = print_stream(copy, rings);
   if (rings.has_begun()) rings.printer().finish();

@@ -27,8 +27,9 @@ std::vector<Option> stream_options(StreamArguments& arguments) {
   std::vector<Option> options = nats_options(arguments.nats, "For nats://: ");
   options.push_back({.names = "--kafka-config",
                      .value = "FILE",
-                     .help = "For kafka://: a file with lines KEY=VALUE that say how to reach the brokers, with the names "
-                             "of librdkafka: security.*, ssl.*, sasl.*, socket.*, broker.address.* and compression.*.",
+                     .help =
+                         "For kafka://: a file with lines KEY=VALUE that say how to reach the brokers, with the names "
+                         "of librdkafka: security.*, ssl.*, sasl.*, socket.*, broker.address.* and compression.*.",
                      .target = &arguments.kafka_config,
                      .hint = file_hint()});
   return options;

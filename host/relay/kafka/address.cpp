@@ -31,7 +31,8 @@ bool is_topic(std::string_view text) noexcept {
 /// What a user may need to reach a broker; not what decides about order, repetition or the position of a reader.
 bool is_of_access(std::string_view key) noexcept {
   constexpr std::string_view kBegins[] = {"security.", "ssl.", "sasl.", "socket.", "broker.address.", "compression."};
-  return std::any_of(std::begin(kBegins), std::end(kBegins), [&](std::string_view one) { return key.starts_with(one); });
+  return std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [&](std::string_view one) { return key.starts_with(one); });
 }
 
 std::string_view trimmed(std::string_view text) noexcept {

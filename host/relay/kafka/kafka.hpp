@@ -29,8 +29,8 @@ struct KafkaAddress {
 
 /// Keys of librdkafka and their values.
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
-/// Lines KEY=VALUE, as the tools of Kafka read them; '#' begins a comment. Only keys that say how to reach brokers: what
-/// the relay's guarantees need cannot be changed.
+/// Lines KEY=VALUE, as the tools of Kafka read them; '#' begins a comment. Only keys that say how to reach brokers:
+/// what the relay's guarantees need cannot be changed.
 [[nodiscard]] Result<KafkaSettings> parse_kafka_settings(std::string_view text);
 
 /// How to reach brokers.

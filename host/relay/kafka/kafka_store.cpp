@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,7 +63,8 @@ class KafkaStore final : public Store {
     if (std::equal(there.value().begin(), there.value().end(), image.begin(), image.end())) return Done{};
     for (std::size_t i = 0; i * kPartBytes < image.size(); ++i) {
       const std::span<const std::byte> rest = image.subspan(i * kPartBytes);
-      const auto part = encode_part({layout, i * kPartBytes, image.size(), rest.first(std::min(rest.size(), kPartBytes))});
+      const auto part =
+          encode_part({layout, i * kPartBytes, image.size(), rest.first(std::min(rest.size(), kPartBytes))});
       const std::string key = fmt::format("{:016x}.{}", layout, i);
       if (const auto sent = produce(layouts_topic_of(topic()), key, "layout", part); !sent) return sent;
     }
@@ -131,16 +133,19 @@ class KafkaStore final : public Store {
         producer_->handle(), RD_KAFKA_V_TOPIC(to.c_str()), RD_KAFKA_V_PARTITION(kPartition),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key.data(), key.size()),
         // The library copies the value, and does not write to it.
-        RD_KAFKA_V_VALUE(const_cast<std::byte*>(value.data()), value.size()),  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+        RD_KAFKA_V_VALUE(const_cast<std::byte*>(value.data()),
+                         value.size()),  // NOLINT(cppcoreguidelines-pro-type-const-cast)
         RD_KAFKA_V_HEADER(kChannelHeader, channel.data(), static_cast<ssize_t>(channel.size())), RD_KAFKA_V_END);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return producer_->failure("cannot send to the topic " + to, code);
     return Done{};
   }
 
-  /// Waits until everything that was produced is stored, at most for the rest of the transaction's time.
+  /// Waits until everything that was produced is stored. The library advises to wait for the rest of the transaction's
+  /// time, but librdkafka 2.0.2 then waits for good if the coordinator goes away at the wrong moment. What a commit has
+  /// done that ran out of time is seen by the next session.
   [[nodiscard]] Result<Done, StoreFailure> commit() {
     if (!is_open_) return Done{};
-    const auto error = owned(rd_kafka_commit_transaction(producer_->handle(), -1));
+    const auto error = owned(rd_kafka_commit_transaction(producer_->handle(), kKafkaWaitMs));
     if (error) return failure("the brokers did not store messages", *error);
     is_open_ = false;
     return Done{};

@@ -16,6 +16,7 @@
 //     kafka_mock TOPIC...      makes the topics, prints the brokers' addresses, and obeys the lines of stdin:
 //         down, up             the brokers close their connections and take none; take them again
 //         fail REQUEST CODE N  the next N requests with this API key fail with the code
+//         topic TOPIC CODE     looks at the topic fail with the code; 0: no more
 //         publish TOPIC KEY CHANNEL HEX   as any producer may; KEY and CHANNEL are texts, "-" none
 //         end TOPIC            the offset after the last message
 //     It answers each line with one, "ok" or a number, and ends with the end of stdin.
@@ -62,7 +63,8 @@ void publish(rd_kafka_t* producer, const std::vector<std::string>& words) {
   const bool has_key = words[2] != "-";
   const bool has_channel = words[3] != "-";
   rd_kafka_headers_t* headers = rd_kafka_headers_new(1);
-  if (has_channel) (void)rd_kafka_header_add(headers, "channel", -1, words[3].data(), static_cast<ssize_t>(words[3].size()));
+  if (has_channel)
+    (void)rd_kafka_header_add(headers, "channel", -1, words[3].data(), static_cast<ssize_t>(words[3].size()));
   const rd_kafka_resp_err_t code = rd_kafka_producev(
       producer, RD_KAFKA_V_TOPIC(words[1].c_str()), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
       RD_KAFKA_V_KEY(has_key ? words[2].data() : nullptr, has_key ? words[2].size() : 0),
@@ -97,6 +99,9 @@ int main(int count, char** arguments) {
                                                     static_cast<rd_kafka_resp_err_t>(std::atoi(words[2].c_str())));
       rd_kafka_mock_push_request_errors_array(cluster, static_cast<std::int16_t>(std::atoi(words[1].c_str())),
                                               errors.size(), errors.data());
+    } else if (words[0] == "topic" && words.size() == 3) {
+      rd_kafka_mock_topic_set_error(cluster, words[1].c_str(),
+                                    static_cast<rd_kafka_resp_err_t>(std::atoi(words[2].c_str())));
     } else if (words[0] == "publish" && words.size() == 5) {
       publish(producer, words);
     } else if (words[0] == "end" && words.size() == 2) {

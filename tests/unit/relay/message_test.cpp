@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "host/relay/kafka/kafka.hpp"
+#include "host/relay/kafka/record.hpp"
 #include "host/relay/nats/answer.hpp"
 #include "host/relay/nats/nats.hpp"
 #include "host/relay/unpacker.hpp"
@@ -147,6 +149,50 @@ TEST(NatsAddress, has_a_server_and_a_stream_and_no_password) {
   const auto with_password = parse_nats_address("nats://me:secret@host/A");
   ASSERT_FALSE(with_password);
   EXPECT_EQ(with_password.message().find("secret"), std::string::npos);
+}
+
+TEST(KafkaAddress, has_brokers_and_a_topic_and_no_password) {
+  const auto address = parse_kafka_address("kafka://one:9092,[::1]:9093,three/cme.es_1");
+  ASSERT_TRUE(address) << address.message();
+  EXPECT_EQ(address.value().brokers, "one:9092,[::1]:9093,three");
+  EXPECT_EQ(address.value().topic, "cme.es_1");
+  for (const char* bad : {"kafka://", "kafka://host", "kafka://host/", "kafka:///T", "kafka://host:0/T", "kafka://a,/T",
+                          "kafka://,a/T", "kafka://host/a/b", "kafka://host/a*", "kafka://host/..", "nats://host/T"}) {
+    EXPECT_FALSE(parse_kafka_address(bad)) << bad;
+  }
+  EXPECT_FALSE(parse_kafka_address("kafka://host/" + std::string(241, 't')));
+  std::string many = "kafka://h";
+  for (int i = 0; i < 16; ++i) many += ",h";
+  EXPECT_FALSE(parse_kafka_address(many + "/T"));
+  const auto with_password = parse_kafka_address("kafka://me:secret@host/T");
+  ASSERT_FALSE(with_password);
+  EXPECT_EQ(with_password.message().find("secret"), std::string::npos);
+}
+
+TEST(KafkaSettings, are_those_of_access_only) {
+  const auto settings = parse_kafka_settings("# of the relay\n\n sasl.password = a=b \r\nsecurity.protocol=sasl_ssl");
+  ASSERT_TRUE(settings) << settings.message();
+  EXPECT_EQ(settings.value(), (KafkaSettings{{"sasl.password", "a=b"}, {"security.protocol", "sasl_ssl"}}));
+  for (const char* bad : {"transactional.id=x", "isolation.level=read_uncommitted", "enable.idempotence=false",
+                          "auto.offset.reset=latest", "plugin.library.paths=x", "test.mock.num.brokers=1", "=x"}) {
+    EXPECT_FALSE(parse_kafka_settings(bad)) << bad;
+  }
+  const auto secret = parse_kafka_settings("sasl.username=me\nsecret");
+  ASSERT_FALSE(secret);
+  EXPECT_EQ(secret.message(), "line 2 is not KEY=VALUE");
+}
+
+TEST(KafkaRecord, is_refused_if_key_header_and_message_differ) {
+  const std::vector<std::byte> message = message_of(some_head());
+  const Result<Head> head = decode_kafka_record({"r7.1000.1002", "310", message});
+  ASSERT_TRUE(head) << head.message();
+  EXPECT_EQ(head.value().end, 1002U);
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1003", "310", message}));
+  EXPECT_FALSE(decode_kafka_record({"", "310", message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "311", message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", std::nullopt, message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "310", std::span(message).first(64)}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "310", {}}));
 }
 
 TEST(NatsAnswer, is_a_sequence_or_an_error) {
