@@ -303,8 +303,8 @@ TEST_F(MulticastReceiver, waits_for_a_slow_service_once_however_many_holes_there
   options.groups = {{0xEFFF'0701, 7001}};
   options.refill = service.address();
   options.follows = true;
-  const auto receiver = Receiver::without_sockets(options, records_, events_,
-                                                  [this](const std::string& line) { told_.push_back(line); });
+  const auto receiver =
+      Receiver::without_sockets(options, records_, events_, [this](const std::string& line) { told_.push_back(line); });
   for (std::size_t i = 0; i < 2 * kHoles; i += 2) {
     receiver->offer(line_->sent[i], arbitrate::Line::A, now_, kEpoch + now_);
   }
