@@ -34,7 +34,7 @@ class StreamSink {
 };
 
 struct FollowerOptions {
-  Stream::Start start = Stream::Start::Newest;
+  Stream::Start start = {};
   bool is_patient = false;  ///< Waits for server and stream at the beginning, too.
   bool follows = false;     ///< Waits for the next ring when the stream's last one has ended.
 };

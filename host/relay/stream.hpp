@@ -20,9 +20,12 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  enum class Start : std::uint8_t { Oldest, Newest };
+  struct Start {
+    enum class From : std::uint8_t { Oldest, Newest, Time } from = From::Newest;
+    std::uint64_t time_ns = 0;  ///< Records that arrived at the appliance then or later; and maybe some before.
+  };
   /// Connects. `start` is where the first session begins; later ones go on after the last message that `next` gave.
-  [[nodiscard]] virtual Result<Done, StoreFailure> begin(Start start) = 0;
+  [[nodiscard]] virtual Result<Done, StoreFailure> begin(const Start& start) = 0;
   /// A message; valid until the next call.
   struct Message {
     Result<Head> head;  ///< Or why no relay wrote it.

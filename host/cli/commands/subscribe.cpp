@@ -39,11 +39,10 @@ int subscribe_stream(const SubscribeArguments& arguments) {
                     "`stopbit relay`");
   }
   OpenStream opened = open_stream(arguments.address, arguments.stream, remote.token_file);
-  const StreamCopy copy{arguments.address,
-                        std::move(opened.stream),
-                        {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
-                         .is_patient = true,
-                         .follows = !arguments.once}};
+  const StreamCopy copy{
+      arguments.address,
+      std::move(opened.stream),
+      {.start = stream_start(arguments.stream, remote.from_start), .is_patient = true, .follows = !arguments.once}};
   const std::string name = arguments.ring.empty() ? opened.name : arguments.ring;
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
   catch_stop_signals();
@@ -52,6 +51,7 @@ int subscribe_stream(const SubscribeArguments& arguments) {
 
 /// A ring that an appliance sends on multicast lines.
 int subscribe_multicast(const SubscribeArguments& arguments) {
+  refuse_stream_options(arguments.stream);
   const auto& remote = arguments.remote;
   if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
       !remote.network_token_file.empty() || !remote.token_file.empty() || remote.is_plain || remote.lossless) {
@@ -125,7 +125,7 @@ Command subscribe_command() {
        .help = "Ends when the ring ends. Default: waits for its successor.",
        .target = &arguments->once}};
   for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
-  for (Option& option : stream_options(arguments->stream)) options.push_back(std::move(option));
+  for (Option& option : stream_reader_options(arguments->stream)) options.push_back(std::move(option));
   for (Option& option : multicast_options(arguments->multicast)) options.push_back(std::move(option));
   return {
       .name = "subscribe",

@@ -385,7 +385,7 @@ int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
   }
   const StreamCopy copy{arguments.ring,
                         open_stream(arguments.ring, arguments.stream, remote.token_file).stream,
-                        {.start = remote.from_start ? relay::Stream::Start::Oldest : relay::Stream::Start::Newest,
+                        {.start = stream_start(arguments.stream, remote.from_start),
                          .is_patient = arguments.wait || arguments.follow,
                          .follows = arguments.follow}};
   RingsPrinter rings(style, Content::Records);
@@ -569,7 +569,7 @@ Command tail_command() {
   };
   for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
-  for (Option& option : stream_options(arguments->stream)) command.options.push_back(std::move(option));
+  for (Option& option : stream_reader_options(arguments->stream)) command.options.push_back(std::move(option));
   for (Option& option : multicast_options(arguments->multicast)) command.options.push_back(std::move(option));
   return command;
 }

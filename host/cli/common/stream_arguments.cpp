@@ -4,6 +4,7 @@
 
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/since.hpp"
 #include "host/os/shm/read_file.hpp"
 #include "host/relay/nats/nats.hpp"
 #include "microcode/base/printable.hpp"
@@ -35,17 +36,38 @@ std::vector<Option> stream_options(StreamArguments& arguments) {
   return options;
 }
 
+std::vector<Option> stream_reader_options(StreamArguments& arguments) {
+  std::vector<Option> options = stream_options(arguments);
+  options.push_back({.names = "--since",
+                     .value = "TIME",
+                     .help =
+                         "For nats:// and kafka://: begins with the records that arrived at the appliance at this "
+                         "time, by the times in their heads, wherever they are in the stream: today, 90min, 2h, 3d, "
+                         "2019-04-04 or 2019-04-04T08:36:00 (UTC).",
+                     .target = &arguments.since});
+  return options;
+}
+
+relay::Stream::Start stream_start(const StreamArguments& arguments, bool from_start) {
+  using From = relay::Stream::Start::From;
+  if (arguments.since.empty()) return {from_start ? From::Oldest : From::Newest};
+  if (from_start) throw ToolError(kExitUsage, "--since and --from-start: give one");
+  return {From::Time, since_from(arguments.since)};
+}
+
 bool is_stream_address(std::string_view text) {
   return relay::is_nats_address(text) || relay::is_kafka_address(text);
 }
 
 void refuse_stream_options(const StreamArguments& arguments) {
   if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNatsNames);
+  if (!arguments.since.empty()) throw ToolError(kExitUsage, "--since needs a stream of NATS or a topic of Kafka");
   if (!arguments.kafka_config.empty()) throw ToolError(kExitUsage, "--kafka-config needs a topic of Kafka");
 }
 
 void check_stream_options(const std::string& address, const StreamArguments& arguments, const std::string& token_file) {
   StreamArguments others = arguments;
+  others.since.clear();
   if (relay::is_kafka_address(address)) {
     others.kafka_config.clear();
     if (!token_file.empty()) throw ToolError(kExitUsage, "--token-file: not for a topic of Kafka; use --kafka-config");

@@ -16,9 +16,12 @@ namespace stopbit::tools {
 struct StreamArguments {
   NatsArguments nats;
   std::string kafka_config;
+  std::string since;
 };
-/// Their options; --token-file is the command's own.
+/// Options to reach their servers; --token-file is the command's own.
 [[nodiscard]] std::vector<Option> stream_options(StreamArguments& arguments);
+/// Those of readers.
+[[nodiscard]] std::vector<Option> stream_reader_options(StreamArguments& arguments);
 /// Whether the text is an address of such a stream.
 [[nodiscard]] bool is_stream_address(std::string_view text);
 /// An error if one of the options was given: the command does not read or write a stream.
@@ -27,6 +30,9 @@ void refuse_stream_options(const StreamArguments& arguments);
 void check_stream_options(const std::string& address, const StreamArguments& arguments, const std::string& token_file);
 
 [[nodiscard]] relay::KafkaAccess kafka_access(const std::string& address, const std::string& config);
+
+/// Where to begin to read.
+[[nodiscard]] relay::Stream::Start stream_start(const StreamArguments& arguments, bool from_start);
 
 struct OpenStream {
   std::unique_ptr<relay::Stream> stream;

@@ -193,7 +193,8 @@ Result<std::optional<KafkaReader::Message>, StoreFailure> KafkaReader::next(std:
   return std::optional<Message>(found);
 }
 
-Result<Done, StoreFailure> KafkaReader::read_all(std::int64_t begin, const std::function<void(const Message&)>& each) {
+Result<Done, StoreFailure> KafkaReader::read_until(std::int64_t begin,
+                                                   const std::function<bool(const Message&)>& each) {
   if (const auto started = start(begin); !started) return started;
   constexpr std::uint64_t kNapMs = 50;
   std::uint64_t heard_ns = os::monotonic_clock_ns();
@@ -202,7 +203,7 @@ Result<Done, StoreFailure> KafkaReader::read_all(std::int64_t begin, const std::
     if (!message) return message.failure();
     const std::uint64_t now_ns = os::monotonic_clock_ns();
     if (message.value()) {
-      each(*message.value());
+      if (!each(*message.value())) break;
       heard_ns = now_ns;
     } else if (now_ns - heard_ns > std::uint64_t{kKafkaWaitMs} * 1'000'000) {
       return client_->failure("cannot read the topic " + name_, RD_KAFKA_RESP_ERR__TIMED_OUT);
@@ -217,13 +218,14 @@ Result<std::vector<std::byte>, StoreFailure> KafkaReader::layout(std::uint64_t n
   std::uint64_t filled = 0;
   std::map<std::uint64_t, std::vector<std::byte>> parts;
   std::uint64_t total = 0;
-  const auto read = read_all(range_.begin, [&](const Message& message) {
+  const auto read = read_until(range_.begin, [&](const Message& message) {
     const auto part = decode_part(message.value);
-    if (!part || part.value().name != name) return;
+    if (!part || part.value().name != name) return true;
     // Newer parts replace older ones, as in a compacted topic; those of an image of another length are all older.
     if (part.value().total != total) parts.clear();
     total = part.value().total;
     parts[part.value().offset].assign(part.value().bytes.begin(), part.value().bytes.end());
+    return true;
   });
   if (!read) return read.failure();
   for (const auto& [offset, bytes] : parts) {

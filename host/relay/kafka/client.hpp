@@ -76,9 +76,10 @@ class KafkaReader {
   [[nodiscard]] Result<std::optional<Message>, StoreFailure> next(std::uint64_t wait_ms);
   /// Whether the last message was the last committed one.
   [[nodiscard]] bool is_at_end() const noexcept { return is_at_end_; }
-  /// Gives `each` the messages of offsets from `begin` on to the end. Fails if none comes for kKafkaWaitMs.
-  [[nodiscard]] Result<Done, StoreFailure> read_all(std::int64_t begin,
-                                                    const std::function<void(const Message&)>& each);
+  /// Gives `each` the messages of offsets from `begin` on, to the end or until it returns false. Fails if none comes
+  /// for kKafkaWaitMs.
+  [[nodiscard]] Result<Done, StoreFailure> read_until(std::int64_t begin,
+                                                      const std::function<bool(const Message&)>& each);
   /// The image of a layout in this topic; empty: it is not there, or not complete.
   [[nodiscard]] Result<std::vector<std::byte>, StoreFailure> layout(std::uint64_t name);
 

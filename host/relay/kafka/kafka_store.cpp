@@ -101,10 +101,11 @@ class KafkaStore final : public Store {
     for (std::int64_t tail = kTail; first < end && !last; tail *= 4) {
       foreign = 0;
       const std::int64_t from = std::max(first, end - tail);
-      const auto read = reader.value().read_all(from, [&](const KafkaReader::Message& message) {
+      const auto read = reader.value().read_until(from, [&](const KafkaReader::Message& message) {
         const Result<Head> head = decode_kafka_record({message.key, message.channel, message.value});
         if (head) last = head.value();
         if (!head) ++foreign;
+        return true;
       });
       if (!read) return read.failure();
       if (from == first) break;

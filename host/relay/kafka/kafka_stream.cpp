@@ -7,6 +7,7 @@
 #include "host/relay/kafka/client.hpp"
 #include "host/relay/kafka/kafka.hpp"
 #include "host/relay/kafka/record.hpp"
+#include "host/relay/time_search.hpp"
 
 namespace stopbit::relay {
 namespace {
@@ -15,13 +16,17 @@ class TopicStream final : public Stream {
  public:
   explicit TopicStream(KafkaAccess access) : access_(std::move(access)) {}
 
-  Result<Done, StoreFailure> begin(Start start) override {
+  Result<Done, StoreFailure> begin(const Start& start) override {
     reader_.reset();
     auto opened = KafkaReader::open(access_, topic());
     if (!opened) return opened.failure();
     reader_.emplace(std::move(opened).value());
     const auto [first, end] = reader_->range();
-    if (next_ < 0) next_ = start == Start::Oldest ? first : end;
+    if (next_ < 0) {
+      const auto place = place_of(start);
+      if (!place) return place.failure();
+      next_ = place.value();
+    }
     if (next_ > end) {
       return StoreFailure{StoreFailure::Kind::Refused,
                           fmt::format("the topic {} ends with offset {}, before what was read already: it was made "
@@ -60,6 +65,29 @@ class TopicStream final : public Stream {
   }
 
  private:
+  [[nodiscard]] Result<std::int64_t, StoreFailure> place_of(const Start& start) {
+    const auto [first, end] = reader_->range();
+    if (start.from == Start::From::Oldest) return first;
+    if (start.from == Start::From::Newest) return end;
+    const auto found = find_time(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(end), start.time_ns,
+                                 [this](std::uint64_t from, std::uint64_t to) { return find_timed(from, to); });
+    if (!found) return found.failure();
+    return static_cast<std::int64_t>(found.value());
+  }
+
+  [[nodiscard]] Result<std::optional<TimedMessage>, StoreFailure> find_timed(std::uint64_t from, std::uint64_t to) {
+    std::optional<TimedMessage> timed;
+    const auto read = reader_->read_until(static_cast<std::int64_t>(from), [&](const KafkaReader::Message& message) {
+      if (static_cast<std::uint64_t>(message.offset) >= to) return false;
+      const Result<Head> head = decode_kafka_record({message.key, message.channel, message.value});
+      const auto time_ns = head ? time_of(head.value(), message.value.subspan(kHeadBytes)) : std::nullopt;
+      if (time_ns) timed = TimedMessage{static_cast<std::uint64_t>(message.offset), *time_ns};
+      return !timed;
+    });
+    if (!read) return read.failure();
+    return timed;
+  }
+
   [[nodiscard]] const std::string& topic() const noexcept { return access_.address.topic; }
 
   KafkaAccess access_;

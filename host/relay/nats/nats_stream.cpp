@@ -6,15 +6,19 @@
 
 #include "host/relay/nats/connection.hpp"
 #include "host/relay/nats/nats.hpp"
+#include "host/relay/time_search.hpp"
 
 namespace stopbit::relay {
 namespace {
+
+/// Messages that a search for a time looks at: a stream of marks and parts only does not hold the reader for good.
+constexpr std::uint64_t kMostLooks = 100'000;
 
 class Reader final : public Stream {
  public:
   explicit Reader(NatsAccess access) : access_(std::move(access)) {}
 
-  Result<Done, StoreFailure> begin(Start start) override {
+  Result<Done, StoreFailure> begin(const Start& start) override {
     message_.reset();
     subscription_.reset();
     connection_.reset();
@@ -33,7 +37,11 @@ class Reader final : public Stream {
     if (!subject_.ends_with(suffix)) {
       return StoreFailure{StoreFailure::Kind::Refused, fmt::format("no relay made the stream {}", name)};
     }
-    if (next_ == 0) next_ = start == Start::Oldest ? 1 : info.value()->State.LastSeq + 1;
+    if (next_ == 0) {
+      const auto first = place_of(start, *info.value());
+      if (!first) return first.failure();
+      next_ = first.value();
+    }
     next_ = std::max(next_, info.value()->State.FirstSeq);
     jsSubOptions how;
     jsSubOptions_Init(&how);
@@ -67,8 +75,7 @@ class Reader final : public Stream {
       return StoreFailure{StoreFailure::Kind::Away, fmt::format("the server sent message {} again", sequence)};
     }
     next_ = sequence + 1;
-    const std::span<const std::byte> bytes{reinterpret_cast<const std::byte*>(natsMsg_GetData(found)),
-                                           static_cast<std::size_t>(natsMsg_GetDataLength(found))};
+    const std::span<const std::byte> bytes = bytes_of(found);
     return std::optional<Message>(
         Message{decode_message(bytes), bytes.subspan(std::min(bytes.size(), kHeadBytes)), sequence});
   }
@@ -85,6 +92,37 @@ class Reader final : public Stream {
   }
 
  private:
+  [[nodiscard]] Result<std::uint64_t, StoreFailure> place_of(const Start& start, const jsStreamInfo& info) {
+    const std::uint64_t end = info.State.LastSeq + 1;
+    if (start.from == Start::From::Oldest) return std::uint64_t{1};
+    if (start.from == Start::From::Newest || info.State.Msgs == 0) return end;
+    std::uint64_t looks = 0;
+    return find_time(std::max<std::uint64_t>(info.State.FirstSeq, 1), end, start.time_ns,
+                     [&](std::uint64_t from, std::uint64_t to) { return find_timed(from, to, looks); });
+  }
+
+  [[nodiscard]] Result<std::optional<TimedMessage>, StoreFailure> find_timed(std::uint64_t from, std::uint64_t to,
+                                                                             std::uint64_t& looks) {
+    const std::string& name = access_.address.stream;
+    for (; from < to; ++from) {
+      if (++looks > kMostLooks) {
+        return StoreFailure{StoreFailure::Kind::Refused,
+                            fmt::format("the stream {} has no records among {} messages", name, kMostLooks)};
+      }
+      natsMsg* found = nullptr;
+      jsErrCode code = {};
+      const natsStatus status = js_GetMsg(&found, connection_->stream(), name.c_str(), from, nullptr, &code);
+      const NatsMessage message(found);
+      if (status == NATS_NOT_FOUND || code == JSNoMessageFoundErr) continue;
+      if (status != NATS_OK) return nats_failure("cannot look for a time in the stream " + name, status, code);
+      const std::span<const std::byte> bytes = bytes_of(found);
+      const Result<Head> head = decode_message(bytes);
+      const auto time_ns = head ? time_of(head.value(), bytes.subspan(kHeadBytes)) : std::nullopt;
+      if (time_ns) return std::optional<TimedMessage>(TimedMessage{from, *time_ns});
+    }
+    return std::optional<TimedMessage>();
+  }
+
   NatsAccess access_;
   std::optional<NatsConnection> connection_;
   NatsSubscription subscription_;  ///< Ends before the connection.

@@ -196,9 +196,10 @@ int check(const char* address, std::uint64_t rings) {
   const Result<std::unique_ptr<relay::Stream>> stream = stream_at(address);
   if (!stream) return std::fprintf(stderr, "%s\n", stream.message().c_str()), 77;
   Check sink;
-  relay::Follower follower(*stream.value(), sink,
-                           {.start = relay::Stream::Start::Oldest, .is_patient = rings != 0, .follows = rings != 0},
-                           [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  relay::Follower follower(
+      *stream.value(), sink,
+      {.start = {relay::Stream::Start::From::Oldest}, .is_patient = rings != 0, .follows = rings != 0},
+      [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
   for (relay::Follower::State state = {};
        state != relay::Follower::State::Done && (rings == 0 || sink.rings() < rings);) {
     state = follower.step(os::monotonic_clock_ns(), 100);

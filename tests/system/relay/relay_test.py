@@ -433,6 +433,15 @@ def read_back_from(server, sample, *more):
         with open(os.path.join(FOLDER, label + ".jsonl"), "rb") as lines:
             texts[label] = lines.read()
     assert texts["ring"] and texts["ring"] == texts["stream"] == texts["copy"]
+    # From a time on, which the records have and the server does not know.
+    lines = texts["ring"].splitlines()
+    times = [json.loads(line)["header"]["time"][:19] for line in lines]
+    assert times == sorted(times) and times[0] < times[-1]
+    since = times[len(times) // 2]
+    for time, wanted in ((since, lines[times.index(since):]), ("2000-01-01", lines)):
+        told = subprocess.run([STOPBIT, "tail", server.address(), "--since", time, "--header"], check=True,
+                              capture_output=True, timeout=PATIENCE).stdout
+        assert told.splitlines() == wanted, (time, told[:300])
     shown = subprocess.run([STOPBIT, "ring", "info", "--json", copy], check=True, capture_output=True, text=True).stdout
     facts = json.loads(shown)
     assert facts["heartbeat_ns"] >= facts["epoch"], facts
