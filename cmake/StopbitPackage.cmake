@@ -49,7 +49,7 @@ endforeach()
 # The packages have one set of features, whatever the machine has that builds them.
 option(STOPBIT_ALL_FEATURES "Fail if a feature of the packages cannot be built" OFF)
 set(missing)
-foreach(feature stopbit_ingest_dpdk=libdpdk-dev stopbit_fabric=libfabric-dev stopbit_fi=libfabric-dev stopbit_nats=libnats-dev "stopbit_xrt=libxrt-dev and uuid-dev"
+foreach(feature stopbit_ingest_dpdk=libdpdk-dev stopbit_fabric=libfabric-dev stopbit_fi=libfabric-dev stopbit_nats=libnats-dev stopbit_kafka=librdkafka-dev "stopbit_xrt=libxrt-dev and uuid-dev"
     "stopbit_python=python3-dev and pybind11-dev" "sim_card=verilator and libxrt-dev")
   string(REPLACE "=" ";" feature "${feature}")
   list(GET feature 0 target)

@@ -1,87 +1,93 @@
 #!/usr/bin/env python3
-"""The provider of libfabric beside libfabric's own for one host: fi_pingpong, in turn, in one run.
+"""The provider of libfabric beside libfabric's own for one host and UCX, in turn, in one run.
 
-    bench/tools/provider.py build/release/lib/libfabric [--rounds 7] [--messages 2000]
+    bench/tools/provider.py build/release [--rounds 5] [--batches 50]
 
-Prints a table in Markdown: half round trip in microseconds, smallest and median of the rounds, and MB/s of the median.
-The two processes are pinned to processors 0 and 1. Needs the Debian package libfabric-bin.
+Prints tables in Markdown: microseconds of tagged messages (half a round trip), of a write, a read and a fetching
+addition until their completion; MB/s of tagged messages of 1 MiB, 16 under way at once, beside memcpy. Each figure is
+the least and the median of the rounds, of which each gives the median of its batches. The two processes are pinned to
+processors 0 and 1. Needs the target bench_fabric; UCX is measured by ucx_perftest of the Debian package ucx-utils.
 """
 
 import argparse
 import os
 import pathlib
 import platform
-import socket
+import shutil
 import statistics
-import subprocess
 import sys
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/system/provider"))
+import programs  # noqa: E402
 
 PROVIDERS = ("stopbit", "shm", "tcp;ofi_rxm")
-PATIENCE = 300
+UCX = "UCX"
+UCX_TESTS = {"tagged": "tag_lat", "stream": "tag_bw", "write": "ucp_put_lat", "read": "ucp_get", "add": "ucp_fadd"}
+MIB = 1 << 20
 
 
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+def pinned(*command):
+    return (lambda port: ["taskset", "-c", "0"] + command[0](port)), (lambda port: ["taskset", "-c", "1"] + command[1](port))
 
 
-def wait_for_listener(port):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        text = pathlib.Path("/proc/net/tcp").read_text() + pathlib.Path("/proc/net/tcp6").read_text()
-        if any(f":{port:04X} " in line and " 0A " in line for line in text.splitlines()):
-            return
-        time.sleep(0.02)
-    raise RuntimeError("the server of fi_pingpong does not listen")
+def fabric(program, provider, batches, env):
+    """Nanoseconds by name and bytes: of each, the median of the batches."""
+    text = programs.pair(*pinned(lambda port: [program, provider, str(port)],
+                                 lambda port: [program, provider, str(port), str(batches)]), env)
+    rows = [line.split() for line in text.splitlines()]
+    return {(name, int(size)): float(median) for name, size, _, median in rows}
 
 
-def ping(provider, messages, env):
-    """Microseconds of half a round trip, by size."""
-    port = free_port()
-    command = ["fi_pingpong", "-p", provider, "-e", "rdm", "-I", str(messages)]
-    server = subprocess.Popen(["taskset", "-c", "0"] + command + ["-B", str(port)], env=env, stdout=subprocess.DEVNULL)
-    try:
-        wait_for_listener(port)
-        done = subprocess.run(["taskset", "-c", "1"] + command + ["-P", str(port), "127.0.0.1"], env=env,
-                              stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
-        server.wait(PATIENCE)
-    finally:
-        server.kill()
-    rows = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
-    return {row[0]: float(row[6]) for row in rows}
+def ucx(rows, batches, env):
+    """The same of UCX, for those of `rows` that its program has."""
+    found = {}
+    for name, size in rows:
+        if name not in UCX_TESTS:
+            continue
+        count = batches * (10 if size > 10_000 else 200)
+        test = ["-t", UCX_TESTS[name], "-s", str(size), "-n", str(count), "-w", str(min(count, 1000))]
+        text = programs.pair(*pinned(lambda port: ["ucx_perftest", "-p", str(port)],
+                                     lambda port: ["ucx_perftest", "127.0.0.1", "-p", str(port)] + test), env)
+        final = [line.split() for line in text.splitlines() if line.startswith("Final:")]
+        # Of latencies, the median; of a stream, what all took.
+        found[name, size] = float(final[0][4 if name == "stream" else 2]) * 1000
+    return found
 
 
-def bytes_of(size):
-    return int(size[:-1]) * {"k": 1024, "m": 1024**2}[size[-1]] if size[-1] in "km" else int(size)
+def cell(times, name):
+    if any(time is None for time in times):
+        return "–"
+    if name in ("stream", "memcpy"):
+        return f"{MIB / statistics.median(times) * 1000:,.0f}, {MIB / min(times) * 1000:,.0f}"
+    return f"{min(times) / 1000:.2f}, {statistics.median(times) / 1000:.2f}"
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", help="the folder of libstopbit-fi.so")
-    arguments.add_argument("--rounds", type=int, default=7)
-    arguments.add_argument("--messages", type=int, default=2000, help="of each size, in each round")
+    arguments.add_argument("build", help="the build folder, with bin and lib/libfabric")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--batches", type=int, default=50, help="of each figure, in each round")
     how = arguments.parse_args()
-    if not list(pathlib.Path(how.folder).glob("libstopbit-fi.so")):
-        sys.exit(f"no libstopbit-fi.so in '{how.folder}'")
-    env = dict(os.environ, FI_PROVIDER_PATH=os.path.abspath(how.folder))
-    results = {provider: [] for provider in PROVIDERS}
+    build = pathlib.Path(how.build).resolve()
+    program = build / "bin/bench_fabric"
+    if not (build / "lib/libfabric/libstopbit-fi.so").exists() or not program.exists():
+        sys.exit(f"'{how.build}' has no libstopbit-fi.so or no bench_fabric: build the targets stopbit_fi and bench_fabric")
+    env = dict(os.environ, FI_PROVIDER_PATH=str(build / "lib/libfabric"))
+    has_ucx = shutil.which("ucx_perftest") is not None
+    results = {provider: [] for provider in PROVIDERS + ((UCX,) if has_ucx else ())}
+    load = os.getloadavg()[0]
     for _ in range(how.rounds):
         for provider in PROVIDERS:
-            results[provider].append(ping(provider, how.messages, env))
-    load = os.getloadavg()
-    print(f"{how.rounds} rounds of {how.messages} messages, kernel {platform.release()}, "
-          f"{os.cpu_count()} processors, load at the end {load[0]:.1f}\n")
-    print("| bytes | " + " | ".join(f"{p}: least, median, µs | MB/s" for p in PROVIDERS) + " |")
-    print("|---|" + "---|---|" * len(PROVIDERS))
-    for size in results[PROVIDERS[0]][0]:
-        cells = []
-        for provider in PROVIDERS:
-            times = [round_[size] for round_ in results[provider]]
-            middle = statistics.median(times)
-            cells.append(f"{min(times):.2f}, {middle:.2f} | {bytes_of(size) / middle:.0f}")
-        print(f"| {size} | " + " | ".join(cells) + " |")
+            results[provider].append(fabric(str(program), provider, how.batches, env))
+        if has_ucx:
+            results[UCX].append(ucx(list(results[PROVIDERS[0]][0]), how.batches, env))
+    print(f"{how.rounds} rounds of {how.batches} batches, kernel {platform.release()}, {os.cpu_count()} processors, "
+          f"load {load:.1f} at the begin, {os.getloadavg()[0]:.1f} at the end\n")
+    print("| what | bytes | " + " | ".join(results) + " |")
+    print("|---|---|" + "---|" * len(results))
+    for name, size in results[PROVIDERS[0]][0]:
+        cells = [cell([round_.get((name, size)) for round_ in rounds], name) for rounds in results.values()]
+        print(f"| {name} | {size:,} | " + " | ".join(cells) + " |")
 
 
 main()

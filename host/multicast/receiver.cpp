@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "host/feed/packet/socket_address.hpp"
+#include "host/os/clock.hpp"
 
 namespace stopbit::multicast {
 namespace {
@@ -19,7 +20,8 @@ constexpr std::string_view kPrefix = "multicast://";
 constexpr int kReceiveBuffer = 16 << 20;
 constexpr std::size_t kBatch = 64;
 constexpr std::uint64_t kSwitchSilenceNs = 20'000'000;
-/// Beside the window, for the answer of the refill service.
+/// Beside the window, for the answers of the refill service: to all requests of a look together, so that a slow service
+/// holds the reader no longer than the holes could be filled.
 constexpr std::uint64_t kRefillNs = 500'000'000;
 
 constexpr std::size_t kMostHoles = 64;  ///< That are asked for at a time.
@@ -240,8 +242,10 @@ void Receiver::refill(std::uint64_t now_ns, std::uint64_t wall_ns) {
     expected = sequence + 1;
   }
   looked_to_ = *waiting_.rbegin();
+  const std::uint64_t until_ns = os::monotonic_clock_ns() + kRefillNs;
   for (const auto& [first, end] : holes) {
-    const Result<Completion> done = client_->packets(first, end, kAnswerNs, [&](std::span<const std::byte> packet) {
+    const std::uint64_t left_ns = until_ns - std::min(until_ns, os::monotonic_clock_ns());
+    const Result<Completion> done = client_->packets(first, end, left_ns, [&](std::span<const std::byte> packet) {
       ++counts_.refilled;
       offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
     });

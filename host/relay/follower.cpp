@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace stopbit::relay {
-Follower::Follower(NatsStream& stream, StreamSink& sink, FollowerOptions options,
+Follower::Follower(Stream& stream, StreamSink& sink, FollowerOptions options,
                    std::function<void(const std::string&)> tell)
     : stream_(stream), sink_(sink), options_(options), tell_(std::move(tell)) {}
 
@@ -14,14 +14,14 @@ Follower::State Follower::step(std::uint64_t now_ns, std::uint64_t wait_ms) {
   if (has_failed_) return State::Failed;
   if (!has_session_) return backoff_.is_over(now_ns) ? begin(now_ns) : State::Idle;
   if (kept_) {
-    NatsStream::Message message = kept_->message;
-    const std::vector<std::byte> bytes = kept_->bytes;
-    message.bytes = bytes;
+    Stream::Message message = kept_->message;
+    const std::vector<std::byte> slots = kept_->slots;
+    message.slots = slots;
     return take(message, now_ns);
   }
   const auto message = stream_.next(wait_ms);
   if (!message) return lose_session(message.failure(), now_ns);
-  if (!message.value()) return State::Idle;
+  if (!message.value()) return is_done() ? State::Done : State::Idle;
   return take(*message.value(), now_ns);
 }
 
@@ -36,27 +36,26 @@ Follower::State Follower::begin(std::uint64_t now_ns) {
   return State::Busy;
 }
 
-Follower::State Follower::take(const NatsStream::Message& message, std::uint64_t now_ns) {
-  const Result<Head> decoded = decode_message(message.bytes);
-  if (!decoded) {
+Follower::State Follower::take(const Stream::Message& message, std::uint64_t now_ns) {
+  if (!message.head) {
     ++counts_.damaged;
-    tell_(fmt::format("message {} of the stream was left out: {}", message.sequence, decoded.message()));
+    tell_(fmt::format("message {} of the stream was left out: {}", message.sequence, message.head.message()));
     return State::Busy;
   }
-  const Head& head = decoded.value();
+  const Head& head = message.head.value();
   if (unpacker_.is_of_next_ring(head)) {
     if (const auto begun = begin_ring(head); !begun) {
       // The next session begins after this message.
-      if (!kept_) kept_ = Kept{{message.bytes.begin(), message.bytes.end()}, message};
+      if (!kept_) kept_ = Kept{{message.slots.begin(), message.slots.end()}, message};
       return lose_session(begun.failure(), now_ns);
     }
   }
   kept_.reset();
   backoff_.succeeded();
-  count(head, unpacker_.take(head, message.bytes.subspan(kHeadBytes)));
-  if (head.kind != Kind::End) return State::Busy;
-  sink_.end_ring(head.ending);
-  return message.is_last && !options_.follows ? State::Done : State::Busy;
+  count(head, unpacker_.take(head, message.slots));
+  has_ended_ = head.kind == Kind::End;
+  if (has_ended_) sink_.end_ring(head.ending);
+  return is_done() ? State::Done : State::Busy;
 }
 
 Result<Done, StoreFailure> Follower::begin_ring(const Head& head) {

@@ -10,7 +10,7 @@
 
 #include "decoder/record/sink.hpp"
 #include "host/relay/backoff.hpp"
-#include "host/relay/nats/nats.hpp"
+#include "host/relay/stream.hpp"
 #include "host/relay/unpacker.hpp"
 
 namespace stopbit::relay {
@@ -34,7 +34,7 @@ class StreamSink {
 };
 
 struct FollowerOptions {
-  NatsStream::Start start = NatsStream::Start::Newest;
+  Stream::Start start = {};
   bool is_patient = false;  ///< Waits for server and stream at the beginning, too.
   bool follows = false;     ///< Waits for the next ring when the stream's last one has ended.
 };
@@ -56,7 +56,7 @@ struct FollowerCounts {
 class Follower {
  public:
   /// `tell` receives a line for each change that people should know. The references must outlive it.
-  Follower(NatsStream& stream, StreamSink& sink, FollowerOptions options, std::function<void(const std::string&)> tell);
+  Follower(Stream& stream, StreamSink& sink, FollowerOptions options, std::function<void(const std::string&)> tell);
 
   enum class State : std::uint8_t { Busy, Idle, Done, Failed };
   /// Takes a message, if one arrives within `wait_ms`.
@@ -67,13 +67,14 @@ class Follower {
 
  private:
   [[nodiscard]] State begin(std::uint64_t now_ns);
-  [[nodiscard]] State take(const NatsStream::Message& message, std::uint64_t now_ns);
+  [[nodiscard]] bool is_done() const noexcept { return has_ended_ && !options_.follows && stream_.is_at_end(); }
+  [[nodiscard]] State take(const Stream::Message& message, std::uint64_t now_ns);
   [[nodiscard]] Result<Done, StoreFailure> begin_ring(const Head& head);
   void count(const Head& head, const Taken& taken);
   [[nodiscard]] State lose_session(const StoreFailure& why, std::uint64_t now_ns);
   [[nodiscard]] State fail(StoreFailure why);
 
-  NatsStream& stream_;
+  Stream& stream_;
   StreamSink& sink_;
   FollowerOptions options_;
   std::function<void(const std::string&)> tell_;
@@ -81,11 +82,12 @@ class Follower {
   FollowerCounts counts_;
   StoreFailure problem_;
   struct Kept {
-    std::vector<std::byte> bytes;
-    NatsStream::Message message;
+    std::vector<std::byte> slots;
+    Stream::Message message;
   };
   std::optional<Kept> kept_;  ///< A message whose ring could not begin, because the server went away.
   bool has_failed_ = false;
+  bool has_ended_ = false;  ///< The last message was a ring's End.
   bool has_session_ = false;
   Backoff backoff_;
   std::string told_;

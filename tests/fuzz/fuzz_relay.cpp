@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/relay/kafka/kafka.hpp"
+#include "host/relay/kafka/record.hpp"
 #include "host/relay/message.hpp"
 #include "host/relay/nats/answer.hpp"
 #include "host/relay/nats/nats.hpp"
@@ -40,6 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto address = relay::parse_nats_address(std::string(text))) {
     if (address.value().server + "/" + address.value().stream != text) __builtin_trap();
   }
+  if (const auto address = relay::parse_kafka_address(std::string(text))) {
+    if ("kafka://" + address.value().brokers + "/" + address.value().topic != text) __builtin_trap();
+  }
+  if (const auto settings = relay::parse_kafka_settings(text)) {
+    for (const auto& [key, value] : settings.value()) {
+      if (key.empty() || text.find(key) == text.npos || text.find(value) == text.npos) __builtin_trap();
+    }
+  }
   (void)relay::decode_message(all);
 
   Sink sink;
@@ -55,6 +65,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Result<relay::Head> head = relay::decode_message(message);
     if (!head) continue;
     if (head.value().bytes() != message.size()) __builtin_trap();
+    const std::string key = relay::id_of(head.value());
+    const std::string channel = relay::topic_of(head.value());
+    if (!relay::decode_kafka_record({key, channel, message})) __builtin_trap();
+    if (relay::decode_kafka_record({text, channel, message}) && key != text) __builtin_trap();
     if (unpacker.is_of_next_ring(head.value())) (void)unpacker.begin_ring(head.value(), sink, Sink::kMostSlots);
     taken_records += unpacker.take(head.value(), std::span(message).subspan(relay::kHeadBytes)).records;
   }

@@ -4,7 +4,7 @@
 /// packet stops nobody else, and a class without credits no other class. A packet with a start that says what it must not,
 /// one without a start, with too many words, or in which another one begins, leaves nothing.
 module stopbit_network_sender
-  import stopbit_link_pkg::*, stopbit_network_pkg::*;
+  import stopbit_link_pkg::*, stopbit_network_pkg::*, stopbit_switch_pkg::Groups, stopbit_switch_pkg::start_crc;
 #(
   parameter int unsigned QueueWords = 128  // of each class: of three of the longest packets
 ) (

@@ -44,20 +44,18 @@ module stopbit_network_writer
 );
   logic        valid_q, skip_q, late_q;
   cell_t       cell_q;
-  channel_t    channel_q;
+  channel_t    start_channel_q, channel_q;
   logic [5:0]  count_q;
   logic [31:0] silent_q;
 
   start_t   start;
-  channel_t start_channel;
   logic     is_start, is_payload, is_end, exists, has_slot, too_long, needs_slot, no_slot, breaks;
   assign start         = start_t'(cell_q.data);
-  assign start_channel = channel_of(start);
   assign is_start      = valid_q && cell_q.kind == CELL_START;
   assign is_payload    = valid_q && cell_q.kind == CELL_PAYLOAD;
   assign is_end        = valid_q && cell_q.kind == CELL_END;
   assign exists        = start.channel != 2'd3;
-  assign channel_o     = is_start ? start_channel : channel_q;
+  assign channel_o     = is_start ? start_channel_q : channel_q;
   assign has_slot      = slot_valid_i && may_use_i[channel_o];
 
   assign too_long     = is_payload && open_o && count_q == 6'(MaxPayload);
@@ -80,10 +78,11 @@ module stopbit_network_writer
   assign malformed_o = is_start && !exists;
 
   always_ff @(posedge clk_i) begin
-    cell_q <= cell_i;
+    cell_q          <= cell_i;
+    start_channel_q <= channel_of(start_t'(cell_i.data));
     if (begin_o) begin
       first_o   <= slot_i;
-      channel_q <= start_channel;
+      channel_q <= start_channel_q;
     end
     if (take_o) last_o <= slot_i;
     if (begin_o) count_q <= '0;

@@ -12,14 +12,5 @@ package stopbit_network_pkg;
   } word_t;
 
   localparam int unsigned MaxWords = stopbit_link_pkg::MaxPayload + 1;
-  localparam int unsigned Groups   = 256;  // of multicast
-
-  // CRC-16 (polynomial 0x1021, all ones at first) of a start cell without its own 16 bits, the highest bit first.
-  function automatic logic [15:0] start_crc(logic [47:0] bits);
-    logic [15:0] crc;
-    crc = '1;
-    for (int i = 47; i >= 0; i--) crc = {crc[14:0], 1'b0} ^ ((crc[15] ^ bits[i]) ? 16'h1021 : 16'h0000);
-    return crc;
-  endfunction
 
 endpackage

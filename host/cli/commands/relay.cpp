@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +12,11 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
-#include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/stream_arguments.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/shm/name.hpp"
+#include "host/relay/kafka/kafka.hpp"
 #include "host/relay/nats/nats.hpp"
 #include "microcode/base/printable.hpp"
 
@@ -29,7 +31,7 @@ struct RelayArguments {
   std::string address;
   std::string feed;
   std::string token_file;
-  NatsArguments nats;
+  StreamArguments stream;
   std::optional<std::uint64_t> max_bytes;
   bool keep_oldest = false;
   std::optional<std::uint64_t> replicas;
@@ -56,8 +58,22 @@ relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
   if (options.max_bytes > kMaxBytes) throw ToolError(kExitUsage, "--max-bytes: too large");
   if (options.replicas == 0 || options.replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
   if (options.keeps_oldest && options.max_bytes == 0) throw ToolError(kExitUsage, "--keep-oldest needs --max-bytes");
-  options.access = nats_access(arguments.address, arguments.nats, arguments.token_file);
+  options.access = nats_access(arguments.address, arguments.stream.nats, arguments.token_file);
   return options;
+}
+
+using Tell = std::function<void(const std::string&)>;
+
+std::unique_ptr<relay::Store> open_store(const RelayArguments& arguments, const Tell& tell) {
+  check_stream_options(arguments.address, arguments.stream, arguments.token_file);
+  const bool is_kafka = relay::is_kafka_address(arguments.address);
+  if (is_kafka && (!arguments.feed.empty() || arguments.max_bytes || arguments.keep_oldest || arguments.replicas)) {
+    throw ToolError(kExitUsage, "--feed, --max-bytes, --keep-oldest and --replicas: not for a topic of Kafka");
+  }
+  auto made = is_kafka ? relay::make_kafka_store(kafka_access(arguments.address, arguments.stream.kafka_config), tell)
+                       : relay::make_nats_store(stream_from(arguments));
+  if (!made) throw ToolError(kExitEnvironment, made.message());
+  return std::move(made).value();
 }
 
 relay::RelayOptions relay_from(const RelayArguments& arguments) {
@@ -78,12 +94,12 @@ relay::RelayOptions relay_from(const RelayArguments& arguments) {
 
 int run_relay(const RelayArguments& arguments) {
   relay::RelayOptions options = relay_from(arguments);
-  Result<std::unique_ptr<relay::Store>> store = relay::make_nats_store(stream_from(arguments));
-  if (!store) throw ToolError(kExitEnvironment, store.message());
-  catch_stop_signals();
-  relay::Relay machine(*store.value(), std::move(options), [&](const std::string& line) {
+  const Tell tell = [&](const std::string& line) {
     print_stderr("stopbit: {}: {}\n", printable(arguments.ring), printable(line));
-  });
+  };
+  const std::unique_ptr<relay::Store> store = open_store(arguments, tell);
+  catch_stop_signals();
+  relay::Relay machine(*store, std::move(options), tell);
   relay::Relay::State state = relay::Relay::State::Idle;
   while (!stop_requested() && state != relay::Relay::State::Done && state != relay::Relay::State::Failed) {
     state = machine.step(os::monotonic_clock_ns());
@@ -103,12 +119,13 @@ Command relay_command() {
   const auto arguments = std::make_shared<RelayArguments>();
   Command command = {
       .name = "relay",
-      .summary = "Copies a ring into a stream of NATS JetStream",
+      .summary = "Copies a ring into a stream of NATS JetStream or a topic of Kafka",
       .description =
-          "Reads a ring in shared memory and publishes its slots to a stream of a NATS server, each record exactly "
-          "once, even if this command, the server or the ring's writer is killed and started again. The relay keeps no "
-          "state: it goes on after the stream's last message. `stopbit tail nats://HOST/STREAM` prints the records, "
-          "`stopbit subscribe nats://HOST/STREAM` makes a ring of them again.\n"
+          "Reads a ring in shared memory and publishes its slots to a stream of a NATS server or a topic of Kafka, "
+          "each "
+          "record exactly once, even if this command, the server or the ring's writer is killed and started again. The "
+          "relay keeps no state: it goes on after the stream's last message. `stopbit tail ADDRESS` prints the "
+          "records, `stopbit subscribe ADDRESS` makes a ring of them again.\n"
           "\n"
           "Runs until SIGTERM or SIGINT. If the ring, the server or the stream does not exist yet, the command waits "
           "or "
@@ -116,6 +133,11 @@ Command relay_command() {
           "\n"
           "A message has up to 64 slots of one channel. Its subject is stopbit.FEED.CHANNEL; what is about the ring is "
           "in stopbit.FEED.ring. The images of the records lie beside in the stream STREAM_layouts.\n"
+          "\n"
+          "In Kafka everything is in partition 0 of TOPIC, and the images in TOPIC_layouts. Both topics must exist. A "
+          "message's key is its kind, epoch, first slot and end, its header `channel` the channel. The relay's "
+          "transactional id is stopbit-relay-TOPIC: a relay that begins ends another one of the same topic. Readers "
+          "need isolation level read_committed.\n"
           "\n"
           "The writer of a live ring never waits: what the ring no longer has when the relay comes to it is lost, and "
           "counted in the stream itself, on stderr and in the exit status. The writer of a lossless ring waits until "
@@ -135,16 +157,17 @@ Command relay_command() {
                    .required = true},
                   {.names = "",
                    .value = "ADDRESS",
-                   .help = "nats://HOST[:PORT]/STREAM. A stream that does not exist is made, in files.",
+                   .help = "nats://HOST[:PORT]/STREAM: a stream that does not exist is made, in files. Or "
+                           "kafka://HOST[:PORT][,HOST[:PORT]...]/TOPIC.",
                    .target = &arguments->address,
                    .required = true},
                   {.names = "--feed",
                    .value = "NAME",
-                   .help = "Part of the subjects. Default: the ring's name.",
+                   .help = "For nats://: part of the subjects. Default: the ring's name.",
                    .target = &arguments->feed},
                   {.names = "--token-file",
                    .value = "FILE",
-                   .help = "A file whose first line is the token that the server requires.",
+                   .help = "For nats://: a file whose first line is the token that the server requires.",
                    .target = &arguments->token_file,
                    .hint = file_hint()},
                   {.names = "--max-bytes",
@@ -178,12 +201,14 @@ Command relay_command() {
                     "and on any host: stopbit tail nats://nats1/CME --from-start"},
                    {"stopbit relay cme nats://nats1/CME --max-bytes 100000000000 --tls --credentials relay.creds",
                     "the newest 100 GB, encrypted, as a user of the server"},
+                   {"stopbit relay cme kafka://broker1:9092,broker2:9092/cme --kafka-config access.properties",
+                    "into a topic of Kafka"},
                    {"stopbit relay day nats://127.0.0.1/DAY --once",
                     "with `stopbit replay day.pcap ... --ring day --lossless 1`: a recorded day, complete"}},
       .run = [arguments] { return run_relay(*arguments); },
       .runs_until_stopped = true,
   };
-  for (Option& option : nats_options(arguments->nats, "For the server: ")) command.options.push_back(std::move(option));
+  for (Option& option : stream_options(arguments->stream)) command.options.push_back(std::move(option));
   return command;
 }
 

@@ -8,9 +8,9 @@
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/multicast_arguments.hpp"
-#include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/stream_arguments.hpp"
 #include "host/cli/common/stream_copy.hpp"
 #include "host/os/shm/name.hpp"
 #include "microcode/base/printable.hpp"
@@ -25,7 +25,7 @@ struct SubscribeArguments {
   std::string ring;
   bool once = false;
   RemoteArguments remote;
-  NatsArguments nats;
+  StreamArguments stream;
   MulticastArguments multicast;
 };
 
@@ -34,17 +34,16 @@ int subscribe_stream(const SubscribeArguments& arguments) {
   const auto& remote = arguments.remote;
   if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
       !remote.network_token_file.empty() || remote.is_plain) {
-    throw ToolError(
-        kExitUsage,
-        "--filter, --network-token-file, --plain, --provider, --far and --max-tables: not for a stream of NATS");
+    throw ToolError(kExitUsage,
+                    "--filter, --network-token-file, --plain, --provider, --far and --max-tables: not for a stream of "
+                    "`stopbit relay`");
   }
+  OpenStream opened = open_stream(arguments.address, arguments.stream, remote.token_file);
   const StreamCopy copy{
       arguments.address,
-      nats_access(arguments.address, arguments.nats, remote.token_file),
-      {.start = remote.from_start ? relay::NatsStream::Start::Oldest : relay::NatsStream::Start::Newest,
-       .is_patient = true,
-       .follows = !arguments.once}};
-  const std::string name = arguments.ring.empty() ? copy.access.address.stream : arguments.ring;
+      std::move(opened.stream),
+      {.start = stream_start(arguments.stream, remote.from_start), .is_patient = true, .follows = !arguments.once}};
+  const std::string name = arguments.ring.empty() ? opened.name : arguments.ring;
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
   catch_stop_signals();
   return copy_stream(copy, name, remote.lossless);
@@ -52,6 +51,7 @@ int subscribe_stream(const SubscribeArguments& arguments) {
 
 /// A ring that an appliance sends on multicast lines.
 int subscribe_multicast(const SubscribeArguments& arguments) {
+  refuse_stream_options(arguments.stream);
   const auto& remote = arguments.remote;
   if (!remote.filter.empty() || !remote.provider.empty() || remote.is_far || remote.max_table_bytes ||
       !remote.network_token_file.empty() || !remote.token_file.empty() || remote.is_plain || remote.lossless) {
@@ -76,13 +76,8 @@ int subscribe(const SubscribeArguments& arguments) {
   if (has_multicast_options(arguments.multicast)) {
     throw ToolError(kExitUsage, "--refill, --interface-a and --interface-b need an address multicast://");
   }
-  if (relay::is_nats_address(arguments.address)) return subscribe_stream(arguments);
-  if (has_nats_options(arguments.nats)) {
-    throw ToolError(
-        kExitUsage,
-        "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of "
-        "NATS");
-  }
+  if (is_stream_address(arguments.address)) return subscribe_stream(arguments);
+  refuse_stream_options(arguments.stream);
   const remote::RingAddress address = ring_address_from(arguments.address);
   const std::string name = arguments.ring.empty() ? address.ring : arguments.ring;
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, path.message());
@@ -114,9 +109,9 @@ Command subscribe_command() {
        .value = "ADDRESS",
        .help = "Address of the published ring: udp://HOST:PORT/RING or fabric://HOST:PORT/RING, by the carrier that "
                "the appliance offers; shm://NETWORK/RING for a ring of this host and user; broker:SOCKET/RING for a "
-               "ring of this host to which the appliance's entitlements admit you; nats://HOST[:PORT]/STREAM for a "
-               "stream that `stopbit relay` writes; multicast://GROUP:PORT,GROUP:PORT for a ring on two multicast "
-               "lines.",
+               "ring of this host to which the appliance's entitlements admit you; nats://HOST[:PORT]/STREAM or "
+               "kafka://HOST[:PORT][,HOST[:PORT]...]/TOPIC for a stream that `stopbit relay` writes; "
+               "multicast://GROUP:PORT,GROUP:PORT for a ring on two multicast lines.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
@@ -130,7 +125,7 @@ Command subscribe_command() {
        .help = "Ends when the ring ends. Default: waits for its successor.",
        .target = &arguments->once}};
   for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
-  for (Option& option : nats_options(arguments->nats, "For nats://: ")) options.push_back(std::move(option));
+  for (Option& option : stream_reader_options(arguments->stream)) options.push_back(std::move(option));
   for (Option& option : multicast_options(arguments->multicast)) options.push_back(std::move(option));
   return {
       .name = "subscribe",
@@ -152,8 +147,8 @@ Command subscribe_command() {
           "of the ring then has no '/' and no '.', and differs from the names of the appliance's rings. With shm://, "
           "if the appliance cannot write the ring, the records are sent.\n"
           "\n"
-          "A stream of NATS becomes a ring for each ring that it has; with --lossless that ring's writer waits for a "
-          "reader before it begins, and then for the slowest of its readers.\n"
+          "A stream of NATS or a topic of Kafka becomes a ring for each ring that it has; with --lossless that ring's "
+          "writer waits for a reader before it begins, and then for the slowest of its readers.\n"
           "\n"
           "The exit status is 1 if records were lost, or if the publisher refuses the subscription for good.",
       .options = std::move(options),

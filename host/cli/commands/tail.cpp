@@ -18,13 +18,13 @@
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/multicast_arguments.hpp"
-#include "host/cli/common/nats_arguments.hpp"
 #include "host/cli/common/program_source.hpp"
 #include "host/cli/common/record_printer.hpp"
 #include "host/cli/common/remote_arguments.hpp"
 #include "host/cli/common/ring_files.hpp"
 #include "host/cli/common/rings_printer.hpp"
 #include "host/cli/common/signals.hpp"
+#include "host/cli/common/stream_arguments.hpp"
 #include "host/cli/common/stream_copy.hpp"
 #include "host/market/state/tables.hpp"
 #include "host/os/clock.hpp"
@@ -55,7 +55,7 @@ struct TailArguments {
   bool follow = false;
   bool watch = false;
   RemoteArguments remote;
-  NatsArguments nats;
+  StreamArguments stream;
   MulticastArguments multicast;
 };
 
@@ -309,8 +309,6 @@ class PairNews {
 };
 
 constexpr const char* kNoMarketEvents = "--standby follows rings of records, not of market events";
-constexpr const char* kNeedsStream =
-    "--nats-user, --password-file, --credentials, --tls, --ca, --certificate and --key need a stream of NATS";
 constexpr const char* kNeedsPublished =
     "--filter, --from-start, --token-file, --network-token-file, --plain, --provider, --far and --max-tables need a "
     "published ring";
@@ -322,7 +320,7 @@ bool has_remote_options(const TailArguments& arguments) {
 }
 
 bool is_address(const std::string& ring) {
-  return remote::is_ring_address(ring) || relay::is_nats_address(ring) || multicast::is_multicast_address(ring);
+  return remote::is_ring_address(ring) || is_stream_address(ring) || multicast::is_multicast_address(ring);
 }
 
 void check_pair(const TailArguments& arguments) {
@@ -380,17 +378,16 @@ int tail_stream(const TailArguments& arguments, const PrintStyle& style) {
     throw ToolError(
         kExitUsage,
         "--filter, --lossless, --network-token-file, --plain, --provider, --far and --max-tables: not for a "
-        "stream of NATS");
+        "stream of `stopbit relay`");
   }
   if (arguments.watch || !arguments.reader.empty() || arguments.content.events) {
     throw ToolError(kExitUsage, "--watch, --name and --events need a ring");
   }
-  const StreamCopy copy{
-      arguments.ring,
-      nats_access(arguments.ring, arguments.nats, remote.token_file),
-      {.start = remote.from_start ? relay::NatsStream::Start::Oldest : relay::NatsStream::Start::Newest,
-       .is_patient = arguments.wait || arguments.follow,
-       .follows = arguments.follow}};
+  const StreamCopy copy{arguments.ring,
+                        open_stream(arguments.ring, arguments.stream, remote.token_file).stream,
+                        {.start = stream_start(arguments.stream, remote.from_start),
+                         .is_patient = arguments.wait || arguments.follow,
+                         .follows = arguments.follow}};
   RingsPrinter rings(style, Content::Records);
   const int status = print_stream(copy, rings);
   if (rings.has_begun()) rings.printer().finish();
@@ -425,15 +422,15 @@ int tail(TailArguments arguments) {
   const PrintStyle style = style_from(format_from(arguments.format), arguments.style);
   catch_stop_signals();
   accept_user(arguments.user);
-  if (relay::is_nats_address(arguments.ring) && arguments.standby.empty()) return tail_stream(arguments, style);
+  if (is_stream_address(arguments.ring) && arguments.standby.empty()) return tail_stream(arguments, style);
   if (multicast::is_multicast_address(arguments.ring) && arguments.standby.empty()) {
-    if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNeedsStream);
+    refuse_stream_options(arguments.stream);
     return tail_multicast(arguments, style, content);
   }
   if (has_multicast_options(arguments.multicast)) {
     throw ToolError(kExitUsage, "--refill, --interface-a and --interface-b need an address multicast://");
   }
-  if (has_nats_options(arguments.nats)) throw ToolError(kExitUsage, kNeedsStream);
+  refuse_stream_options(arguments.stream);
   if (!arguments.standby.empty()) {
     check_pair(arguments);
     RingsPrinter rings(style, content);
@@ -498,9 +495,9 @@ Command tail_command() {
           "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
           "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
-          "nats://HOST[:PORT]/STREAM is a stream that `stopbit relay` writes. --from-start begins with its oldest "
-          "message, "
-          "else with the next one; --follow goes on after the end of the stream's last ring.\n"
+          "nats://HOST[:PORT]/STREAM or kafka://HOST[:PORT][,HOST[:PORT]...]/TOPIC is a stream that `stopbit relay` "
+          "writes. --from-start begins with its oldest message, else with the next one; --follow goes on after the end "
+          "of the stream's last ring.\n"
           "\n"
           "multicast://GROUP:PORT,GROUP:PORT is a ring that an appliance sends on two multicast lines ([[multicast]] "
           "of "
@@ -572,7 +569,7 @@ Command tail_command() {
   };
   for (Option& option : style_options(arguments->style)) command.options.push_back(std::move(option));
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
-  for (Option& option : nats_options(arguments->nats, "For nats://: ")) command.options.push_back(std::move(option));
+  for (Option& option : stream_reader_options(arguments->stream)) command.options.push_back(std::move(option));
   for (Option& option : multicast_options(arguments->multicast)) command.options.push_back(std::move(option));
   return command;
 }

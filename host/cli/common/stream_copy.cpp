@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "decoder/record/views.hpp"
 #include "host/cli/common/event_printer.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
@@ -40,7 +41,9 @@ Program program_of(std::span<const std::byte> image, const std::string& name) {
 /// Prints each record as soon as it is whole.
 class PrintingSink final : public relay::StreamSink, public record::RecordSink {
  public:
-  PrintingSink(RingsPrinter& rings, std::string name) : rings_(rings), name_(std::move(name)) {}
+  /// Leaves out what is before the first record of `since_ns` or later.
+  PrintingSink(RingsPrinter& rings, std::string name, std::uint64_t since_ns)
+      : rings_(rings), name_(std::move(name)), since_ns_(since_ns) {}
 
   Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> image) override {
     slots_.resize(std::max<std::size_t>(program_of(image, name_).max_record_slots, 1));
@@ -54,6 +57,8 @@ class PrintingSink final : public relay::StreamSink, public record::RecordSink {
 
   record::RecordSink::Place open() noexcept override { return {slots_.data(), 0, false}; }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    if (record::HeaderView(first).arrival_ns() < since_ns_) return;
+    since_ns_ = 0;
     slots_.front() = first;
     rings_.printer().print({slots_.data(), slots}, schema_);
   }
@@ -62,6 +67,7 @@ class PrintingSink final : public relay::StreamSink, public record::RecordSink {
  private:
   RingsPrinter& rings_;
   std::string name_;
+  std::uint64_t since_ns_;
   std::vector<record::Slot> slots_;
   std::size_t schema_ = 0;
   bool has_died_ = false;  ///< The writer of the last ring.
@@ -100,17 +106,10 @@ class RingSink final : public relay::StreamSink {
   std::optional<ring::Writer> writer_;
 };
 
-std::unique_ptr<relay::NatsStream> open_stream(const StreamCopy& copy) {
-  Result<std::unique_ptr<relay::NatsStream>> made = relay::make_nats_stream(copy.access);
-  if (!made) throw ToolError(kExitEnvironment, made.message());
-  return std::move(made).value();
-}
-
 /// Reads until the stream ends, a signal comes, or `each` returns false. It gets true if nothing has arrived.
 template <class Each>
 int read_stream(const StreamCopy& copy, relay::StreamSink& sink, const Each& each) {
-  const std::unique_ptr<relay::NatsStream> stream = open_stream(copy);
-  relay::Follower follower(*stream, sink, copy.options, [&](const std::string& line) {
+  relay::Follower follower(*copy.stream, sink, copy.options, [&](const std::string& line) {
     print_stderr("stopbit: {}: {}\n", printable(copy.address), printable(line));
   });
   while (!stop_requested()) {
@@ -227,7 +226,7 @@ int read_lines(const MulticastCopy& copy, relay::StreamSink& records, multicast:
 }  // namespace
 
 int print_multicast(const MulticastCopy& copy, RingsPrinter& rings, Format format, Content content) {
-  PrintingSink sink(rings, printable(copy.address));
+  PrintingSink sink(rings, printable(copy.address), 0);
   NoRecords no_records;
   PrintingEvents events(format, content);
   relay::StreamSink& records = content == Content::Events ? static_cast<relay::StreamSink&>(no_records) : sink;
@@ -252,7 +251,7 @@ int copy_multicast(const MulticastCopy& copy, const std::string& ring) {
 }
 
 int print_stream(const StreamCopy& copy, RingsPrinter& rings) {
-  PrintingSink sink(rings, printable(copy.address));
+  PrintingSink sink(rings, printable(copy.address), copy.options.start.time_ns);
   const int status = read_stream(copy, sink, [&](bool is_idle) {
     if (is_idle && rings.has_begun()) rings.printer().flush();
     return !rings.has_begun() || !rings.printer().failed();

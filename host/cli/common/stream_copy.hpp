@@ -1,11 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "host/cli/common/rings_printer.hpp"
 #include "host/multicast/receiver.hpp"
 #include "host/relay/follower.hpp"
-#include "host/relay/nats/nats.hpp"
+#include "host/relay/stream.hpp"
 
 /// Streams that `stopbit relay` writes and rings on multicast lines, read back. Failures are ToolErrors; a signal to
 /// stop ends the reading.
@@ -13,7 +14,7 @@ namespace stopbit::tools {
 
 struct StreamCopy {
   std::string address;
-  relay::NatsAccess access;
+  std::unique_ptr<relay::Stream> stream;
   relay::FollowerOptions options;
 };
 

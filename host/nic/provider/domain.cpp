@@ -1,12 +1,17 @@
 #include "host/nic/provider/domain.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <rdma/providers/fi_log.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -18,6 +23,7 @@
 #include "host/nic/provider/not_offered.hpp"
 #include "host/nic/provider/provider.hpp"
 #include "host/nic/provider/queues.hpp"
+#include "host/nic/provider/remote_calls.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/random.hpp"
 
@@ -27,15 +33,22 @@ namespace {
 // Memory loses no frame, so a packet goes again only if a receiver's successor dropped it. And silence means nothing.
 constexpr LinkOptions kLinks{.resend_ns = 50'000'000, .silence_ns = ~std::uint64_t{0} / 4};
 /// A message of 8 KiB is one frame: two system calls and a wait are saved, for a second copy of so little.
-constexpr std::size_t kFrameBytes = 8192 + sizeof(Head) + kLinkBytes;
+constexpr std::size_t kFrameBytes = EndpointLimits::kEager + sizeof(Head) + sizeof(RemoteBody) + kLinkBytes;
+static_assert(kAtomicBytes * 2 <= EndpointLimits::kEager);
 constexpr std::uint64_t kLookEveryNs = 50'000'000;
 /// Steps after which everything that a dead process left in our inbox has been read.
 constexpr std::uint64_t kStepsOfTheDead = 64;
+constexpr std::uint64_t kStepsOfClock = 8;
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
 /// Of a window of the high channel, kept for answers while pieces are sent.
 constexpr std::uint32_t kRoomForAnswers = 16;
 constexpr std::size_t kMostAnswers = 4096;
 constexpr std::size_t kPiecesPerStep = 64;
+// A thread that has found nothing sleeps for this time, and after a while of nothing for longer. Each time it wakes
+// costs a few microseconds of a processor.
+constexpr std::uint64_t kShortSleepNs = 20'000;
+constexpr std::uint64_t kLongSleepNs = 200'000;
+constexpr std::uint64_t kBusyNs = 2'000'000;
 constexpr int kClaims = 100;  // of a node's number, against processes that start at the same time
 
 std::uint64_t hash_of(const std::string& text) noexcept {
@@ -76,15 +89,11 @@ Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
   if (domain.users() != 0) return -FI_EBUSY;
-  domain.flush();
+  {
+    const Domain::Guard guard(domain);
+    domain.flush();
+  }
   delete &domain;
-  return 0;
-}
-
-/// Memory is not registered: there are no calls for it yet. A registration is only a name.
-struct Registration : fid_mr {};
-int close_registration(fid* fid) {
-  delete static_cast<Registration*>(reinterpret_cast<fid_mr*>(fid));
   return 0;
 }
 
@@ -95,25 +104,6 @@ fi_ops fid_ops{.size = sizeof(fi_ops),
                .ops_open = not_offered,
                .tostr = not_offered,
                .ops_set = not_offered};
-fi_ops registration_ops{.size = sizeof(fi_ops),
-                        .close = close_registration,
-                        .bind = not_offered,
-                        .control = not_offered,
-                        .ops_open = not_offered,
-                        .tostr = not_offered,
-                        .ops_set = not_offered};
-
-/// For programs that register every buffer: local use needs no registration, remote use is refused.
-int register_memory(fid* /*domain*/, const void* /*buffer*/, std::size_t /*length*/, std::uint64_t access,
-                    std::uint64_t /*offset*/, std::uint64_t key, std::uint64_t /*flags*/, fid_mr** mr, void* context) {
-  if ((access & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0) return -FI_ENOSYS;
-  auto made = std::make_unique<Registration>();
-  made->fid = {FI_CLASS_MR, context, &registration_ops};
-  made->mem_desc = nullptr;
-  made->key = key;
-  *mr = made.release();
-  return 0;
-}
 
 fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
                          .av_open = open_address_vector,
@@ -124,31 +114,33 @@ fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
                          .poll_open = not_offered,
                          .stx_ctx = not_offered,
                          .srx_ctx = not_offered,
-                         .query_atomic = not_offered,
+                         .query_atomic = query_atomic,
                          .query_collective = not_offered,
                          .endpoint2 = not_offered};
-fi_ops_mr mr_ops{.size = sizeof(fi_ops_mr), .reg = register_memory, .regv = not_offered, .regattr = not_offered};
 
 }  // namespace
 
-Result<std::unique_ptr<Domain>> Domain::open(const Parameters& parameters, bool is_shared, void* user) {
+Result<std::unique_ptr<Domain>> Domain::open(const Parameters& parameters, const Options& options, void* user) {
   Result<std::unique_ptr<ShmTransport>> transport = claim_node(parameters.network);
   if (!transport) return Failure{transport.message()};
-  return std::unique_ptr<Domain>(new Domain(parameters, std::move(transport).value(), is_shared, user));
+  return std::unique_ptr<Domain>(new Domain(parameters, std::move(transport).value(), options, user));
 }
 
-Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, bool is_shared, void* user)
-    : fid_domain{{FI_CLASS_DOMAIN, user, &fid_ops}, &domain_ops, &mr_ops},
+Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, const Options& options,
+               void* user)
+    : fid_domain{{FI_CLASS_DOMAIN, user, &fid_ops}, &domain_ops, &registration_calls()},
       counters_file_(parameters.counters),
       network_(parameters.network),
       network_hash_(hash_of(parameters.network + '@' + host_text())),
       process_(static_cast<std::uint32_t>(::getpid())),
       copies_once_(parameters.copies_once),
-      is_shared_(is_shared),
+      is_shared_(options.is_shared || options.has_thread || parameters.has_thread),
       transport_(std::move(transport)),
       links_(*transport_, kLinks),
       nodes_(kNodes),
-      endpoints_(kEndpoints) {
+      endpoints_(kEndpoints),
+      regions_(options.has_basic_regions) {
+  now_ns_ = os::monotonic_clock_ns();
   // 31 bits, which are enough for the few processes of a number that a program can know, and leave room in a tag.
   while (birth_ == 0) birth_ = static_cast<std::uint32_t>(os::random_word() >> 33U);
   struct stat space {};
@@ -157,9 +149,12 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
   } else {
     copies_once_ = false;
   }
+  if (options.has_thread || parameters.has_thread) thread_ = std::thread([this] { run(); });
 }
 
 Domain::~Domain() {
+  is_closing_ = true;
+  if (thread_.joinable()) thread_.join();
   report();
 }
 
@@ -227,7 +222,7 @@ std::span<std::byte> Domain::place(NodeId node) {
 }
 
 bool Domain::send_placed(const PeerName& to, std::span<const std::byte> packet) {
-  now_ns_ = os::monotonic_clock_ns();
+  // The time of the last progress. After a long computation the packet may so go twice; its receiver drops one.
   return links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) == SendResult::Sent;
 }
 
@@ -250,20 +245,25 @@ void Domain::send_answers() {
   }
 }
 
-void Domain::stream(Endpoint& endpoint, std::uint32_t request) {
-  streams_.push_back({endpoint.number, request});
+void Domain::send_answer(NodeId node, std::span<const std::byte> packet) {
+  // There was room. To a lost node: nothing waits there.
+  (void)links_.send(node, VirtualChannel::High, packet, false, now_ns_);
 }
 
-/// A piece of each message in turn.
+void Domain::stream(Endpoint& endpoint, Kind kind, std::uint32_t request) {
+  streams_.push_back({endpoint.number, kind, request});
+}
+
+/// A piece of each transfer in turn.
 void Domain::send_pieces() {
   std::size_t budget = kPiecesPerStep;
   for (std::size_t idle = 0; budget != 0 && idle < streams_.size();) {
     const Stream next = streams_.front();
     streams_.pop_front();
     Endpoint& endpoint = *endpoints_[next.endpoint];
-    Sending* const sending = endpoint.sends.find(next.request);
-    if (sending == nullptr) continue;
-    const NodeId node = sending->to.node;
+    Outgoing* const outgoing = endpoint.outgoing(next.kind, next.request);
+    if (outgoing == nullptr) continue;
+    const NodeId node = outgoing->to.node;
     if (links_.room(node, VirtualChannel::High) <= kRoomForAnswers) {
       ++idle;
       streams_.push_back(next);
@@ -272,23 +272,75 @@ void Domain::send_pieces() {
     idle = 0;
     --budget;
     const std::span<std::byte> at = links_.place(node, VirtualChannel::High);
-    const std::size_t length = endpoint.write_piece(*sending, at);
+    const std::size_t length = endpoint.write_piece(*outgoing, at);
     counters_.piece_bytes += length - sizeof(Head);
-    const bool has_left = links_.send(node, VirtualChannel::High, at.first(length), false, now_ns_) == SendResult::Sent;
-    if (has_left && sending->sent < sending->asked_bytes) streams_.push_back(next);
+    if (links_.send(node, VirtualChannel::High, at.first(length), false, now_ns_) != SendResult::Sent) continue;
+    if (outgoing->sent < outgoing->asked_bytes) {
+      streams_.push_back(next);
+    } else {
+      endpoint.streamed(next.kind, next.request);
+    }
   }
 }
 
-void Domain::progress() {
-  now_ns_ = os::monotonic_clock_ns();
+bool Domain::copy(const Pieces& into, const OfferBody& from, std::uint64_t bytes) {
+  if (from.address == 0 || !copies_from(from.process_space)) return false;
+  constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30U;  // the system call takes less than 2 GiB
+  if (bytes > kMostAtOnce) return false;
+  std::array<iovec, Pieces::kMax> local{};
+  const std::size_t count = into.first_bytes(bytes, local);
+  const iovec remote{reinterpret_cast<void*>(from.address), static_cast<std::size_t>(bytes)};
+  const ssize_t copied = ::process_vm_readv(static_cast<pid_t>(from.process), local.data(), count, &remote, 1, 0);
+  if (copied == static_cast<ssize_t>(bytes)) {
+    counters_.copied_bytes += bytes;
+    return true;
+  }
+  if (copied < 0 && (errno == EPERM || errno == ENOSYS)) copies_once_ = false;
+  return false;
+}
+
+void Domain::close(const Region& region) {
+  regions_.remove(region);
+  for (Endpoint* const endpoint : endpoints_) {
+    if (endpoint != nullptr) endpoint->remote.closed(region);
+  }
+}
+
+void Domain::run() {
+  // Signals are for the program's threads.
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  for (std::uint64_t busy_ns = os::monotonic_clock_ns(); !is_closing_;) {
+    std::size_t done = 0;
+    std::uint64_t now = 0;
+    {
+      const Guard guard(*this);
+      done = progress();
+      now = now_ns_;
+    }
+    if (done != 0) {
+      busy_ns = now;
+      ::sched_yield();
+      continue;
+    }
+    const timespec pause{0, static_cast<long>(now - busy_ns < kBusyNs ? kShortSleepNs : kLongSleepNs)};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+std::size_t Domain::progress() {
   ++steps_;
-  (void)links_.step(*this, now_ns_);
+  const std::size_t done = links_.step(*this, now_ns_);
+  // The clock is read when packets need not wait for it: the links' times may be a few calls old.
+  if (done == 0 || steps_ % kStepsOfClock == 0) now_ns_ = os::monotonic_clock_ns();
   if (!answers_.empty()) send_answers();
   if (!streams_.empty()) send_pieces();
   if (now_ns_ >= next_look_ns_) {
     next_look_ns_ = now_ns_ + kLookEveryNs;
     look_for_dead(false);
   }
+  return done;
 }
 
 bool Domain::is_waited_for(NodeId node) const noexcept {
@@ -344,8 +396,8 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
     return true;
   }
   std::memcpy(&head, packet.data(), sizeof(head));
-  const bool is_message = head.kind == Kind::Eager || head.kind == Kind::Offer;
-  if (is_message && answers_.size() >= kMostAnswers) return false;
+  const bool asks = is_request(head.kind);
+  if (asks && answers_.size() >= kMostAnswers) return false;
   const PeerName peer{from, head.source, head.source_birth};
   NodeState& node = nodes_[from];
   if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
@@ -354,9 +406,10 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
     return endpoint->take(head, peer, packet.subspan(sizeof(head)));
   }
   ++counters_.refused;
-  if (is_message && (head.flags & kWantsDone) != 0) {
+  if (asks && (head.flags & kWantsDone) != 0) {
     Head refusal;
     refusal.kind = Kind::Done;
+    refusal.flags = head.flags & kRemote;
     refusal.source = head.target;
     refusal.request = head.request;
     refusal.error = FI_ECONNREFUSED;
@@ -366,10 +419,14 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
 }
 
 int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void* context) {
-  const bool is_shared =
-      info == nullptr || info->domain_attr == nullptr || info->domain_attr->threading != FI_THREAD_DOMAIN;
+  Domain::Options options;
+  if (info != nullptr && info->domain_attr != nullptr) {
+    options.is_shared = info->domain_attr->threading != FI_THREAD_DOMAIN;
+    options.has_thread = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+    options.has_basic_regions = info->domain_attr->mr_mode == FI_MR_BASIC;
+  }
   try {
-    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), is_shared, context);
+    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), options, context);
     if (opened) {
       *domain = std::move(opened).value().release();
       return 0;

@@ -10,9 +10,12 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/nic/link/links.hpp"
+#include "host/nic/provider/pieces.hpp"
+#include "host/nic/provider/regions.hpp"
 #include "host/nic/provider/wire.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "microcode/base/result.hpp"
@@ -25,6 +28,7 @@ struct Endpoint;
 struct Parameters {
   std::string network = "libfabric";  ///< Processes meet in the network of the same name.
   bool copies_once = true;            ///< Long messages by process_vm_readv, where the kernel allows it.
+  bool has_thread = false;            ///< A thread makes progress, also for programs that have not asked for it.
   std::string counters;               ///< File to which a domain appends its counters when it is closed.
 };
 
@@ -36,15 +40,20 @@ struct Counters {
 
 /// A node of the network in shared memory, and what its endpoints share: links, progress, death of peers.
 ///
-/// Progress is made by the program's calls alone. No peer is given up because it is silent: a rank may compute for as
-/// long as it likes. A peer is dead when its process has ended, which the lock on its inbox shows.
+/// Progress is made by the program's calls, and by a thread if the program wants one. No peer is given up because it is
+/// silent: a rank may compute for as long as it likes. A peer is dead when its process has ended, which the lock on its
+/// inbox shows.
 class Domain final : public fid_domain, public PacketSink {
  public:
   static constexpr std::size_t kNodes = 32;
   static constexpr std::size_t kEndpoints = 64;
 
-  /// `is_shared`: threads call at the same time.
-  [[nodiscard]] static Result<std::unique_ptr<Domain>> open(const Parameters& parameters, bool is_shared,
+  struct Options {
+    bool is_shared = true;           ///< Threads call at the same time.
+    bool has_basic_regions = false;  ///< FI_MR_BASIC.
+    bool has_thread = false;         ///< FI_PROGRESS_AUTO. Implies is_shared.
+  };
+  [[nodiscard]] static Result<std::unique_ptr<Domain>> open(const Parameters& parameters, const Options& options,
                                                             void* context);
   ~Domain() override;
   [[nodiscard]] static Domain& of(fid_domain* fid) noexcept { return *static_cast<Domain*>(fid); }
@@ -69,7 +78,8 @@ class Domain final : public fid_domain, public PacketSink {
   void release() noexcept { --users_; }
   [[nodiscard]] std::size_t users() const noexcept { return users_; }
 
-  void progress();
+  /// Returns how much it did.
+  std::size_t progress();
   /// Until everything has left for its receivers that are alive, or for a while.
   void flush();
 
@@ -95,8 +105,11 @@ class Domain final : public fid_domain, public PacketSink {
   [[nodiscard]] bool send_placed(const PeerName& to, std::span<const std::byte> packet);
   /// On the high channel, now or as soon as there is room.
   void answer(const PeerName& to, const Head& head);
-  /// The endpoint's send has been asked for.
-  void stream(Endpoint& endpoint, std::uint32_t request);
+  /// Place for an answer that is more than a head, on the high channel; empty: no room now.
+  [[nodiscard]] std::span<std::byte> place_of_answer(NodeId node) { return links_.place(node, VirtualChannel::High); }
+  void send_answer(NodeId node, std::span<const std::byte> packet);
+  /// What the endpoint holds under this number goes out in pieces.
+  void stream(Endpoint& endpoint, Kind kind, std::uint32_t request);
   /// Sends and receives that wait for a node: it is watched meanwhile.
   void expect(NodeId node) noexcept { ++nodes_[node].expected; }
   void expect_less(NodeId node) noexcept { --nodes_[node].expected; }
@@ -106,7 +119,11 @@ class Domain final : public fid_domain, public PacketSink {
   [[nodiscard]] std::uint32_t process_space() const noexcept { return process_space_; }
   /// Whether messages may be copied out of a process of that space.
   [[nodiscard]] bool copies_from(std::uint32_t space) const noexcept { return copies_once_ && space == process_space_; }
-  void copy_no_more() noexcept { copies_once_ = false; }
+  /// Copies `bytes` out of another process. False: the kernel does not allow it, or there is no such memory.
+  [[nodiscard]] bool copy(const Pieces& into, const OfferBody& from, std::uint64_t bytes);
+  [[nodiscard]] Regions& regions() noexcept { return regions_; }
+  /// No peer reaches it any more.
+  void close(const Region& region);
   [[nodiscard]] Counters& counters() noexcept { return counters_; }
 
  private:
@@ -122,10 +139,11 @@ class Domain final : public fid_domain, public PacketSink {
   };
   struct Stream {
     std::uint16_t endpoint = 0;
+    Kind kind = {};
     std::uint32_t request = 0;
   };
 
-  Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, bool is_shared, void* context);
+  Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, const Options& options, void* context);
 
   [[nodiscard]] std::uint8_t early(NodeId, VirtualChannel, std::span<const std::byte>) override { return 0; }
   [[nodiscard]] bool ordered(NodeId from, VirtualChannel channel, std::span<const std::byte> packet,
@@ -137,6 +155,7 @@ class Domain final : public fid_domain, public PacketSink {
   void look_for_dead(bool asks_all);
   [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
   void report() const;
+  void run();
 
   std::string counters_file_;
   std::string network_;
@@ -154,10 +173,13 @@ class Domain final : public fid_domain, public PacketSink {
   std::vector<Endpoint*> endpoints_;
   std::deque<Answer> answers_;
   std::deque<Stream> streams_;
+  Regions regions_;
   std::uint64_t now_ns_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t next_look_ns_ = 0;
   Counters counters_;
+  std::atomic<bool> is_closing_ = false;
+  std::thread thread_;  ///< Last: it uses everything else.
 };
 
 [[nodiscard]] int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);

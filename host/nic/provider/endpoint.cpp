@@ -3,9 +3,9 @@
 #include <rdma/fi_cm.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "host/nic/provider/address_vector.hpp"
 #include "host/nic/provider/domain.hpp"
@@ -42,7 +42,8 @@ Endpoint::Endpoint(Domain& owner, const fi_info& info, void* user)
       sends(EndpointLimits::kSends),
       receives(EndpointLimits::kReceives),
       unexpected(EndpointLimits::kUnexpected),
-      blocks(static_cast<std::byte*>(std::calloc(EndpointLimits::kBlocks, owner.packet_bytes())), free_blocks_of) {
+      blocks(static_cast<std::byte*>(std::calloc(EndpointLimits::kBlocks, owner.packet_bytes())), free_blocks_of),
+      remote(*this) {
   if (!blocks) throw std::bad_alloc();
   for (std::size_t i = EndpointLimits::kBlocks; i-- > 0;) free_blocks.push_back(static_cast<std::uint32_t>(i));
 }
@@ -54,14 +55,15 @@ Endpoint::~Endpoint() {
   // Slots that operations still hold go back: the queue may serve other endpoints.
   if (send_queue != nullptr) send_queue->held -= sends.used();
   if (receive_queue != nullptr) receive_queue->held -= receives.used();
-  sends.for_each([&](std::uint32_t, const Sending& sending) { domain.expect_less(sending.to.node); });
+  sends.for_each([&](std::uint32_t, const Sending& sending) { domain.expect_less(sending.out.to.node); });
   receives.for_each([&](std::uint32_t, const Receiving& receiving) {
     if (receiving.is_arriving) domain.expect_less(receiving.from.node);
   });
   leave(send_queue);
   leave(receive_queue);
-  leave(send_counter);
-  leave(receive_counter);
+  for (Counter* const counter :
+       {send_counter, receive_counter, read_counter, write_counter, remote_read_counter, remote_write_counter})
+    leave(counter);
   leave(peers);
 }
 
@@ -91,10 +93,19 @@ int Endpoint::bind(struct fid* to, std::uint64_t flags) {
     }
     case FI_CLASS_CNTR: {
       auto* const counter = static_cast<Counter*>(reinterpret_cast<fid_cntr*>(to));
-      if ((flags & (FI_SEND | FI_RECV)) == 0) return -FI_ENOSYS;  // counters of remote memory access
-      if ((flags & FI_SEND) != 0) use(send_counter, counter);
-      if ((flags & FI_RECV) != 0) use(receive_counter, counter);
-      return 0;
+      const std::pair<std::uint64_t, Counter*&> places[] = {{FI_SEND, send_counter},
+                                                            {FI_RECV, receive_counter},
+                                                            {FI_READ, read_counter},
+                                                            {FI_WRITE, write_counter},
+                                                            {FI_REMOTE_READ, remote_read_counter},
+                                                            {FI_REMOTE_WRITE, remote_write_counter}};
+      bool is_used = false;
+      for (const auto& [flag, place] : places) {
+        if ((flags & flag) == 0) continue;
+        use(place, counter);
+        is_used = true;
+      }
+      return is_used ? 0 : -FI_EBADFLAGS;
     }
     case FI_CLASS_EQ: return 0;  // an endpoint without connections has no events
     default: return -FI_EINVAL;
@@ -103,8 +114,10 @@ int Endpoint::bind(struct fid* to, std::uint64_t flags) {
 
 int Endpoint::enable() {
   if (peers == nullptr) return -FI_ENOAV;
-  if (send_queue == nullptr && receive_queue == nullptr && send_counter == nullptr && receive_counter == nullptr)
-    return -FI_ENOCQ;
+  const bool has_counter = send_counter != nullptr || receive_counter != nullptr || read_counter != nullptr ||
+                           write_counter != nullptr || remote_read_counter != nullptr ||
+                           remote_write_counter != nullptr;
+  if (send_queue == nullptr && receive_queue == nullptr && !has_counter) return -FI_ENOCQ;
   is_enabled = true;
   return 0;
 }
@@ -115,10 +128,9 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (to == nullptr) return -FI_EINVAL;
   if (domain.is_dead(*to)) return -FI_EHOSTUNREACH;
   const std::size_t length = call.from.bytes();
-  const std::size_t most = domain.packet_bytes() - sizeof(Head);
   if (length > EndpointLimits::kMaxMessage) return -FI_EMSGSIZE;
   if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > EndpointLimits::kInject) return -FI_EMSGSIZE;
-  const bool is_long = length > most;
+  const bool is_long = length > EndpointLimits::kEager;
   const bool waits = is_long || (!call.is_inject && (call.options & FI_DELIVERY_COMPLETE) != 0);
   if (waits && sends.is_full()) {
     domain.progress();
@@ -144,8 +156,8 @@ ssize_t Endpoint::send(const SendCall& call) {
   head.data = call.data;
   if (waits) {
     Sending sending;
-    sending.from = call.from;
-    sending.to = *to;
+    sending.out.from = call.from;
+    sending.out.to = *to;
     sending.context = call.context;
     sending.report = report;
     sending.completes = completes;
@@ -180,31 +192,30 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (waits) {
     domain.expect(to->node);
   } else if (!call.is_inject) {
-    report_send(call.context, report, completes, 0, call.tag);
+    report_sent(send_counter, {call.context, report, call.tag}, completes, 0);
   } else if (send_counter != nullptr) {
     ++send_counter->value;
   }
   return 0;
 }
 
-/// Of a send that holds a slot.
-void Endpoint::report_send(void* context, std::uint64_t flags, bool completes, int error, std::uint64_t tag) {
-  if (send_counter != nullptr) ++(error == 0 ? send_counter->value : send_counter->errors);
+void Endpoint::report_sent(Counter* counter, const Report& report, bool completes, int error) {
+  if (counter != nullptr) ++(error == 0 ? counter->value : counter->errors);
   if (send_queue == nullptr) return;
   if (!completes && error == 0) return send_queue->release();
   Completion completion;
-  completion.entry.op_context = context;
-  completion.entry.flags = flags;
+  completion.entry.op_context = report.context;
+  completion.entry.flags = report.flags;
   completion.entry.err = error;
-  completion.entry.tag = tag;
+  completion.entry.tag = report.tag;
   send_queue->push(completion);
 }
 
 void Endpoint::end_send(std::uint32_t id, int error) {
   const Sending sending = *sends.find(id);
-  domain.expect_less(sending.to.node);
+  domain.expect_less(sending.out.to.node);
   sends.give_back(id);
-  report_send(sending.context, sending.report, sending.completes, error, sending.tag);
+  report_sent(send_counter, {sending.context, sending.report, sending.tag}, sending.completes, error);
 }
 
 TagReceive Endpoint::wanted(const ReceiveCall& call, std::uint32_t id, bool& is_valid) const {
@@ -342,12 +353,14 @@ ssize_t Endpoint::cancel(void* context) {
 }
 
 bool Endpoint::take(const Head& head, const PeerName& from, std::span<const std::byte> bytes) {
+  if ((head.flags & kRemote) != 0) return remote.take(head, from, bytes);
   switch (head.kind) {
     case Kind::Eager:
     case Kind::Offer: return take_message(head, from, bytes);
     case Kind::Ask: take_ask(head, from); return true;
     case Kind::Piece: take_piece(head, from, bytes); return true;
     case Kind::Done: take_done(head, from); return true;
+    default: break;
   }
   ++domain.counters().malformed;
   return true;
@@ -423,7 +436,7 @@ void Endpoint::fetch(std::uint32_t id, const Head& head, const PeerName& from, c
   begin(receiving, head, from, offer.length);
   if (domain.is_dead(from)) return end_receive(id, FI_ECONNRESET);
   const std::uint64_t bytes = std::min<std::uint64_t>(offer.length, receiving.into.bytes());
-  if (bytes == 0 || copy(receiving, offer, bytes)) {
+  if (bytes == 0 || domain.copy(receiving.into, offer, bytes)) {
     // A process that is alive now was alive during the copy, so its number was not another's.
     if (!domain.is_alive(from.node)) return end_receive(id, FI_ECONNRESET);
     tell_done(from, head.request, 0);
@@ -440,23 +453,6 @@ void Endpoint::fetch(std::uint32_t id, const Head& head, const PeerName& from, c
   domain.answer(from, ask);
 }
 
-/// One copy out of the sender's memory. False: the kernel does not allow it, or there is no such memory.
-bool Endpoint::copy(const Receiving& receiving, const OfferBody& offer, std::uint64_t bytes) {
-  if (offer.address == 0 || !domain.copies_from(offer.process_space)) return false;
-  constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30U;  // the system call takes less than 2 GiB
-  if (bytes > kMostAtOnce) return false;
-  std::array<iovec, Pieces::kMax> into{};
-  const std::size_t count = receiving.into.first_bytes(bytes, into);
-  const iovec from{reinterpret_cast<void*>(offer.address), static_cast<std::size_t>(bytes)};
-  const ssize_t copied = ::process_vm_readv(static_cast<pid_t>(offer.process), into.data(), count, &from, 1, 0);
-  if (copied == static_cast<ssize_t>(bytes)) {
-    domain.counters().copied_bytes += bytes;
-    return true;
-  }
-  if (copied < 0 && (errno == EPERM || errno == ENOSYS)) domain.copy_no_more();
-  return false;
-}
-
 void Endpoint::tell_done(const PeerName& to, std::uint32_t request, int error) {
   Head done;
   done.kind = Kind::Done;
@@ -468,31 +464,43 @@ void Endpoint::tell_done(const PeerName& to, std::uint32_t request, int error) {
 
 void Endpoint::take_ask(const Head& head, const PeerName& from) {
   Sending* const sending = sends.find(head.request);
-  if (sending == nullptr || sending->to != from || sending->is_asked || head.tag == 0 ||
-      head.tag > sending->from.bytes() || head.data > ~std::uint32_t{0}) {
+  if (sending == nullptr || sending->out.to != from || sending->out.is_asked || head.tag == 0 ||
+      head.tag > sending->out.from.bytes() || head.data > ~std::uint32_t{0}) {
     ++domain.counters().malformed;
     return;
   }
-  sending->is_asked = true;
-  sending->asked_by = static_cast<std::uint32_t>(head.data);
-  sending->asked_bytes = head.tag;
-  domain.stream(*this, head.request);
+  sending->out.is_asked = true;
+  sending->out.asked_by = static_cast<std::uint32_t>(head.data);
+  sending->out.asked_bytes = head.tag;
+  domain.stream(*this, Kind::Piece, head.request);
 }
 
-std::size_t Endpoint::write_piece(Sending& sending, std::span<std::byte> into) {
-  const std::size_t length = std::min<std::size_t>(sending.asked_bytes - sending.sent, into.size() - sizeof(Head));
+Outgoing* Endpoint::outgoing(Kind kind, std::uint32_t request) noexcept {
+  if (kind != Kind::Piece) return remote.outgoing(kind, request);
+  Sending* const sending = sends.find(request);
+  return sending != nullptr ? &sending->out : nullptr;
+}
+
+std::size_t Endpoint::write_piece(Outgoing& outgoing, std::span<std::byte> into) {
+  const std::size_t length = std::min<std::size_t>(outgoing.asked_bytes - outgoing.sent, into.size() - sizeof(Head));
   Head head;
-  head.kind = Kind::Piece;
+  head.kind = outgoing.kind;
+  head.flags = outgoing.kind == Kind::Piece ? std::uint8_t{0} : kRemote;
   head.source = number;
-  head.target = sending.to.endpoint;
+  head.target = outgoing.to.endpoint;
   head.source_birth = domain.own_name(number).birth;
-  head.target_birth = sending.to.birth;
-  head.tag = sending.sent;
-  head.request = sending.asked_by;
+  head.target_birth = outgoing.to.birth;
+  head.tag = outgoing.sent;
+  head.request = outgoing.asked_by;
   std::memcpy(into.data(), &head, sizeof(head));
-  sending.from.read(sending.sent, into.subspan(sizeof(head), length));
-  sending.sent += length;
+  outgoing.from.read(outgoing.sent, into.subspan(sizeof(head), length));
+  outgoing.sent += length;
   return sizeof(head) + length;
+}
+
+void Endpoint::streamed(Kind kind, std::uint32_t request) {
+  // A message's sender waits for Done.
+  if (kind != Kind::Piece) remote.streamed(kind, request);
 }
 
 void Endpoint::take_piece(const Head& head, const PeerName& from, std::span<const std::byte> bytes) {
@@ -517,7 +525,7 @@ void Endpoint::take_piece(const Head& head, const PeerName& from, std::span<cons
 
 void Endpoint::take_done(const Head& head, const PeerName& from) {
   const Sending* const sending = sends.find(head.request);
-  if (sending == nullptr || sending->to != from) {
+  if (sending == nullptr || sending->out.to != from) {
     ++domain.counters().malformed;
     return;
   }
@@ -553,13 +561,14 @@ void Endpoint::end_receive(std::uint32_t id, int error) {
 
 void Endpoint::lost(NodeId node) {
   sends.for_each([&](std::uint32_t id, const Sending& sending) {
-    if (sending.to.node == node) end_send(id, FI_ECONNRESET);
+    if (sending.out.to.node == node) end_send(id, FI_ECONNRESET);
   });
   receives.for_each([&](std::uint32_t id, const Receiving& receiving) {
     if (!receiving.is_arriving || receiving.from.node != node) return;
     domain.expect_less(node);
     end_receive(id, FI_ECONNRESET);
   });
+  remote.lost(node);
 }
 
 }  // namespace stopbit::nic::provider

@@ -11,7 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/nic/provider/outgoing.hpp"
 #include "host/nic/provider/pieces.hpp"
+#include "host/nic/provider/remote_access.hpp"
 #include "host/nic/provider/store.hpp"
 #include "host/nic/provider/wire.hpp"
 #include "host/nic/tag/tags.hpp"
@@ -30,6 +32,7 @@ struct EndpointLimits {
   static constexpr std::size_t kUnexpected = 16384;
   static constexpr std::size_t kBlocks = 4096;  ///< For unexpected messages that are longer than kShort.
   static constexpr std::size_t kShort = 128;
+  static constexpr std::size_t kEager = 8192;  ///< What travels in one packet.
   static constexpr std::size_t kInject = 1024;
   static constexpr std::size_t kMaxMessage = std::size_t{1} << 40U;
 };
@@ -58,17 +61,19 @@ struct ReceiveCall {
 
 /// A send that waits for its receiver.
 struct Sending {
-  Pieces from;
-  PeerName to;
+  Outgoing out;
   void* context = nullptr;
   std::uint64_t report = 0;  ///< Flags of its completion.
   bool completes = false;
   std::uint64_t tag = 0;
   std::uint64_t data = 0;
-  std::uint32_t asked_by = 0;  ///< The receiver's number.
-  bool is_asked = false;
-  std::uint64_t asked_bytes = 0;
-  std::uint64_t sent = 0;
+};
+
+/// What a completion of the sending side says.
+struct Report {
+  void* context = nullptr;
+  std::uint64_t flags = 0;
+  std::uint64_t tag = 0;
 };
 
 struct Receiving {
@@ -118,8 +123,14 @@ struct Endpoint : fid_ep, TagSink {
 
   /// A packet for this endpoint. False: there is no room for the message now.
   [[nodiscard]] bool take(const Head& head, const PeerName& from, std::span<const std::byte> bytes);
-  /// Writes the next bytes of a message that was asked for, and returns the length of the packet.
-  [[nodiscard]] std::size_t write_piece(Sending& sending, std::span<std::byte> into);
+  /// What goes out in pieces of this kind; null: nothing has the number any more.
+  [[nodiscard]] Outgoing* outgoing(Kind kind, std::uint32_t request) noexcept;
+  /// Writes its next bytes, and returns the length of the packet.
+  [[nodiscard]] std::size_t write_piece(Outgoing& outgoing, std::span<std::byte> into);
+  /// The last one has been sent.
+  void streamed(Kind kind, std::uint32_t request);
+  /// Of an operation that holds a slot in the queue. Null `counter`: none is bound.
+  void report_sent(Counter* counter, const Report& report, bool completes, int error);
   void lost(NodeId node);
 
   Domain& domain;
@@ -135,6 +146,10 @@ struct Endpoint : fid_ep, TagSink {
   bool selects_receives = false;
   Counter* send_counter = nullptr;
   Counter* receive_counter = nullptr;
+  Counter* read_counter = nullptr;  ///< Of remote access: own operations,
+  Counter* write_counter = nullptr;
+  Counter* remote_read_counter = nullptr;  ///< and those of peers.
+  Counter* remote_write_counter = nullptr;
 
   Tags tags;
   Store<Sending> sends;
@@ -143,6 +158,7 @@ struct Endpoint : fid_ep, TagSink {
   std::unique_ptr<std::byte[], void (*)(std::byte*)> blocks;  ///< Pages that are never used take no memory.
   std::vector<std::uint32_t> free_blocks;
   std::unordered_map<void*, std::uint32_t> claimed;  ///< Unexpected messages, by the context of the claim.
+  RemoteAccess remote;
 
  private:
   void matched(const TagReceive& receive, const TagRecord& record) override;
@@ -158,7 +174,6 @@ struct Endpoint : fid_ep, TagSink {
   void begin(Receiving& receiving, const Head& head, const PeerName& from, std::uint64_t length);
   void fill(std::uint32_t id, const Head& head, const PeerName& from, std::span<const std::byte> bytes);
   void fetch(std::uint32_t id, const Head& head, const PeerName& from, const OfferBody& offer);
-  [[nodiscard]] bool copy(const Receiving& receiving, const OfferBody& offer, std::uint64_t bytes);
   void take_stored(std::uint32_t receive, std::uint32_t stored);
   void discard(std::uint32_t stored);
   void forget(std::uint32_t stored);
@@ -167,7 +182,6 @@ struct Endpoint : fid_ep, TagSink {
 
   void end_send(std::uint32_t id, int error);
   void end_receive(std::uint32_t id, int error);
-  void report_send(void* context, std::uint64_t flags, bool completes, int error, std::uint64_t tag);
 };
 
 [[nodiscard]] int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* context);

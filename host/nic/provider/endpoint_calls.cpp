@@ -1,8 +1,6 @@
 #include "host/nic/provider/endpoint_calls.hpp"
 
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
-#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "host/nic/provider/domain.hpp"
 #include "host/nic/provider/endpoint.hpp"
 #include "host/nic/provider/not_offered.hpp"
+#include "host/nic/provider/remote_calls.hpp"
 
 namespace stopbit::nic::provider {
 namespace {
@@ -261,35 +260,17 @@ fi_ops_tagged tagged_ops{.size = sizeof(fi_ops_tagged),
                          .inject = tagged_inject,
                          .senddata = tagged_senddata,
                          .injectdata = tagged_injectdata};
-fi_ops_rma rma_ops{.size = sizeof(fi_ops_rma),
-                   .read = not_offered,
-                   .readv = not_offered,
-                   .readmsg = not_offered,
-                   .write = not_offered,
-                   .writev = not_offered,
-                   .writemsg = not_offered,
-                   .inject = not_offered,
-                   .writedata = not_offered,
-                   .injectdata = not_offered};
-fi_ops_atomic atomic_ops{.size = sizeof(fi_ops_atomic),
-                         .write = not_offered,
-                         .writev = not_offered,
-                         .writemsg = not_offered,
-                         .inject = not_offered,
-                         .readwrite = not_offered,
-                         .readwritev = not_offered,
-                         .readwritemsg = not_offered,
-                         .compwrite = not_offered,
-                         .compwritev = not_offered,
-                         .compwritemsg = not_offered,
-                         .writevalid = not_offered,
-                         .readwritevalid = not_offered,
-                         .compwritevalid = not_offered};
-
 }  // namespace
 
 fid_ep endpoint_fid(void* context) {
-  return {{FI_CLASS_EP, context, &fid_ops}, &ep_ops, &cm_ops, &msg_ops, &rma_ops, &tagged_ops, &atomic_ops, nullptr};
+  return {{FI_CLASS_EP, context, &fid_ops},
+          &ep_ops,
+          &cm_ops,
+          &msg_ops,
+          &rma_calls(),
+          &tagged_ops,
+          &atomic_calls(),
+          nullptr};
 }
 
 int open_endpoint(fid_domain* fid, fi_info* info, fid_ep** ep, void* context) {

@@ -11,8 +11,6 @@
 #include "host/nic/provider/not_offered.hpp"
 #include "host/nic/provider/queues.hpp"
 
-#define EXTERNALLY_VISIBLE externally_visible
-
 namespace stopbit::nic::provider {
 namespace {
 
@@ -21,13 +19,20 @@ constexpr const char* kDomain = "stopbit-shm";
 constexpr std::uint32_t kAddressFormat = FI_PROV_SPECIFIC | 0x5342U;
 constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5342U;
 
-constexpr std::uint64_t kSendCaps = FI_MSG | FI_TAGGED | FI_SEND;
-constexpr std::uint64_t kReceiveCaps = FI_MSG | FI_TAGGED | FI_RECV | FI_SOURCE | FI_DIRECTED_RECV;
+constexpr std::uint64_t kBothCaps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
+constexpr std::uint64_t kSendCaps = kBothCaps | FI_SEND | FI_READ | FI_WRITE;
+constexpr std::uint64_t kReceiveCaps =
+    kBothCaps | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
 constexpr std::uint64_t kDomainCaps = FI_LOCAL_COMM;
 constexpr std::uint64_t kCaps = kSendCaps | kReceiveCaps | kDomainCaps | FI_REMOTE_CQ_DATA;
 constexpr std::uint64_t kSendFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 constexpr std::uint64_t kReceiveFlags = FI_COMPLETION;
+/// Among messages; and among remote access of up to EndpointLimits::kEager bytes.
+constexpr std::uint64_t kOrder = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW |
+                                 FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
+                                 FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
+constexpr std::size_t kRemotePieces = 1;  ///< Of remote memory, in one operation.
 
 bool is_within(std::uint64_t wanted, std::uint64_t offered) {
   return (wanted & ~offered) == 0;
@@ -35,26 +40,25 @@ bool is_within(std::uint64_t wanted, std::uint64_t offered) {
 
 bool suits(const fi_tx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kSendFlags) &&
-         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE &&
          wanted.inject_size <= EndpointLimits::kInject && wanted.size <= EndpointLimits::kSends &&
-         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit == 0;
+         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit <= kRemotePieces;
 }
 bool suits(const fi_rx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kReceiveFlags) &&
-         is_within(wanted.msg_order, FI_ORDER_SAS) && wanted.comp_order == FI_ORDER_NONE &&
+         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE &&
          wanted.size <= EndpointLimits::kReceives && wanted.iov_limit <= Pieces::kMax;
 }
 bool suits(const fi_ep_attr& wanted) {
   const auto has_one = [](std::size_t contexts) { return contexts <= 1; };
   return (wanted.type == FI_EP_UNSPEC || wanted.type == FI_EP_RDM) &&
          (wanted.protocol == FI_PROTO_UNSPEC || wanted.protocol == kProtocol) &&
-         wanted.max_msg_size <= EndpointLimits::kMaxMessage && has_one(wanted.tx_ctx_cnt) &&
-         has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
+         wanted.max_msg_size <= EndpointLimits::kMaxMessage && wanted.max_order_raw_size <= EndpointLimits::kEager &&
+         wanted.max_order_war_size <= EndpointLimits::kEager && wanted.max_order_waw_size <= EndpointLimits::kEager &&
+         has_one(wanted.tx_ctx_cnt) && has_one(wanted.rx_ctx_cnt) && wanted.auth_key_size == 0;
 }
 bool suits(const fi_domain_attr& wanted) {
-  // Progress is made by calls: a program that relies on more must not get this.
   return (wanted.name == nullptr || std::strcmp(wanted.name, kDomain) == 0) &&
-         wanted.data_progress != FI_PROGRESS_AUTO && wanted.control_progress != FI_PROGRESS_AUTO &&
          wanted.cq_data_size <= sizeof(std::uint64_t) && is_within(wanted.caps, kDomainCaps | FI_REMOTE_COMM) &&
          wanted.auth_key_size == 0;
 }
@@ -70,22 +74,31 @@ const char* unsuitable(const fi_info& wanted) {
   return fabric != nullptr && std::strcmp(fabric, kFabric) != 0 ? "fabric_attr" : nullptr;
 }
 
-void fill(fi_info& info, const fi_info* hints) {
+/// How the program registers memory: no mode bits are needed, so keys and offsets are the program's. Programs that say
+/// it in one word, as all did before libfabric 1.5, get that.
+int registration_mode(std::uint32_t version, const fi_info* hints) {
+  const int wanted = hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->mr_mode : FI_MR_UNSPEC;
+  if (wanted == FI_MR_BASIC) return FI_MR_BASIC;
+  return wanted == FI_MR_SCALABLE || FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : FI_MR_UNSPEC;
+}
+
+void fill(fi_info& info, std::uint32_t version, const fi_info* hints) {
   info.caps = kCaps;
   info.mode = 0;
   info.addr_format = kAddressFormat;
   fi_tx_attr& tx = *info.tx_attr;
   tx.caps = kSendCaps;
   tx.op_flags = hints != nullptr && hints->tx_attr != nullptr ? hints->tx_attr->op_flags : 0;
-  tx.msg_order = FI_ORDER_SAS;
+  tx.msg_order = kOrder;
   tx.comp_order = FI_ORDER_NONE;
   tx.inject_size = EndpointLimits::kInject;
   tx.size = EndpointLimits::kSends;
   tx.iov_limit = Pieces::kMax;
+  tx.rma_iov_limit = kRemotePieces;
   fi_rx_attr& rx = *info.rx_attr;
   rx.caps = kReceiveCaps;
   rx.op_flags = hints != nullptr && hints->rx_attr != nullptr ? hints->rx_attr->op_flags : 0;
-  rx.msg_order = FI_ORDER_SAS;
+  rx.msg_order = kOrder;
   rx.comp_order = FI_ORDER_NONE;
   rx.size = EndpointLimits::kReceives;
   rx.iov_limit = Pieces::kMax;
@@ -94,6 +107,9 @@ void fill(fi_info& info, const fi_info* hints) {
   ep.protocol = kProtocol;
   ep.protocol_version = Name::kVersion;
   ep.max_msg_size = EndpointLimits::kMaxMessage;
+  ep.max_order_raw_size = EndpointLimits::kEager;
+  ep.max_order_war_size = EndpointLimits::kEager;
+  ep.max_order_waw_size = EndpointLimits::kEager;
   ep.mem_tag_format = ~std::uint64_t{0};
   ep.tx_ctx_cnt = 1;
   ep.rx_ctx_cnt = 1;
@@ -102,8 +118,12 @@ void fill(fi_info& info, const fi_info* hints) {
   const fi_threading wanted =
       hints != nullptr && hints->domain_attr != nullptr ? hints->domain_attr->threading : FI_THREAD_UNSPEC;
   domain.threading = wanted == FI_THREAD_UNSPEC ? FI_THREAD_SAFE : wanted;
-  domain.control_progress = FI_PROGRESS_MANUAL;
-  domain.data_progress = FI_PROGRESS_MANUAL;
+  // Addresses and regions are made in the calls, so only data needs a thread for it.
+  const bool is_auto = hints != nullptr && hints->domain_attr != nullptr &&
+                       (hints->domain_attr->data_progress == FI_PROGRESS_AUTO ||
+                        hints->domain_attr->control_progress == FI_PROGRESS_AUTO);
+  domain.control_progress = is_auto ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+  domain.data_progress = domain.control_progress;
   domain.resource_mgmt = FI_RM_ENABLED;
   domain.av_type = hints != nullptr && hints->domain_attr != nullptr && hints->domain_attr->av_type != FI_AV_UNSPEC
                        ? hints->domain_attr->av_type
@@ -117,7 +137,9 @@ void fill(fi_info& info, const fi_info* hints) {
   domain.max_ep_rx_ctx = 1;
   domain.cntr_cnt = 64;
   domain.caps = kDomainCaps;
+  domain.mr_mode = registration_mode(version, hints);
   domain.mr_key_size = sizeof(std::uint64_t);
+  domain.mr_iov_limit = 1;
   // The provider's name is libfabric's to set.
   info.fabric_attr->name = ::strdup(kFabric);
   info.fabric_attr->prov_version = FI_VERSION(1, 0);
@@ -147,8 +169,8 @@ fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric),
                          .trywait = trywait,
                          .domain2 = not_offered};
 
-int getinfo(std::uint32_t /*version*/, const char* node, const char* service, std::uint64_t /*flags*/,
-            const fi_info* hints, fi_info** info) {
+int getinfo(std::uint32_t version, const char* node, const char* service, std::uint64_t /*flags*/, const fi_info* hints,
+            fi_info** info) {
   // Endpoints have names that programs exchange; no name of a host leads to one.
   if (node != nullptr || service != nullptr) return -FI_ENODATA;
   if (const char* const part = hints != nullptr ? unsuitable(*hints) : nullptr; part != nullptr) {
@@ -157,7 +179,7 @@ int getinfo(std::uint32_t /*version*/, const char* node, const char* service, st
   }
   fi_info* const made = fi_allocinfo();
   if (made == nullptr) return -FI_ENOMEM;
-  fill(*made, hints);
+  fill(*made, version, hints);
   if (hints != nullptr) {
     made->handle = hints->handle;
     // Open MPI refuses providers without FI_REMOTE_COMM. It gets the flag back; a name from another host is refused
@@ -198,25 +220,11 @@ Parameters read_parameters() {
   char* text = nullptr;
   if (fi_param_get_str(&provider(), "network", &text) == 0 && text != nullptr) parameters.network = text;
   if (fi_param_get_str(&provider(), "counters", &text) == 0 && text != nullptr) parameters.counters = text;
+  int has_thread = 0;
+  if (fi_param_get_bool(&provider(), "progress_thread", &has_thread) == 0) parameters.has_thread = has_thread != 0;
   int copies = 1;
   if (fi_param_get_bool(&provider(), "single_copy", &copies) == 0) parameters.copies_once = copies != 0;
   return parameters;
 }
 
 }  // namespace stopbit::nic::provider
-
-extern "C" {
-/// libfabric looks for this name in lib*-fi.so.
-FI_EXT_INI {
-  fi_provider& provider = stopbit::nic::provider::provider();
-  fi_param_define(&provider, "network", FI_PARAM_STRING,
-                  "Name of the network in shared memory: processes of one user with the same name reach each other "
-                  "(default: libfabric). At most 32 processes.");
-  fi_param_define(&provider, "single_copy", FI_PARAM_BOOL,
-                  "Copy long messages directly between processes, with process_vm_readv, if the kernel allows it "
-                  "(default: yes).");
-  fi_param_define(&provider, "counters", FI_PARAM_STRING,
-                  "File to which each domain appends one line of JSON with its counters when it is closed.");
-  return &provider;
-}
-}

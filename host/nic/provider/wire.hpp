@@ -19,7 +19,7 @@ struct PeerName {
 /// The address that fi_getname gives and fi_av_insert takes. Little-endian.
 struct Name {
   static constexpr std::uint32_t kMagic = 0x4946'4253;  // "SBFI"
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
   std::uint32_t magic = kMagic;
   std::uint32_t version = kVersion;
   std::uint64_t network = 0;  ///< Hash of network and host: elsewhere, the numbers are of other processes.
@@ -32,11 +32,28 @@ enum class Kind : std::uint8_t {
   Offer = 2,  ///< A long message; its bytes stay with the sender until a receive matches.
   Ask = 3,    ///< High channel, from here on. The receiver wants the first `tag` bytes; `data` is its own number.
   Piece = 4,  ///< Bytes of the message at `tag`, for the receiver's `request`.
-  Done = 5,   ///< The receiver has the message, or never will: `error`.
+  Done = 5,   ///< The receiver has the message, or never will: `error`. The same ends remote access.
+
+  // Remote memory access. Low channel: applied at the target in the order of sending, also after earlier messages.
+  Write = 6,      ///< RemoteBody, then the bytes.
+  LongWrite = 7,  ///< RemoteBody, OfferBody: the bytes stay with the writer until the target takes them.
+  Read = 8,       ///< RemoteBody, OfferBody, of which only `length` and the process space count.
+  Atomic = 9,     ///< RemoteBody, operands, values to compare with. `tag` says which (AtomicCode).
+  // High channel.
+  Result = 10,  ///< What a short Read, or an Atomic, has found. Ends the operation.
+  Grant = 11,   ///< The reader may copy the region: `tag` is its address, `data` its process and the target's number.
+  Copied = 12,  ///< The reader has copied it, and Done will say whether it was still there; or `error`: send it.
+  WritePiece = 13,  ///< As Piece: for the target's number of a LongWrite,
+  ReadPiece = 14,   ///< and for the reader's number of a Read.
 };
+/// Requests, which their receiver may refuse for now; everything else is taken on arrival.
+[[nodiscard]] constexpr bool is_request(Kind kind) noexcept {
+  return kind == Kind::Eager || kind == Kind::Offer || (kind >= Kind::Write && kind <= Kind::Atomic);
+}
 inline constexpr std::uint8_t kTagged = 1;
 inline constexpr std::uint8_t kHasData = 2;    ///< `data` is the sender's, for the completion.
 inline constexpr std::uint8_t kWantsDone = 4;  ///< The sender waits for Done.
+inline constexpr std::uint8_t kRemote = 8;     ///< `request` is a number of remote access, not of a message.
 
 /// In front of every packet. The bytes of Eager and Piece follow it, those of an Offer after OfferBody.
 struct Head {
@@ -62,5 +79,12 @@ struct OfferBody {
   std::uint32_t process_space = 0;  ///< Inode of its pid namespace: in another, `process` is another process.
 };
 static_assert(sizeof(OfferBody) == 24);
+
+/// Where remote access goes.
+struct RemoteBody {
+  std::uint64_t key = 0;
+  std::uint64_t address = 0;  ///< In the region: from its beginning, or as the target's program addresses it.
+};
+static_assert(sizeof(RemoteBody) == 16);
 
 }  // namespace stopbit::nic::provider

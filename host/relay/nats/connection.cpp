@@ -71,6 +71,11 @@ void set_tls(Setting& setting, const NatsAccess& access) {
 
 }  // namespace
 
+std::span<const std::byte> bytes_of(const natsMsg* message) noexcept {
+  return {reinterpret_cast<const std::byte*>(natsMsg_GetData(message)),
+          static_cast<std::size_t>(natsMsg_GetDataLength(message))};
+}
+
 StoreFailure nats_failure(const std::string& what, natsStatus status, int code) {
   natsStatus last = NATS_OK;
   const char* detail = nats_GetLastError(&last);
@@ -156,8 +161,7 @@ Result<std::vector<std::byte>, StoreFailure> NatsConnection::layout(const std::s
       return std::vector<std::byte>();
     }
     if (status != NATS_OK) return nats_failure("cannot read the layout " + where, status, code);
-    const auto part = decode_part({reinterpret_cast<const std::byte*>(natsMsg_GetData(found)),
-                                   static_cast<std::size_t>(natsMsg_GetDataLength(found))});
+    const auto part = decode_part(bytes_of(found));
     if (!part || part.value().name != name || part.value().offset != image.size() ||
         (total != 1 && part.value().total != total)) {
       return StoreFailure{StoreFailure::Kind::Refused, "the layout " + where + " is not usable: " +

@@ -2,7 +2,9 @@
 
 #include <nats/nats.h>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,7 @@ class NatsConnection {
   std::unique_ptr<jsCtx, Destroy<jsCtx_Destroy>> context_;  ///< Ends before the connection.
 };
 
+[[nodiscard]] std::span<const std::byte> bytes_of(const natsMsg* message) noexcept;
 /// What went wrong: "WHAT: the library's words".
 [[nodiscard]] StoreFailure nats_failure(const std::string& what, natsStatus status, int code = 0);
 [[nodiscard]] std::string layouts_of(const std::string& stream);

@@ -1,15 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "host/relay/message.hpp"
 #include "host/relay/store.hpp"
+#include "host/relay/stream.hpp"
 #include "microcode/base/result.hpp"
 
 /// Streams of NATS JetStream. Built without libnats, everything here fails and says so.
@@ -54,28 +51,6 @@ struct NatsStreamOptions {
 };
 [[nodiscard]] Result<std::unique_ptr<Store>> make_nats_store(NatsStreamOptions options);
 
-/// Reads a stream from a message on.
-class NatsStream {
- public:
-  NatsStream() = default;
-  NatsStream(const NatsStream&) = delete;
-  NatsStream& operator=(const NatsStream&) = delete;
-  virtual ~NatsStream() = default;
-
-  enum class Start : std::uint8_t { Oldest, Newest };
-  /// Connects. `start` is where the first session begins; later ones go on after the last message that `next` gave.
-  [[nodiscard]] virtual Result<Done, StoreFailure> begin(Start start) = 0;
-  /// A message; valid until the next call.
-  struct Message {
-    std::span<const std::byte> bytes;
-    std::uint64_t sequence = 0;
-    bool is_last = false;  ///< The stream had no later one when it was sent.
-  };
-  /// Waits up to `wait_ms`. Nothing: none has arrived. A failure ends the session.
-  [[nodiscard]] virtual Result<std::optional<Message>, StoreFailure> next(std::uint64_t wait_ms) = 0;
-  /// The image of a layout, as it was stored. The caller checks it.
-  [[nodiscard]] virtual Result<std::vector<std::byte>, StoreFailure> layout(std::uint64_t name) = 0;
-};
-[[nodiscard]] Result<std::unique_ptr<NatsStream>> make_nats_stream(NatsAccess access);
+[[nodiscard]] Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess access);
 
 }  // namespace stopbit::relay

@@ -22,11 +22,6 @@ StoreFailure refused(std::string message) {
   return {StoreFailure::Kind::Refused, std::move(message)};
 }
 
-std::span<const std::byte> bytes_of(const natsMsg* message) noexcept {
-  return {reinterpret_cast<const std::byte*>(natsMsg_GetData(message)),
-          static_cast<std::size_t>(natsMsg_GetDataLength(message))};
-}
-
 class NatsStore final : public Store {
  public:
   explicit NatsStore(NatsStreamOptions options) : options_(std::move(options)) {}

@@ -6,15 +6,19 @@
 
 #include "host/relay/nats/connection.hpp"
 #include "host/relay/nats/nats.hpp"
+#include "host/relay/time_search.hpp"
 
 namespace stopbit::relay {
 namespace {
 
-class Reader final : public NatsStream {
+/// Messages that a search for a time looks at: a stream of marks and parts only does not hold the reader for good.
+constexpr std::uint64_t kMostLooks = 100'000;
+
+class Reader final : public Stream {
  public:
   explicit Reader(NatsAccess access) : access_(std::move(access)) {}
 
-  Result<Done, StoreFailure> begin(Start start) override {
+  Result<Done, StoreFailure> begin(const Start& start) override {
     message_.reset();
     subscription_.reset();
     connection_.reset();
@@ -33,7 +37,11 @@ class Reader final : public NatsStream {
     if (!subject_.ends_with(suffix)) {
       return StoreFailure{StoreFailure::Kind::Refused, fmt::format("no relay made the stream {}", name)};
     }
-    if (next_ == 0) next_ = start == Start::Oldest ? 1 : info.value()->State.LastSeq + 1;
+    if (next_ == 0) {
+      const auto first = place_of(start, *info.value());
+      if (!first) return first.failure();
+      next_ = first.value();
+    }
     next_ = std::max(next_, info.value()->State.FirstSeq);
     jsSubOptions how;
     jsSubOptions_Init(&how);
@@ -61,17 +69,18 @@ class Reader final : public NatsStream {
       return nats_failure("a message of the stream " + access_.address.stream + " has no number", got);
     }
     const std::uint64_t sequence = meta->Sequence.Stream;
-    const bool is_last = meta->NumPending == 0;
+    is_at_end_ = meta->NumPending == 0;
     jsMsgMetaData_Destroy(meta);
     if (sequence < next_) {
       return StoreFailure{StoreFailure::Kind::Away, fmt::format("the server sent message {} again", sequence)};
     }
     next_ = sequence + 1;
-    return std::optional<Message>(Message{{reinterpret_cast<const std::byte*>(natsMsg_GetData(found)),
-                                           static_cast<std::size_t>(natsMsg_GetDataLength(found))},
-                                          sequence,
-                                          is_last});
+    const std::span<const std::byte> bytes = bytes_of(found);
+    return std::optional<Message>(
+        Message{decode_message(bytes), bytes.subspan(std::min(bytes.size(), kHeadBytes)), sequence});
   }
+
+  bool is_at_end() const noexcept override { return is_at_end_; }
 
   Result<std::vector<std::byte>, StoreFailure> layout(std::uint64_t name) override {
     auto image = connection_->layout(access_.address.stream, subject_, name);
@@ -83,18 +92,50 @@ class Reader final : public NatsStream {
   }
 
  private:
+  [[nodiscard]] Result<std::uint64_t, StoreFailure> place_of(const Start& start, const jsStreamInfo& info) {
+    const std::uint64_t end = info.State.LastSeq + 1;
+    if (start.from == Start::From::Oldest) return std::uint64_t{1};
+    if (start.from == Start::From::Newest || info.State.Msgs == 0) return end;
+    std::uint64_t looks = 0;
+    return find_time(std::max<std::uint64_t>(info.State.FirstSeq, 1), end, start.time_ns,
+                     [&](std::uint64_t from, std::uint64_t to) { return find_timed(from, to, looks); });
+  }
+
+  [[nodiscard]] Result<std::optional<TimedMessage>, StoreFailure> find_timed(std::uint64_t from, std::uint64_t to,
+                                                                             std::uint64_t& looks) {
+    const std::string& name = access_.address.stream;
+    for (; from < to; ++from) {
+      if (++looks > kMostLooks) {
+        return StoreFailure{StoreFailure::Kind::Refused,
+                            fmt::format("the stream {} has no records among {} messages", name, kMostLooks)};
+      }
+      natsMsg* found = nullptr;
+      jsErrCode code = {};
+      const natsStatus status = js_GetMsg(&found, connection_->stream(), name.c_str(), from, nullptr, &code);
+      const NatsMessage message(found);
+      if (status == NATS_NOT_FOUND || code == JSNoMessageFoundErr) continue;
+      if (status != NATS_OK) return nats_failure("cannot look for a time in the stream " + name, status, code);
+      const std::span<const std::byte> bytes = bytes_of(found);
+      const Result<Head> head = decode_message(bytes);
+      const auto time_ns = head ? time_of(head.value(), bytes.subspan(kHeadBytes)) : std::nullopt;
+      if (time_ns) return std::optional<TimedMessage>(TimedMessage{from, *time_ns});
+    }
+    return std::optional<TimedMessage>();
+  }
+
   NatsAccess access_;
   std::optional<NatsConnection> connection_;
   NatsSubscription subscription_;  ///< Ends before the connection.
   NatsMessage message_;
   std::string subject_;     ///< Without the last part.
   std::uint64_t next_ = 0;  ///< Sequence of the next message; 0: not known yet.
+  bool is_at_end_ = false;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<NatsStream>> make_nats_stream(NatsAccess access) {
-  return std::unique_ptr<NatsStream>(std::make_unique<Reader>(std::move(access)));
+Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess access) {
+  return std::unique_ptr<Stream>(std::make_unique<Reader>(std::move(access)));
 }
 
 }  // namespace stopbit::relay

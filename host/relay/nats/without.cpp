@@ -15,7 +15,7 @@ Result<std::unique_ptr<Store>> make_nats_store(NatsStreamOptions /*options*/) {
   return Failure{kWithout};
 }
 
-Result<std::unique_ptr<NatsStream>> make_nats_stream(NatsAccess /*access*/) {
+Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess /*access*/) {
   return Failure{kWithout};
 }
 

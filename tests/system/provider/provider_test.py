@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""Programs that nobody here wrote run over the provider: fi_info, fi_pingpong, Open MPI, NetPIPE.
+"""Programs that nobody here wrote run over the provider: fi_info, fi_pingpong, Open MPI, NetPIPE, hpcc.
 
-usage: provider_test.py info|pingpong|mpi|full FOLDER-OF-THE-PLUG-IN
+usage: provider_test.py info|pingpong|mpi|one_sided|hpcc|full FOLDER-OF-THE-PLUG-IN
 
 Exits with 77, which ctest takes for skipped, without the programs of the Debian packages libfabric-bin, openmpi-bin,
-libopenmpi-dev and netpipe-openmpi.
+libopenmpi-dev, netpipe-openmpi and hpcc.
 """
 
 import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
+
+import programs
 
 HERE = pathlib.Path(__file__).parent
-PATIENCE = 400  # seconds: for a hang, not for a slow machine
 SKIPPED = 77
 
 
@@ -27,13 +26,6 @@ def need(*programs):
     if missing:
         print("skipped: not installed:", ", ".join(missing))
         sys.exit(SKIPPED)
-
-
-def run(command, env, expect=0):
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=PATIENCE)
-    assert done.returncode == expect, f"{command}: exit {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 def counters(path):
@@ -48,66 +40,30 @@ def total(lines, name):
 
 def info(env, _work):
     need("fi_info")
-    text = run(["fi_info", "-p", "stopbit"], env)
+    text = programs.run(["fi_info", "-p", "stopbit"], env)
     assert "provider: stopbit" in text and "FI_EP_RDM" in text, text
     # What it does not have it does not offer.
-    for caps in ("FI_RMA", "FI_ATOMIC", "FI_MULTI_RECV"):
-        run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
-    assert "FI_STOPBIT_NETWORK" in run(["fi_info", "-e"], env)
-
-
-def wait_for_listener(port):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        text = pathlib.Path("/proc/net/tcp").read_text() + pathlib.Path("/proc/net/tcp6").read_text()
-        if any(f":{port:04X} " in line and " 0A " in line for line in text.splitlines()):
-            return
-        time.sleep(0.02)
-    raise AssertionError("no listener")
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    for caps in ("FI_MULTI_RECV", "FI_MULTICAST"):
+        programs.run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
+    assert "FI_STOPBIT_NETWORK" in programs.run(["fi_info", "-e"], env)
 
 
 def pingpong(env, work):
     need("fi_pingpong")
-    port = free_port()
-    # -c: each message is checked.
-    command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-c", "-I", "20"]
-    server = subprocess.Popen(command + ["-B", str(port)], env=env, stdout=subprocess.DEVNULL)
-    try:
-        wait_for_listener(port)
-        text = run(command + ["-P", str(port), "127.0.0.1"], env)
-        assert server.wait(PATIENCE) == 0
-    finally:
-        server.kill()
+    text = programs.pingpong(["-p", "stopbit", "-c", "-I", "20"], env)  # -c: each message is checked
     assert "1m" in text and "=20" in text, text
     lines = counters(work / "counters")
     assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 40 * 2**20, lines
 
 
-def mpirun(env, ranks, *program):
-    exported = [name for name in env if name.startswith("FI_")]
-    command = ["mpirun", "--oversubscribe", "-n", str(ranks), "--mca", "pml", "cm", "--mca", "mtl", "ofi",
-               "--mca", "mtl_ofi_provider_include", "stopbit"]
-    if os.geteuid() == 0:
-        command.append("--allow-run-as-root")
-    for name in exported:
-        command += ["-x", name]
-    return run(command + [str(word) for word in program], env)
-
-
 def mpi(env, work):
     need("mpirun", "mpicc", "NPopenmpi")
     program = work / "collectives"
-    run(["mpicc", "-O1", "-o", program, HERE / "collectives.c"], env)
+    programs.run(["mpicc", "-O1", "-o", program, HERE / "collectives.c"], env)
     for ranks in (2, 4):
         for single_copy in ("1", "0"):
             env["FI_STOPBIT_SINGLE_COPY"] = single_copy
-            text = mpirun(env, ranks, program)
+            text = programs.mpirun(env, ranks, program)
             assert f"{ranks} ranks, 0 errors" in text, text
             lines = counters(work / "counters")
             # MPI used it: at least what the largest exchange between two ranks moves.
@@ -119,8 +75,50 @@ def mpi(env, work):
             assert copied + pieces > 2**20 and (single_copy == "1" or copied == 0), lines
             assert total(lines, "peers_lost") == total(lines, "malformed") == total(lines, "refused") == 0, lines
     env["FI_STOPBIT_SINGLE_COPY"] = "1"
-    text = mpirun(env, 2, "NPopenmpi", "-u", "65536", "-n", "10", "-o", work / "netpipe")
+    text = programs.mpirun(env, 2, "NPopenmpi", "-u", "65536", "-n", "10", "-o", work / "netpipe")
     assert "65539 bytes" in text or "65536 bytes" in text, text
+    assert total(counters(work / "counters"), "bytes_sent") > 2**20
+
+
+def one_sided(env, work):
+    need("mpirun", "mpicc")
+    program = work / "one_sided"
+    programs.run(["mpicc", "-O1", "-o", program, HERE / "one_sided.c"], env)
+    for ranks, single_copy, thread in ((2, "1", "1"), (4, "0", "0"), (8, "1", "0")):
+        env["FI_STOPBIT_SINGLE_COPY"] = single_copy
+        env["FI_STOPBIT_PROGRESS_THREAD"] = thread
+        # With a thread, the target of the last part makes no calls.
+        text = programs.mpirun(env, ranks, program, *(["computes"] if thread == "1" else []), one_sided=True)
+        assert f"{ranks} ranks, 0 errors" in text, text
+        lines = counters(work / "counters")
+        # One domain for messages and one for windows in each rank.
+        assert len(lines) == 2 * ranks, lines
+        windows = [line for line in lines if line["remote_operations"] != 0]
+        assert len(windows) == ranks, lines
+        for name in ("bytes_stored", "bytes_served"):
+            assert all(line[name] > 400_000 for line in windows), lines
+        # Every rank but the first takes its 200 tickets from it.
+        assert total(windows, "atomics_applied") >= 200 * (ranks - 1), lines
+        copied, pieces = total(windows, "copied_bytes"), total(windows, "piece_bytes")
+        assert copied + pieces > 2**20 and (single_copy == "1" or copied == 0), lines
+        assert total(lines, "peers_lost") == total(lines, "malformed") == total(lines, "refused") == 0, lines
+
+
+def hpcc(env, work):
+    """The parts of hpcc that use MPI, with its own checks, on a problem of a few seconds."""
+    need("mpirun", "hpcc")
+    text = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text().splitlines()
+    text[5] = "200 Ns"
+    text[10:12] = ["1 Ps", "2 Qs"]
+    (work / "hpccinf.txt").write_text("\n".join(text) + "\n")
+    os.chdir(work)  # where it looks for its input
+    programs.mpirun(env, 2, "hpcc")
+    summary = dict(line.split("=", 1) for line in (work / "hpccoutf.txt").read_text().splitlines() if "=" in line)
+    assert summary["Success"] == "1", summary
+    assert float(summary["MPIRandomAccess_ErrorsFraction"]) <= 0.01, summary
+    assert float(summary["PTRANS_residual"]) < 16, summary
+    text = (work / "hpccoutf.txt").read_text()
+    assert "0 tests completed and failed residual checks" in text, text
     assert total(counters(work / "counters"), "bytes_sent") > 2**20
 
 
@@ -128,7 +126,7 @@ def full(env, _work):
     """A /dev/shm without room is an error that says so, and leaves nothing."""
     need("fi_pingpong", "unshare")
     env["FI_LOG_LEVEL"] = "warn"
-    port = free_port()
+    port = programs.free_port()
     script = ("mount -t tmpfs -o size=1m tmpfs /dev/shm && "
               f"(fi_pingpong -p stopbit -e rdm -B {port}; find /dev/shm -type f)")
     # As the first user of a new user namespace, if the kernel allows it.
@@ -139,11 +137,11 @@ def full(env, _work):
         sys.exit(SKIPPED)
     server = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     # The server opens its endpoint when a client has come.
-    wait_for_listener(port)
+    programs.wait_for_listener(port)
     client = subprocess.Popen(["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-P", str(port), "127.0.0.1"], env=env,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        text, _ = server.communicate(timeout=PATIENCE)
+        text, _ = server.communicate(timeout=programs.PATIENCE)
     finally:
         client.kill()
         client.wait()
@@ -158,7 +156,7 @@ def main():
         work = pathlib.Path(name)
         env = dict(os.environ, FI_PROVIDER_PATH=folder, FI_STOPBIT_COUNTERS=str(work / "counters"),
                    FI_STOPBIT_NETWORK=f"provider-test-{os.getpid()}")
-        {"info": info, "pingpong": pingpong, "mpi": mpi, "full": full}[which](env, work)
+        {"info": info, "pingpong": pingpong, "mpi": mpi, "one_sided": one_sided, "hpcc": hpcc, "full": full}[which](env, work)
 
 
 main()

@@ -13,6 +13,7 @@
 
 #include "host/os/clock.hpp"
 #include "host/relay/follower.hpp"
+#include "host/relay/kafka/kafka.hpp"
 #include "host/relay/nats/nats.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
@@ -26,8 +27,10 @@
 //                                         that is killed has not stored
 //     relay_probe fill RING SLOTS         writes records of run 1 until the ring has SLOTS slots, and ends
 //     relay_probe count RING              records that the ring has had, and its epoch
-//     relay_probe check ADDRESS           reads a stream from its oldest message to its newest and compares each word
-//                                         with what `write` has written; a line for each ring
+//     relay_probe check ADDRESS [RINGS]   reads a stream from its oldest message to its newest, or to the end of ring
+//                                         number RINGS, and compares each word with what `write` has written; a line
+//                                         for each ring
+//     relay_probe message                 key, channel and bytes of a message as a relay writes it to Kafka, in hex
 
 namespace {
 
@@ -106,6 +109,21 @@ int count(const char* name) {
   return 0;
 }
 
+int message() {
+  relay::Head head;
+  head.epoch = 1;
+  head.first = 64;
+  head.end = 65;
+  head.count = 1;
+  head.channel = 3;
+  std::vector<std::byte> bytes(head.bytes());
+  relay::encode_head(head, bytes);
+  fmt::print("{} {} ", relay::id_of(head), relay::topic_of(head));
+  for (const std::byte one : bytes) fmt::print("{:02x}", std::to_integer<unsigned>(one));
+  fmt::print("\n");
+  return 0;
+}
+
 /// Compares.
 class Check final : public relay::StreamSink, public record::RecordSink {
  public:
@@ -140,10 +158,15 @@ class Check final : public relay::StreamSink, public record::RecordSink {
     ++records_;
   }
   void end_line(const char* how) {
-    if (epoch_ != 0) fmt::print("{} {} {} {}\n", epoch_, run_, records_, how);
+    if (epoch_ != 0) {
+      fmt::print("{} {} {} {}\n", epoch_, run_, records_, how);
+      std::fflush(stdout);
+      ++rings_;
+    }
     epoch_ = 0;
   }
   [[nodiscard]] std::uint64_t wrong() const noexcept { return wrong_; }
+  [[nodiscard]] std::uint64_t rings() const noexcept { return rings_; }
 
  private:
   std::array<record::Slot, kLong> slots_{};
@@ -152,19 +175,33 @@ class Check final : public relay::StreamSink, public record::RecordSink {
   std::uint64_t next_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t wrong_ = 0;
+  std::uint64_t rings_ = 0;  ///< That have ended.
 };
 
-int check(const char* address) {
+Result<std::unique_ptr<relay::Stream>> stream_at(const char* address) {
+  if (relay::is_kafka_address(address)) {
+    Result<relay::KafkaAddress> parsed = relay::parse_kafka_address(address);
+    if (!parsed) return parsed.failure();
+    return relay::make_kafka_stream({std::move(parsed).value(), {}});
+  }
   const Result<relay::NatsAddress> parsed = relay::parse_nats_address(address);
-  if (!parsed) return std::fprintf(stderr, "%s\n", parsed.message().c_str()), 1;
+  if (!parsed) return parsed.failure();
   relay::NatsAccess access;
   access.address = parsed.value();
-  Result<std::unique_ptr<relay::NatsStream>> stream = relay::make_nats_stream(access);
+  return relay::make_nats_stream(access);
+}
+
+/// `rings`: 0: those that the stream has now.
+int check(const char* address, std::uint64_t rings) {
+  const Result<std::unique_ptr<relay::Stream>> stream = stream_at(address);
   if (!stream) return std::fprintf(stderr, "%s\n", stream.message().c_str()), 77;
   Check sink;
-  relay::Follower follower(*stream.value(), sink, {.start = relay::NatsStream::Start::Oldest},
-                           [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
-  for (relay::Follower::State state = {}; state != relay::Follower::State::Done;) {
+  relay::Follower follower(
+      *stream.value(), sink,
+      {.start = {relay::Stream::Start::From::Oldest}, .is_patient = rings != 0, .follows = rings != 0},
+      [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+  for (relay::Follower::State state = {};
+       state != relay::Follower::State::Done && (rings == 0 || sink.rings() < rings);) {
     state = follower.step(os::monotonic_clock_ns(), 100);
     if (state == relay::Follower::State::Failed) {
       return std::fprintf(stderr, "%s\n", follower.problem().message.c_str()), 1;
@@ -187,8 +224,11 @@ int main(int count_of_arguments, char** arguments) {
   if (given.size() == 4 && given[1] == "fill") {
     return fill(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10));
   }
+  if (given.size() == 2 && given[1] == "message") return message();
   if (given.size() == 3 && given[1] == "count") return count(given[2].c_str());
-  if (given.size() == 3 && given[1] == "check") return check(given[2].c_str());
-  std::fprintf(stderr, "relay_probe write RING RUN RATE | fill RING SLOTS | count RING | check ADDRESS\n");
+  if ((given.size() == 3 || given.size() == 4) && given[1] == "check") {
+    return check(given[2].c_str(), given.size() == 4 ? std::strtoull(given[3].c_str(), nullptr, 10) : 0);
+  }
+  std::fprintf(stderr, "relay_probe write RING RUN RATE | fill RING SLOTS | count RING | check ADDRESS [RINGS]\n");
   return 2;
 }

@@ -158,10 +158,15 @@ def count_of(ring):
 def check(server, wanted, stream="S"):
     """The stream has the rings of `wanted`, {epoch: records}, each record once and word for word."""
     done = subprocess.run([PROBE, "check", server.address(stream)], capture_output=True, text=True, timeout=PATIENCE)
-    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr + logs()
+    return has_all(done.stdout, wanted)
+
+
+def has_all(said, wanted):
+    """What a probe that checks has said is that it read the rings of `wanted`, and nothing wrong."""
+    lines = said.splitlines()
     got = {int(line.split()[0]): int(line.split()[2]) for line in lines[:-1]}
-    assert done.returncode == 0 and lines[-1] == "lost 0 unknown 0 repeated 0 damaged 0 wrong 0", (
-        done.stdout + done.stderr + logs())
+    assert lines[-1] == "lost 0 unknown 0 repeated 0 damaged 0 wrong 0", said + logs()
     assert got == wanted, (got, wanted)
     return sum(got.values())
 
@@ -396,12 +401,12 @@ def hostile():
         print("ok", test.__name__)
 
 
-def read_back():
-    sample = os.path.abspath(sys.argv[4])
+def read_back_from(server, sample, *more):
+    """The ring, its stream and a ring made of that give the same lines."""
+    sample = os.path.abspath(sample)
     ring = ring_name("back")
-    server = Server().start()
     replay = Process("replay", [STOPBIT, "replay", f"{sample}/capture.pcap.gz", "--templates", f"{sample}/templates.xml",
-                                "--framing", "cme", "--ring", ring, "--lossless", "2", "-q"])
+                                "--framing", "cme", "--ring", ring, "--lossless", "2", "-q", *more])
     tails = {}
 
     def tail(label, *what):
@@ -428,18 +433,28 @@ def read_back():
         with open(os.path.join(FOLDER, label + ".jsonl"), "rb") as lines:
             texts[label] = lines.read()
     assert texts["ring"] and texts["ring"] == texts["stream"] == texts["copy"]
+    # From a time on, which the records have and the server does not know.
+    lines = texts["ring"].splitlines()
+    times = [json.loads(line)["header"]["time"][:19] for line in lines]
+    assert times == sorted(times) and times[0] < times[-1]
+    since = times[len(times) // 2]
+    for time, wanted in ((since, lines[times.index(since):]), ("2000-01-01", lines)):
+        told = subprocess.run([STOPBIT, "tail", server.address(), "--since", time, "--header"], check=True,
+                              capture_output=True, timeout=PATIENCE).stdout
+        assert told.splitlines() == wanted, (time, told[:300])
     shown = subprocess.run([STOPBIT, "ring", "info", "--json", copy], check=True, capture_output=True, text=True).stdout
     facts = json.loads(shown)
     assert facts["heartbeat_ns"] >= facts["epoch"], facts
     print(len(texts["ring"].splitlines()), "lines, the same from the ring, the stream and the ring made of it")
 
 
-def main():
-    if SERVER is None:
-        print("there is no nats-server here")
-        sys.exit(77)
+def read_back():
+    read_back_from(Server().start(), sys.argv[4])
+
+
+def run(test):
     try:
-        {"killed": killed, "hostile": hostile, "read_back": read_back}[sys.argv[1]]()
+        test()
     finally:
         for process in STARTED:
             if process.poll() is None:
@@ -448,6 +463,13 @@ def main():
         for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy"):
             subprocess.run([STOPBIT, "ring", "rm", ring_name(label)], capture_output=True)
     shutil.rmtree(FOLDER)
+
+
+def main():
+    if SERVER is None:
+        print("there is no nats-server here")
+        sys.exit(77)
+    run({"killed": killed, "hostile": hostile, "read_back": read_back}[sys.argv[1]])
 
 
 if __name__ == "__main__":

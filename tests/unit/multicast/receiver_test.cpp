@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -66,10 +67,11 @@ std::vector<std::uint64_t> up_to(std::uint64_t count) {
   return all;
 }
 
-/// Says that it keeps packets, and sends none. Gives up after many requests, so that a reader that does not ends.
+/// Says that it keeps packets, and sends none, after a while for each request. Gives up after many requests, so that a
+/// reader that does not ends.
 class LyingService {
  public:
-  explicit LyingService(std::uint64_t count) : count_(count) {
+  explicit LyingService(std::uint64_t count, std::chrono::milliseconds delay = {}) : count_(count), delay_(delay) {
     sockaddr_in address = net::socket_address({0x7F00'0001, 0});
     socklen_t bytes = sizeof(address);
     EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
@@ -97,6 +99,7 @@ class LyingService {
       while (requests_ < 1'000 && ::recv(client.get(), request.data(), request.size(), MSG_WAITALL) ==
                                       static_cast<ssize_t>(request.size())) {
         ++requests_;
+        std::this_thread::sleep_for(delay_);
         std::array<std::byte, kAnswerHeadBytes + kDoneBytes> answer;
         encode(AnswerHead{AnswerHead::Kind::Done, kDoneBytes}, std::span(answer).first<kAnswerHeadBytes>());
         const std::uint64_t first = first_sequence(kEpoch);
@@ -108,6 +111,7 @@ class LyingService {
   }
 
   std::uint64_t count_;
+  std::chrono::milliseconds delay_;
   os::Descriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   net::Endpoint address_;
   std::atomic<std::uint64_t> requests_ = 0;
@@ -284,6 +288,37 @@ TEST_F(MulticastReceiver, does_not_ask_for_ever_if_the_service_lies_about_what_i
     EXPECT_EQ(told_.back().find("closed"), std::string::npos) << told_.back();
     told_.clear();
   }
+}
+
+TEST_F(MulticastReceiver, waits_for_a_slow_service_once_however_many_holes_there_are) {
+  ring::Writer writer = make_writer(4'096);
+  write_events(writer, 3'000);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  // Every second packet is missing. In 500 ms the service answers five requests.
+  constexpr std::size_t kHoles = 64;
+  ASSERT_GT(line_->sent.size(), 2 * kHoles);
+  LyingService service(1'000, std::chrono::milliseconds(100));
+  ReceiverOptions options;
+  options.groups = {{0xEFFF'0701, 7001}};
+  options.refill = service.address();
+  options.follows = true;
+  const auto receiver =
+      Receiver::without_sockets(options, records_, events_, [this](const std::string& line) { told_.push_back(line); });
+  for (std::size_t i = 0; i < 2 * kHoles; i += 2) {
+    receiver->offer(line_->sent[i], arbitrate::Line::A, now_, kEpoch + now_);
+  }
+  while (service.requests() == 0) {
+    now_ += 5 * kMs;
+    ASSERT_NE(receiver->step(now_, kEpoch + now_), Receiver::State::Failed) << receiver->problem();
+  }
+  EXPECT_LE(service.requests(), 6U);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_NE(told_.back().find("refill service"), std::string::npos) << told_.back();
+  // What the service does not send is lost, and counted.
+  pass(*receiver);
+  EXPECT_GT(receiver->counts().missing, kHoles / 2);
+  EXPECT_GT(receiver->counts().lost, 0U);
 }
 
 TEST_F(MulticastReceiver, follows_a_publisher_that_begins_again) {

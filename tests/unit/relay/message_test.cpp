@@ -6,8 +6,11 @@
 #include <cstring>
 #include <vector>
 
+#include "host/relay/kafka/kafka.hpp"
+#include "host/relay/kafka/record.hpp"
 #include "host/relay/nats/answer.hpp"
 #include "host/relay/nats/nats.hpp"
+#include "host/relay/time_search.hpp"
 #include "host/relay/unpacker.hpp"
 #include "host/ring/layout.hpp"
 
@@ -147,6 +150,99 @@ TEST(NatsAddress, has_a_server_and_a_stream_and_no_password) {
   const auto with_password = parse_nats_address("nats://me:secret@host/A");
   ASSERT_FALSE(with_password);
   EXPECT_EQ(with_password.message().find("secret"), std::string::npos);
+}
+
+TEST(KafkaAddress, has_brokers_and_a_topic_and_no_password) {
+  const auto address = parse_kafka_address("kafka://one:9092,[::1]:9093,three/cme.es_1");
+  ASSERT_TRUE(address) << address.message();
+  EXPECT_EQ(address.value().brokers, "one:9092,[::1]:9093,three");
+  EXPECT_EQ(address.value().topic, "cme.es_1");
+  for (const char* bad : {"kafka://", "kafka://host", "kafka://host/", "kafka:///T", "kafka://host:0/T", "kafka://a,/T",
+                          "kafka://,a/T", "kafka://host/a/b", "kafka://host/a*", "kafka://host/..", "nats://host/T"}) {
+    EXPECT_FALSE(parse_kafka_address(bad)) << bad;
+  }
+  EXPECT_FALSE(parse_kafka_address("kafka://host/" + std::string(241, 't')));
+  std::string many = "kafka://h";
+  for (int i = 0; i < 16; ++i) many += ",h";
+  EXPECT_FALSE(parse_kafka_address(many + "/T"));
+  const auto with_password = parse_kafka_address("kafka://me:secret@host/T");
+  ASSERT_FALSE(with_password);
+  EXPECT_EQ(with_password.message().find("secret"), std::string::npos);
+}
+
+TEST(KafkaSettings, are_those_of_access_only) {
+  const auto settings = parse_kafka_settings("# of the relay\n\n sasl.password = a=b \r\nsecurity.protocol=sasl_ssl");
+  ASSERT_TRUE(settings) << settings.message();
+  EXPECT_EQ(settings.value(), (KafkaSettings{{"sasl.password", "a=b"}, {"security.protocol", "sasl_ssl"}}));
+  for (const char* bad : {"transactional.id=x", "isolation.level=read_uncommitted", "enable.idempotence=false",
+                          "auto.offset.reset=latest", "plugin.library.paths=x", "test.mock.num.brokers=1", "=x"}) {
+    EXPECT_FALSE(parse_kafka_settings(bad)) << bad;
+  }
+  const auto secret = parse_kafka_settings("sasl.username=me\nsecret");
+  ASSERT_FALSE(secret);
+  EXPECT_EQ(secret.message(), "line 2 is not KEY=VALUE");
+}
+
+TEST(KafkaRecord, is_refused_if_key_header_and_message_differ) {
+  const std::vector<std::byte> message = message_of(some_head());
+  const Result<Head> head = decode_kafka_record({"r7.1000.1002", "310", message});
+  ASSERT_TRUE(head) << head.message();
+  EXPECT_EQ(head.value().end, 1002U);
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1003", "310", message}));
+  EXPECT_FALSE(decode_kafka_record({"", "310", message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "311", message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", std::nullopt, message}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "310", std::span(message).first(64)}));
+  EXPECT_FALSE(decode_kafka_record({"r7.1000.1002", "310", {}}));
+}
+
+TEST(TimeSearch, begins_at_the_last_message_that_may_have_a_record_before_the_time) {
+  // Sequences 10 to 10 + size; 0: no record begins in the message.
+  const std::vector<std::uint64_t> times = {0, 100, 0, 0, 200, 200, 0, 300, 300, 0, 0, 400, 0};
+  constexpr std::uint64_t kFirst = 10;
+  std::uint64_t looks = 0;
+  const FindTimed find = [&](std::uint64_t first, std::uint64_t end) {
+    for (; first < end; ++first) {
+      ++looks;
+      if (const std::uint64_t time = times[first - kFirst]) return std::optional(TimedMessage{first, time});
+    }
+    return std::optional<TimedMessage>();
+  };
+  for (std::uint64_t time = 50; time <= 450; time += 25) {
+    std::uint64_t wanted = kFirst;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (times[i] != 0 && times[i] < time) wanted = kFirst + i;
+    }
+    const auto found = find_time(kFirst, kFirst + times.size(), time, find);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found.value(), wanted) << time;
+  }
+  EXPECT_EQ(find_time(7, 7, 100, find).value(), 7U) << "an empty stream";
+  // A million messages: as many looks as their number has bits.
+  looks = 0;
+  const auto far = find_time(1, 1'000'001, 777'777, [&](std::uint64_t first, std::uint64_t) {
+    ++looks;
+    return std::optional(TimedMessage{first, first});
+  });
+  EXPECT_EQ(far.value(), 777'776U);
+  EXPECT_LE(looks, 20U);
+  // A server that gives other messages than it was asked for, and one that fails.
+  EXPECT_FALSE(find_time(1, 100, 50, [](std::uint64_t, std::uint64_t) { return std::optional(TimedMessage{1, 1}); }));
+  EXPECT_FALSE(find_time(1, 100, 50, [](std::uint64_t, std::uint64_t) { return StoreFailure{}; }));
+}
+
+TEST(TimeSearch, takes_the_time_of_the_first_record_that_begins_in_a_message) {
+  std::array<record::Slot, 2> slots{};
+  slots[0].words[1] = 1'000;  // goes on with a record
+  slots[1].words[0] = std::uint64_t{1} << 16;
+  slots[1].words[1] = 2'000;
+  slots[1].words[record::kTagWord] = ring::first_slot_tags(0);
+  Head head = some_head();
+  const auto bytes = std::as_bytes(std::span(slots));
+  EXPECT_EQ(time_of(head, bytes), 2'000U);
+  EXPECT_EQ(time_of(head, bytes.first(record::kSlotBytes)), std::nullopt);
+  head.kind = Kind::Lost;
+  EXPECT_EQ(time_of(head, bytes), std::nullopt);
 }
 
 TEST(NatsAnswer, is_a_sequence_or_an_error) {

@@ -1,0 +1,233 @@
+#include "crossbar_bench.hpp"
+#include "tests/lib/form.hpp"
+#include "tests/unit/lab/network/fixture.hpp"
+
+namespace stopbit::sim {
+namespace {
+
+constexpr std::uint64_t kGap = 200;  // cycles, at most, between two packets of an input
+
+class Crossbar : public CrossbarTest {
+ protected:
+  void load(std::uint64_t packets, std::size_t most_cells, std::uint32_t multicast_percent = 0) {
+    const std::uint64_t end = sent_ + packets;
+    while (sent_ < end) {
+      for (std::size_t in = 0; in < kPorts; ++in) {
+        if (waiting_[in].size() >= 8) continue;
+        Start start = any_start();
+        if (random_.chance(multicast_percent)) {
+          start.is_multicast = true;
+          start.vc = random_.below(2);
+        }
+        send(in, packet(start, in, random_.below(most_cells + 1)));
+      }
+      cycle();
+      if (HasFailure()) return;
+    }
+  }
+  void make_groups() {
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      // Any links, any channels, a unit or not; one in eight is not valid.
+      const auto bits = static_cast<std::uint32_t>(random_.bits());
+      configure(Groups, i, (bits & 0x7F'FFFF) | (i % 8 != 0 ? 1U << 25 : 0));
+    }
+  }
+};
+
+TEST_F(Crossbar, an_idle_one_is_passed_in_16_cycles_as_in_the_simulator) {
+  using namespace network;
+  keep_received(true);
+  const auto topology = network::testing::topology_of({.shape = Shape::Single, .hosts = kPorts});
+  const auto router = TableRouter::shortest(topology);
+  for (const std::size_t cells : {1U, 2U, 7U, 8U, 9U, 31U, 32U}) {
+    for (std::size_t in = 0; in < kPorts; ++in) {
+      const std::size_t out = (in + cells) % kPorts;
+      SimulationOptions options;
+      std::vector<std::vector<Offer>> offers(kPorts);
+      offers[in].push_back(
+          {.at = 0, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
+      network::testing::ListSource source(std::move(offers));
+      Simulation simulation(topology, *router, {}, &source, options);
+      ASSERT_EQ(simulation.run(kNever), End::Idle);
+      send(in, packet(to(out), in, cells));
+      finish();
+      ASSERT_FALSE(HasFailure());
+      const Received& got = received_.back();
+      EXPECT_EQ(got.began - first_cell_in_[in], kRouteThrough) << cells << " cells, " << in << " to " << out;
+      EXPECT_EQ(got.ended - got.began, cells + 1);
+      // The simulator's hosts have links of a cycle; its packet has arrived when its last cell has.
+      EXPECT_EQ(simulation.counts().latency.sum, got.ended + 1 - first_cell_in_[in] + 2 * options.link.host_cycles);
+    }
+  }
+}
+
+TEST_F(Crossbar, takes_every_packet_to_its_output_on_its_channel) {
+  for (std::size_t in = 0; in < kPorts; ++in) {
+    for (std::size_t out = 0; out < kPorts; ++out) {
+      for (std::size_t traffic_class = 0; traffic_class < kClasses; ++traffic_class) {
+        for (std::size_t vc = 0; vc < kVcs; ++vc) {
+          send(in, packet(to(out, traffic_class, (vc + in) % kVcs, vc), in, (in + out + vc) % (kMaxPayload + 1)));
+        }
+      }
+    }
+  }
+  finish();
+  for (std::size_t out = 0; out < kPorts; ++out) EXPECT_EQ(arrived_[out], kPorts * kClasses * kVcs) << out;
+  check_room();
+}
+
+TEST_F(Crossbar, loses_doubles_and_overtakes_nothing_under_random_load) {
+  struct Load {
+    std::uint32_t stall_in;
+    std::uint32_t stall_freeing;
+    std::size_t most_cells;
+    std::uint64_t share;  // of the packets, percent
+  };
+  const std::uint64_t packets = by_form<std::uint64_t>(20'000, 1'000'000, 10'000'000);
+  for (const Load load :
+       {Load{0, 0, 2, 60}, Load{0, 0, 32, 15}, Load{30, 0, 8, 10}, Load{0, 80, 8, 10}, Load{70, 60, 32, 5}}) {
+    set_stalls(load.stall_in, load.stall_freeing);
+    this->load(packets * load.share / 100, load.most_cells);
+    finish();
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_GE(sent_, packets);
+  for (const Events& events : events_) EXPECT_EQ(events, Events());
+  check_room();
+}
+
+TEST_F(Crossbar, copies_of_a_group_leave_wherever_it_says_and_free_their_slots_after_the_last) {
+  make_groups();
+  for (const std::uint32_t stall : {0U, 60U}) {
+    set_stalls(0, stall);
+    load(by_form<std::uint64_t>(1'000, 15'000, 500'000), stall == 0 ? 4 : kMaxPayload, 50);
+    finish();
+    ASSERT_FALSE(HasFailure());
+  }
+  std::uint64_t unroutable = 0;
+  for (const Events& events : events_) {
+    unroutable += events.unroutable;
+    Events others = events;
+    others.unroutable = 0;
+    EXPECT_EQ(others, Events());
+  }
+  EXPECT_EQ(unroutable, lost_);
+  EXPECT_GT(lost_, 0U);
+  for (std::size_t i = 0; i < kPorts; ++i) EXPECT_EQ(surplus_[i], 0U);
+  check_room();
+}
+
+TEST_F(Crossbar, a_group_to_all_is_stored_once) {
+  configure(Groups, 9, 1U << 25 | 1U << 18 | 0x3F);
+  // Outputs that take nothing: the slots stay, one for all copies.
+  const Start start{.node = 9, .unit = 2, .is_multicast = true};
+  for (int i = 0; i < 40; ++i) send(1, packet(start, 1, 1));
+  finish();
+  for (const std::size_t out : {2U, 4U, 5U, 6U, 7U, 8U, 9U}) EXPECT_EQ(arrived_[out], 40U) << out;
+  EXPECT_EQ(arrived_[0] + arrived_[1] + arrived_[3], 0U);
+  EXPECT_EQ(events_[1], Events());
+}
+
+/// Class 0 and 1 may take the ports of the mask, on the last channel; the deterministic way is port 4 on channel 0.
+TEST_F(Crossbar, adaptive_packets_avoid_an_output_that_is_stuck) {
+  const Start start{.node = 0x1400 | 77, .traffic_class = 0};
+  configure(Local, 77, 0U << 6 | 0b100110U);
+  checks_ = false;
+  keep_received(true);
+  for (std::size_t i = 0; i < 300; ++i) send(0, packet(start, 0, 4));
+  run([this] { return received_.size() == 300; });
+  std::array<std::size_t, kPorts> by{};
+  for (const Received& each : received_) {
+    ++by[each.out];
+    EXPECT_EQ(each.channel, 2U);
+  }
+  EXPECT_EQ(by[5] + by[6] + by[9], 300U);
+  EXPECT_NEAR(static_cast<double>(by[5]), 100, 1);
+  EXPECT_NEAR(static_cast<double>(by[9]), 100, 1);
+
+  // Two of them take nothing: the third has all, once the credits of the others are used.
+  received_.clear();
+  hold(5, true);
+  hold(6, true);
+  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 4));
+  run([this] { return received_.size() >= 580; });
+  std::array<std::size_t, kPorts> later{};
+  for (const Received& each : received_) ++later[each.out];
+  EXPECT_GT(later[9], 400U);
+  // All take nothing: the deterministic way is left.
+  hold(9, true);
+  for (std::size_t i = 0; i < 600; ++i) send(0, packet(start, 0, 4));
+  run([this] { return arrived_[4] >= 200; });
+  for (const std::size_t out : {5U, 6U, 9U}) hold(out, false);
+  due_ = 0;
+  run([this] { return is_quiet(); });
+  EXPECT_EQ(received_.size(), 1200U);
+  // Of other classes none.
+  received_.clear();
+  for (std::size_t i = 0; i < 50; ++i) send(0, packet({.node = start.node, .traffic_class = 2}, 0, 1));
+  run([this] { return received_.size() == 50; });
+  for (const Received& each : received_) EXPECT_EQ(each.out, kUnits);
+}
+
+/// One flow, packets for random outputs at a load that leaves outputs time: they leave in the simulator's order.
+TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
+  using namespace network;
+  const auto topology = network::testing::topology_of({.shape = Shape::Single, .hosts = kPorts});
+  const auto router = TableRouter::shortest(topology);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    restart(seed);
+    keep_received(true);
+    std::vector<std::vector<Offer>> offers(kPorts);
+    std::array<std::vector<std::pair<std::uint64_t, Packet>>, kPorts> mine;
+    for (std::size_t in = 0; in < kPorts; ++in) {
+      std::uint64_t at = 100 + random_.below(200);
+      for (std::size_t i = 0; i < 100; ++i) {
+        const std::size_t out = random_.below(kPorts);
+        const std::size_t cells = 1 + random_.below(8);
+        offers[in].push_back(
+            {.at = at, .target = static_cast<HostId>(out), .payload = static_cast<std::uint32_t>(8 * cells)});
+        mine[in].emplace_back(at, packet(to(out), in, cells));
+        at += 20 + random_.below(kGap);
+      }
+    }
+    SimulationOptions options;
+    options.node.packet_cycles = 4;
+    options.node.route_cycles = 9;
+    network::testing::ListSource source(std::move(offers));
+    Simulation simulation(topology, *router, {}, &source, options);
+    std::array<std::vector<std::size_t>, kPorts> theirs;
+    simulation.on_delivery([&](const network::Packet& each, HostId host) { theirs[host].push_back(each.source); });
+    ASSERT_EQ(simulation.run(kNever), End::Idle);
+
+    const std::uint64_t zero = cycles();
+    std::array<std::size_t, kPorts> next{};
+    run([&] {
+      bool all = true;
+      for (std::size_t in = 0; in < kPorts; ++in) {
+        if (next[in] < mine[in].size() && zero + mine[in][next[in]].first <= cycles())
+          send(in, mine[in][next[in]++].second);
+        all = all && next[in] == mine[in].size();
+      }
+      return all && due_ == 0 && is_quiet();
+    });
+    std::array<std::vector<std::size_t>, kPorts> ours;
+    for (const Received& each : received_) ours[each.out].push_back(Start::of(each.packet.front().data).vpid & 15);
+    for (std::size_t out = 0; out < kPorts; ++out)
+      EXPECT_EQ(ours[out], theirs[out]) << "output " << out << ", seed " << seed;
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(Crossbar, goes_on_after_a_reset_in_the_middle) {
+  for (int turn = 0; turn < 20; ++turn) {
+    load(200 + random_.below(200), kMaxPayload);
+    reset();
+    ASSERT_FALSE(HasFailure());
+  }
+  load(500, kMaxPayload);
+  finish();
+  check_room();
+}
+
+}  // namespace
+}  // namespace stopbit::sim
