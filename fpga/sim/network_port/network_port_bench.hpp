@@ -15,14 +15,11 @@
 
 #include "bench.hpp"
 #include "link_wire.hpp"
+#include "start_cell.hpp"
 
 /// A network port with what is around it: a unit, a neighbour that keeps to its credits, and models of both halves.
 namespace stopbit::sim {
 
-inline constexpr std::size_t kClasses = 4;
-inline constexpr std::size_t kVcs = 3;
-inline constexpr std::size_t kChannels = kClasses * kVcs;
-inline constexpr std::size_t kMaxPayload = 32;
 inline constexpr std::size_t kSlotCells = 8;
 inline constexpr std::size_t kMostSlots = kMaxPayload / kSlotCells;
 inline constexpr std::size_t kRoom = 128;
@@ -30,39 +27,6 @@ inline constexpr std::size_t kReserve = 4;
 inline constexpr std::size_t kPool = kRoom - kChannels * kReserve;
 inline constexpr std::uint32_t kAllChannels = (1U << kChannels) - 1;
 inline constexpr std::uint64_t kBad = std::uint64_t{1} << 63;  ///< of an end cell
-
-/// CRC-16 of a start cell, bit by bit as the page says.
-inline std::uint64_t start_crc(std::uint64_t data) {
-  std::uint16_t crc = 0xFFFF;
-  for (int bit = 47; bit >= 0; --bit) {
-    const bool turn = (((crc >> 15U) ^ (data >> bit)) & 1) != 0;
-    crc = static_cast<std::uint16_t>(crc << 1U);
-    if (turn) crc = static_cast<std::uint16_t>(crc ^ 0x1021U);
-  }
-  return crc;
-}
-
-/// The fields of a start cell.
-struct Start {
-  std::uint64_t vpid = 0;
-  std::uint64_t node = 0;
-  std::uint64_t unit = 0;
-  std::uint64_t traffic_class = 0;
-  std::uint64_t vc = 0;
-  bool is_multicast = false;
-  std::uint64_t marker = 0;  ///< The lowest eight bits count hops.
-
-  [[nodiscard]] std::uint64_t data() const {
-    const std::uint64_t data = vpid << 38 | node << 22 | unit << 19 | traffic_class << 17 | vc << 15 |
-                               std::uint64_t{is_multicast} << 14 | marker;
-    return data | start_crc(data) << 48;
-  }
-  [[nodiscard]] std::size_t channel() const { return traffic_class * kVcs + vc; }
-  [[nodiscard]] static Start of(std::uint64_t data) {
-    return {data >> 38 & 0x3FF, data >> 22 & 0xFFFF,   data >> 19 & 7, data >> 17 & 3,
-            data >> 15 & 3,     (data >> 14 & 1) != 0, data & 0x3FFF};
-  }
-};
 
 /// A packet as a unit has it.
 struct Packet {
