@@ -191,7 +191,8 @@ class Unit {
 
   Counts counts;
   std::vector<std::uint64_t> slots_taken;  ///< When the last word of each was.
-  std::uint64_t first_came = 0;            ///< When a first word was taken last.
+  std::uint64_t last_came = 0;
+  std::uint64_t first_came = 0;  ///< When a first word was taken last.
 
  private:
   void take() {
@@ -211,6 +212,7 @@ class Unit {
       EXPECT_FALSE(m.come_bad_o) << "only with the last word";
       return;
     }
+    last_came = cycles();
     coming_->is_bad = m.come_bad_o != 0;
     came_.push_back(*coming_);
     coming_.reset();

@@ -380,6 +380,21 @@ TEST_F(NetworkPortPeer, anything_at_all_leaves_only_what_is_well_formed_and_ends
   works();
 }
 
+TEST_F(NetworkPortPeer, a_reset_forgets_that_something_was_left_out) {
+  unit_.send(Word{0, false, false, false});
+  Start start;
+  start.vc = 3;
+  inject({Cell::Start, start.data()});
+  run_for(10);
+  EXPECT_EQ(unit_.counts.broken + unit_.counts.malformed, 2U);
+  reset();
+  unit_.send(Word{0, false, true, false});
+  inject({Cell::End, 0});
+  run_for(10);
+  EXPECT_EQ(unit_.counts.broken, 1U);
+  EXPECT_EQ(unit_.counts.stray, 1U);
+}
+
 // ---- software
 
 TEST_F(NetworkPortPeer, packets_are_put_into_the_network_by_registers) {

@@ -76,6 +76,7 @@ TEST_F(NetworkPortTest, receives_in_four_cycles_or_so_many_after_the_packet) {
       come(packets_.packet(5, cells));
       finish();
       EXPECT_EQ(unit_.first_came - begin, cut_through ? 4U : 4 + cells + 1) << cells;
+      EXPECT_EQ(unit_.last_came - begin, cut_through ? 4 + cells : unit_.first_came - begin + cells) << cells;
     }
   }
 }
@@ -124,6 +125,20 @@ TEST_F(NetworkPortTest, a_class_without_credits_holds_up_no_other) {
   for (std::size_t i = 0; i < 300; ++i) send(packets_.packet(i % 2 == 0 ? 0 : 9, random_.below(33)));
   run([this] { return expected_out_[0].empty() && expected_out_[3].empty(); });
   EXPECT_EQ(due_out_, 3U);
+  hold(std::nullopt);
+  finish();
+}
+
+/// One channel holds all of the pool: the others begin only when their reserve is free again.
+TEST_F(NetworkPortTest, without_a_pool_a_channel_waits_for_its_reserve) {
+  channels_ = 0b001'001'001'001;
+  model().channels_i = static_cast<std::uint16_t>(channels_);
+  hold(3);
+  for (std::size_t i = 0; i < (kReserve + kPool) / kMostSlots; ++i) send(packets_.packet(3, 32));
+  run([this] { return unit_.waiting() == 0 && expected_out_[1].empty(); });
+  EXPECT_EQ(theirs_.left(3), 0U);
+  for (int i = 0; i < 100; ++i) send(packets_.packet(9, random_.below(33)));
+  run([this] { return expected_out_[3].empty(); });
   hold(std::nullopt);
   finish();
 }
