@@ -162,6 +162,11 @@ class Unit {
   void offer() {
     if (!offers_ && !words_.empty() && send_->open()) offers_ = true;
     model().send_valid_i = offers_;
+    if (!offers_) {  // what is not valid means nothing
+      model().send_data_i = random_.bits();
+      model().send_first_i = random_.chance(50);
+      model().send_last_i = random_.chance(50);
+    }
     if (offers_) {
       model().send_data_i = words_.front().data;
       model().send_first_i = words_.front().is_first;

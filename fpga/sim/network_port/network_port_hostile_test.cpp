@@ -48,6 +48,7 @@ class NetworkPortPeer : public NetworkPortTest {
       const std::uint64_t flags = read(stream, Push);
       const std::uint64_t data = read(stream, Data);
       EXPECT_EQ((flags & 1) != 0, !packet.has_value());
+      EXPECT_EQ(flags & 8, 0U);
       write(stream, Take, 0);
       cycle();  // the unit offers its next word
       if (packet) packet->payload.push_back(data);
@@ -127,8 +128,9 @@ TEST_F(NetworkPortPeer, words_that_are_no_packet_leave_nothing) {
   };
   std::uint64_t broken = 0;
   for (const std::size_t cells : {1U, 2U, 9U, 32U}) {
-    words(cells, false, true);  // no start
-    broken += 1;
+    words(cells, false, true);  // no start, twice
+    words(cells, false, true);
+    broken += 2;
     send(packets_.any());
     words(cells, true, false);  // no end, then another packet
     broken += 1;
@@ -459,6 +461,7 @@ TEST_F(NetworkPortPeer, a_unit_that_hangs_is_drained_without_loss) {
 }
 
 TEST_F(NetworkPortPeer, says_what_it_did_not_do) {
+  EXPECT_EQ(read(Sending, Push), 0U);
   write(Sending, Push, 3);
   EXPECT_NE(read(Sending, Push) & kRefused, 0U) << "the stream is not held";
   write(Sending, Hold, 1);

@@ -6,6 +6,7 @@ namespace {
 TEST_F(NetworkPortTest, sends_packets_of_all_lengths_of_all_classes) {
   for (const std::uint32_t stall : {0U, 40U, 85U}) {
     unit_.set_stalls(stall, 0);
+    ready_stalls_ = stall / 2;
     for (std::size_t cells = 0; cells <= kMaxPayload; ++cells) {
       for (std::size_t of = 0; of < kClasses; ++of) send(packets_.packet(of * kVcs, cells));
     }

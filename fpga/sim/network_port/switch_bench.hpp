@@ -72,12 +72,13 @@ class NetworkPortTest : public ::testing::Test {
     unit_.offer();
     free_one();
     model().valid_i = 0;
+    model().ready_i = !random_.chance(ready_stalls_);
     drive();
     unit_.bench().settle();
     const std::size_t before = unit_.came().size();
     unit_.look();
     for (std::size_t i = before; i < unit_.came().size(); ++i) check_in(unit_.came()[i]);
-    if (model().valid_o) check_out({model().kind_o, model().data_o});
+    if (model().valid_o && model().ready_i) check_out({model().kind_o, model().data_o});
     if (model().freed_o) {
       freed_.push_back(cycles());
       if (checks_credits_) mine_.free(model().freed_channel_o);
@@ -121,6 +122,7 @@ class NetworkPortTest : public ::testing::Test {
   std::deque<Sent> sent_;
   bool leaves_nothing_bad_ = true;  ///< Store-and-forward.
   bool checks_credits_ = true;
+  std::uint32_t ready_stalls_ = 0;         ///< Of the neighbour, in percent.
   bool unknown_out_ = false;               ///< It is not looked at whether packets that leave are those that were sent.
   std::uint32_t channels_ = kAllChannels;  ///< On which packets may begin, by the settings.
 
