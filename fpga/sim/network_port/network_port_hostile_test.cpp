@@ -271,6 +271,7 @@ TEST_F(NetworkPortPeer, silence_in_a_packet_is_borne_as_long_as_the_setting_says
     all = half();
     inject(std::vector<Cell>(all.begin(), all.begin() + 3));
     run_for(3 + gap);
+    EXPECT_EQ(unit_.counts.cut - cut, gap > 42 ? 1U : 0U) << "before anything more comes";
     inject(std::vector<Cell>(all.begin() + 3, all.end()));
     run_for(100);
     EXPECT_EQ(unit_.counts.cut - cut, gap > 42 ? 1U : 0U) << gap;
