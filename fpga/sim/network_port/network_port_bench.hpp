@@ -49,14 +49,18 @@ struct Word {
   bool is_bad = false;
 };
 inline std::vector<Word> words_of(const Packet& packet) {
-  std::vector<Word> words{{packet.start, true, false, false}};
+  std::vector<Word> words;
+  words.reserve(packet.payload.size() + 1);
+  words.push_back({packet.start, true, false, false});
   for (const std::uint64_t data : packet.payload) words.push_back({data, false, false, false});
   words.back().is_last = true;
   words.back().is_bad = packet.is_bad;
   return words;
 }
 inline std::vector<Cell> cells_of(const Packet& packet) {
-  std::vector<Cell> cells{{Cell::Start, packet.start}};
+  std::vector<Cell> cells;
+  cells.reserve(packet.payload.size() + 2);
+  cells.push_back({Cell::Start, packet.start});
   for (const std::uint64_t data : packet.payload) cells.push_back({Cell::Payload, data});
   cells.push_back({Cell::End, packet.is_bad ? kBad : 0});
   return cells;
