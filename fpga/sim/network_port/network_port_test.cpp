@@ -138,6 +138,7 @@ TEST_F(NetworkPortTest, without_a_pool_a_channel_waits_for_its_reserve) {
   for (std::size_t i = 0; i < (kReserve + kPool) / kMostSlots; ++i) send(packets_.packet(3, 32));
   run([this] { return unit_.waiting() == 0 && expected_out_[1].empty(); });
   EXPECT_EQ(theirs_.left(3), 0U);
+  free_stalls_ = 90;
   for (int i = 0; i < 100; ++i) send(packets_.packet(9, random_.below(33)));
   run([this] { return expected_out_[3].empty(); });
   hold(std::nullopt);

@@ -123,6 +123,7 @@ class NetworkPortTest : public ::testing::Test {
   bool leaves_nothing_bad_ = true;  ///< Store-and-forward.
   bool checks_credits_ = true;
   std::uint32_t ready_stalls_ = 0;         ///< Of the neighbour, in percent.
+  std::uint32_t free_stalls_ = 10;         ///< Credits that come late.
   bool unknown_out_ = false;               ///< It is not looked at whether packets that leave are those that were sent.
   std::uint32_t channels_ = kAllChannels;  ///< On which packets may begin, by the settings.
 
@@ -137,7 +138,7 @@ class NetworkPortTest : public ::testing::Test {
     }
     const auto at =
         std::find_if(to_free_.begin(), to_free_.end(), [this](std::size_t channel) { return channel != held_; });
-    if (at == to_free_.end() || random_.chance(10)) return;
+    if (at == to_free_.end() || random_.chance(free_stalls_)) return;
     model().freed_i = 1;
     model().freed_channel_i = static_cast<std::uint8_t>(*at);
     theirs_.free(*at);
