@@ -219,7 +219,10 @@ void RemoteAccess::take_done(const Head& head, const PeerName& from) {
 bool RemoteAccess::take(const Head& head, const PeerName& from, std::span<const std::byte> bytes) {
   if (is_request(head.kind)) {
     RemoteBody body;
-    if ((head.flags & (kRemote | kWantsDone)) != (kRemote | kWantsDone) || !split(bytes, body)) {
+    // Only writes bring data: for others no slot of the queue would be reserved.
+    const bool has_wrong_data =
+        (head.flags & kHasData) != 0 && head.kind != Kind::Write && head.kind != Kind::LongWrite;
+    if ((head.flags & (kRemote | kWantsDone)) != (kRemote | kWantsDone) || has_wrong_data || !split(bytes, body)) {
       malformed();
       return true;
     }

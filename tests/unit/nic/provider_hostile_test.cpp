@@ -1,0 +1,128 @@
+// What a peer of the provider may send that no honest one does: packets are given to a node as if a peer had sent them.
+
+#include <gtest/gtest.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host/nic/provider/address_vector.hpp"
+#include "host/nic/provider/domain.hpp"
+#include "host/nic/provider/endpoint.hpp"
+#include "host/nic/provider/queues.hpp"
+
+namespace stopbit::nic::provider {
+namespace {
+
+constexpr std::uint64_t kKey = 7;
+
+void must(int result) {
+  if (result != 0) throw std::runtime_error(fi_strerror(-result));
+}
+
+/// A node of this process with an endpoint and memory that others reach.
+struct Node {
+  Node() : domain(open()) {
+    fi_cq_attr cq_attr{};
+    fi_av_attr av_attr{};
+    must(fi_cq_open(domain.get(), &cq_attr, &cq, nullptr));
+    must(fi_av_open(domain.get(), &av_attr, &av, nullptr));
+    must(fi_mr_reg(domain.get(), memory.data(), memory.size(), FI_REMOTE_READ | FI_REMOTE_WRITE, 0, kKey, 0, &region,
+                   nullptr));
+    open_endpoint();
+  }
+  ~Node() {
+    close_endpoint();
+    EXPECT_EQ(fi_close(&region->fid), 0);
+    EXPECT_EQ(fi_close(&cq->fid), 0);
+    EXPECT_EQ(fi_close(&av->fid), 0);
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  static std::unique_ptr<Domain> open() {
+    Parameters parameters;
+    parameters.network = "provider-hostile-" + std::to_string(::getpid());
+    auto made = Domain::open(parameters, {.is_shared = false, .has_basic_regions = false}, nullptr);
+    if (!made) throw std::runtime_error(made.message());
+    return std::move(made).value();
+  }
+  void open_endpoint() {
+    fi_info info{};
+    must(fi_endpoint(domain.get(), &info, &ep, nullptr));
+    must(fi_ep_bind(ep, &av->fid, 0));
+    must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV));
+    must(fi_enable(ep));
+  }
+  void close_endpoint() { EXPECT_EQ(fi_close(&ep->fid), 0); }
+
+  [[nodiscard]] PeerName name() const { return domain->own_name(Endpoint::of(ep).number); }
+  [[nodiscard]] CompletionQueue& queue() const { return *static_cast<CompletionQueue*>(cq); }
+  [[nodiscard]] fi_addr_t insert(const Node& other) const {
+    const Name name = other.domain->name_of(other.name());
+    fi_addr_t address = 0;
+    EXPECT_EQ(fi_av_insert(av, &name, 1, &address, 0, nullptr), 1);
+    return address;
+  }
+
+  std::unique_ptr<Domain> domain;
+  std::vector<std::byte> memory = std::vector<std::byte>(64);
+  fid_cq* cq = nullptr;
+  fid_av* av = nullptr;
+  fid_mr* region = nullptr;
+  fid_ep* ep = nullptr;
+};
+
+template <class... Parts>
+std::vector<std::byte> packet_of(const Parts&... parts) {
+  std::vector<std::byte> packet;
+  const auto add = [&](const auto& part) {
+    const auto* const at = reinterpret_cast<const std::byte*>(&part);
+    packet.insert(packet.end(), at, at + sizeof(part));
+  };
+  (add(parts), ...);
+  return packet;
+}
+Head head_of(Kind kind, const PeerName& from, const PeerName& to) {
+  Head head;
+  head.kind = kind;
+  head.flags = kRemote;
+  head.source = from.endpoint;
+  head.source_birth = from.birth;
+  head.target = to.endpoint;
+  head.target_birth = to.birth;
+  return head;
+}
+/// False: it finds no room.
+bool give(Node& node, const PeerName& from, const std::vector<std::byte>& packet) {
+  PacketSink& sink = *node.domain;
+  return sink.ordered(from.node, VirtualChannel::Low, packet, 0);
+}
+
+TEST(ProviderHostile, only_writes_bring_data_and_no_slot_is_taken_that_was_not_reserved) {
+  Node victim;
+  Node peer;
+  Head head = head_of(Kind::Atomic, peer.name(), victim.name());
+  head.flags |= kWantsDone | kHasData;
+  head.tag = packed({AtomicForm::Write, FI_UINT64, FI_SUM, 1});
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head, RemoteBody{kKey, 0}, std::uint64_t{5})));
+  EXPECT_EQ(victim.domain->counters().malformed, 1U);
+  EXPECT_EQ(victim.queue().count, 0U);
+  EXPECT_EQ(victim.queue().held, 0U);
+  EXPECT_EQ(victim.memory[0], std::byte{0});
+  // As it is without data.
+  head.flags = kRemote | kWantsDone;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head, RemoteBody{kKey, 0}, std::uint64_t{5})));
+  EXPECT_EQ(victim.memory[0], std::byte{5});
+}
+
+}  // namespace
+}  // namespace stopbit::nic::provider
