@@ -156,7 +156,8 @@ ssize_t Endpoint::send(const SendCall& call) {
   head.data = call.data;
   if (waits) {
     Sending sending;
-    sending.out.from = call.from;
+    // What goes with the packet no peer may ask for: the buffer of an inject is the program's again.
+    if (is_long) sending.out.from = call.from;
     sending.out.to = *to;
     sending.context = call.context;
     sending.report = report;

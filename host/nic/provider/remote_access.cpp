@@ -95,7 +95,6 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   if (queue != nullptr && !queue->reserve()) return -FI_EAGAIN;
 
   Operation operation;
-  operation.out.from = call.from;
   operation.out.to = *to;
   operation.out.kind = Kind::WritePiece;
   operation.into = call.into;
@@ -105,6 +104,8 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   operation.reads = reads;
 
   const bool is_long = length > EndpointLimits::kEager;
+  // What goes with the packet no peer may ask for: the buffer of an inject is the program's again.
+  if (is_long) operation.out.from = call.from;
   Head head;
   head.kind = call.kind == Kind::Write && is_long ? Kind::LongWrite : call.kind;
   head.flags = static_cast<std::uint8_t>(kRemote | kWantsDone | (call.has_data ? kHasData : 0));

@@ -124,5 +124,30 @@ TEST(ProviderHostile, only_writes_bring_data_and_no_slot_is_taken_that_was_not_r
   EXPECT_EQ(victim.memory[0], std::byte{5});
 }
 
+TEST(ProviderHostile, bytes_that_went_with_their_packet_are_asked_for_in_vain) {
+  Node victim;
+  Node peer;
+  const fi_addr_t to = victim.insert(peer);
+  // The buffer of an inject is the program's again after the call.
+  auto buffer = std::make_unique<std::array<std::byte, 256>>();
+  ASSERT_EQ(fi_inject_write(victim.ep, buffer->data(), buffer->size(), to, 0, kKey), 0);
+  const iovec piece{buffer->data(), buffer->size()};
+  fi_msg message{};
+  message.msg_iov = &piece;
+  message.iov_count = 1;
+  message.addr = to;
+  ASSERT_EQ(fi_sendmsg(victim.ep, &message, FI_INJECT | FI_DELIVERY_COMPLETE), 0);
+  buffer.reset();
+  Head head = head_of(Kind::Ask, peer.name(), victim.name());
+  head.tag = sizeof(*buffer);
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head)));
+  EXPECT_EQ(victim.domain->counters().malformed, 1U);
+  head.flags = 0;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head)));
+  EXPECT_EQ(victim.domain->counters().malformed, 2U);
+  victim.domain->progress();
+  EXPECT_EQ(victim.domain->counters().piece_bytes, 0U);
+}
+
 }  // namespace
 }  // namespace stopbit::nic::provider
