@@ -139,6 +139,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
       links_(*transport_, kLinks),
       nodes_(kNodes),
       endpoints_(kEndpoints),
+      uses_(kEndpoints),
       regions_(options.has_basic_regions) {
   now_ns_ = os::monotonic_clock_ns();
   // 31 bits, which are enough for the few processes of a number that a program can know, and leave room in a tag.
@@ -189,14 +190,19 @@ bool Domain::add(Endpoint& endpoint) {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (endpoints_[i] != nullptr) continue;
     endpoints_[i] = &endpoint;
-    endpoint.number = static_cast<std::uint16_t>(i);
+    endpoint.number = static_cast<std::uint16_t>(i + kEndpoints * uses_[i]++);
     return true;
   }
   return false;
 }
 
+Endpoint* Domain::find(std::uint16_t number) const noexcept {
+  Endpoint* const endpoint = endpoints_[number % kEndpoints];
+  return endpoint != nullptr && endpoint->number == number ? endpoint : nullptr;
+}
+
 void Domain::remove(Endpoint& endpoint) {
-  endpoints_[endpoint.number] = nullptr;
+  endpoints_[endpoint.number % kEndpoints] = nullptr;
   std::erase_if(streams_, [&](const Stream& stream) { return stream.endpoint == endpoint.number; });
 }
 
@@ -260,7 +266,7 @@ void Domain::send_pieces() {
   for (std::size_t idle = 0; budget != 0 && idle < streams_.size();) {
     const Stream next = streams_.front();
     streams_.pop_front();
-    Endpoint& endpoint = *endpoints_[next.endpoint];
+    Endpoint& endpoint = *find(next.endpoint);
     Outgoing* const outgoing = endpoint.outgoing(next.kind, next.request);
     if (outgoing == nullptr) continue;
     const NodeId node = outgoing->to.node;
@@ -401,7 +407,7 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
   const PeerName peer{from, head.source, head.source_birth};
   NodeState& node = nodes_[from];
   if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
-  Endpoint* const endpoint = head.target < endpoints_.size() ? endpoints_[head.target] : nullptr;
+  Endpoint* const endpoint = find(head.target);
   if (endpoint != nullptr && endpoint->is_enabled && head.target_birth == birth_) {
     return endpoint->take(head, peer, packet.subspan(sizeof(head)));
   }

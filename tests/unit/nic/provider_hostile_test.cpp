@@ -149,5 +149,42 @@ TEST(ProviderHostile, bytes_that_went_with_their_packet_are_asked_for_in_vain) {
   EXPECT_EQ(victim.domain->counters().piece_bytes, 0U);
 }
 
+TEST(ProviderHostile, a_late_packet_for_a_closed_endpoint_does_not_reach_the_next_one) {
+  Node node;
+  Node peer;
+  const fi_addr_t to = node.insert(peer);
+  const PeerName before = node.name();
+  std::array<std::byte, 8> first{};
+  std::array<std::byte, 8> second{};
+  ASSERT_EQ(fi_read(node.ep, first.data(), first.size(), nullptr, to, 0, kKey, nullptr), 0);
+  node.close_endpoint();
+  node.open_endpoint();
+  EXPECT_NE(node.name(), before);
+  ASSERT_EQ(fi_read(node.ep, second.data(), second.size(), nullptr, to, 0, kKey, nullptr), 0);
+  // The answer to the first read, which has the second one's number.
+  const Head head = head_of(Kind::Result, peer.name(), before);
+  EXPECT_TRUE(give(node, peer.name(), packet_of(head, ~std::uint64_t{0})));
+  EXPECT_EQ(second[0], std::byte{0});
+  EXPECT_EQ(node.queue().count, 0U);
+  EXPECT_EQ(node.domain->counters().refused, 1U);
+  EXPECT_TRUE(give(node, peer.name(), packet_of(head_of(Kind::Result, peer.name(), node.name()), ~std::uint64_t{0})));
+  EXPECT_EQ(second[0], std::byte{0xFF});
+  EXPECT_EQ(node.queue().count, 1U);
+}
+
+TEST(ProviderHostile, endpoints_are_opened_and_closed_without_end) {
+  Node node;
+  for (int i = 0; i < 70; ++i) {  // more often than there are places
+    node.close_endpoint();
+    node.open_endpoint();
+  }
+  // It is found by its number.
+  std::array<std::byte, 8> into{};
+  node.memory[0] = std::byte{5};
+  ASSERT_EQ(fi_read(node.ep, into.data(), into.size(), nullptr, node.insert(node), 0, kKey, nullptr), 0);
+  while (node.queue().count == 0) node.domain->progress();
+  EXPECT_EQ(into[0], std::byte{5});
+}
+
 }  // namespace
 }  // namespace stopbit::nic::provider
