@@ -133,6 +133,7 @@ class Domain final : public fid_domain, public PacketSink {
     std::uint32_t birth = 0;       ///< Of the process that was sent to last.
     std::uint32_t dead_birth = 0;  ///< Of the last one that died.
     std::size_t expected = 0;
+    std::size_t answers = 0;         ///< That wait for room to it.
     std::uint64_t dead_at_step = 0;  ///< When its death was seen; 0: it was not.
   };
   struct Answer {

@@ -186,5 +186,23 @@ TEST(ProviderHostile, endpoints_are_opened_and_closed_without_end) {
   EXPECT_EQ(into[0], std::byte{5});
 }
 
+TEST(ProviderHostile, a_peer_that_takes_no_answers_holds_up_no_other) {
+  Node victim;
+  Node peer;
+  Node other;
+  (void)victim.insert(peer);
+  (void)victim.insert(other);
+  const auto packet_from = [&](const Node& from) {
+    Head head = head_of(Kind::Write, from.name(), victim.name());
+    head.flags |= kWantsDone;
+    return packet_of(head, RemoteBody{.key = kKey + 1, .address = 0}, std::uint64_t{5});
+  };
+  int taken = 0;
+  while (taken < 10'000 && give(victim, peer.name(), packet_from(peer))) ++taken;
+  EXPECT_GE(taken, 64);  // more than an honest peer has under way
+  EXPECT_LT(taken, 1'000);
+  EXPECT_TRUE(give(victim, other.name(), packet_from(other)));
+}
+
 }  // namespace
 }  // namespace stopbit::nic::provider
