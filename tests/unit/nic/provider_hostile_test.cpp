@@ -186,6 +186,23 @@ TEST(ProviderHostile, endpoints_are_opened_and_closed_without_end) {
   EXPECT_EQ(into[0], std::byte{5});
 }
 
+TEST(ProviderHostile, a_message_that_waits_in_an_endpoint_fails_when_it_closes) {
+  Node sender;
+  Node peer;
+  const std::vector<std::byte> bytes(20'000);
+  ASSERT_EQ(fi_send(sender.ep, bytes.data(), bytes.size(), nullptr, sender.insert(peer), nullptr), 0);
+  const auto both = [&] {
+    peer.domain->progress();
+    sender.domain->progress();
+  };
+  while (peer.domain->counters().unexpected == 0) both();
+  peer.close_endpoint();
+  peer.open_endpoint();
+  for (int i = 0; i < 10'000 && sender.queue().count == 0; ++i) both();
+  ASSERT_EQ(sender.queue().count, 1U);
+  EXPECT_EQ(sender.queue().entries[sender.queue().first].entry.err, FI_ECONNREFUSED);
+}
+
 TEST(ProviderHostile, a_peer_that_takes_no_answers_holds_up_no_other) {
   Node victim;
   Node peer;
