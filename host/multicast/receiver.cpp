@@ -231,7 +231,6 @@ void Receiver::forget_before(std::uint64_t sequence) {
 /// Asks for the numbers that neither line has brought in a window.
 void Receiver::refill(std::uint64_t now_ns, std::uint64_t wall_ns) {
   if (now_ns < next_ask_ns_ || waiting_.empty()) return;
-  next_ask_ns_ = now_ns + options_.window_ns;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> holes;
   std::uint64_t expected = next_ ? *next_ : *waiting_.begin();
   for (const std::uint64_t sequence : waiting_) {
@@ -242,7 +241,9 @@ void Receiver::refill(std::uint64_t now_ns, std::uint64_t wall_ns) {
     expected = sequence + 1;
   }
   looked_to_ = *waiting_.rbegin();
-  const std::uint64_t until_ns = os::monotonic_clock_ns() + kRefillNs;
+  const std::uint64_t began_ns = os::monotonic_clock_ns();
+  const std::uint64_t until_ns = began_ns + kRefillNs;
+  std::uint64_t pause_ns = options_.window_ns;
   for (const auto& [first, end] : holes) {
     const std::uint64_t left_ns = until_ns - std::min(until_ns, os::monotonic_clock_ns());
     const Result<Completion> done = client_->packets(first, end, left_ns, [&](std::span<const std::byte> packet) {
@@ -250,10 +251,13 @@ void Receiver::refill(std::uint64_t now_ns, std::uint64_t wall_ns) {
       offer(packet, arbitrate::Line::Replay, now_ns, wall_ns);
     });
     if (done) continue;
-    next_ask_ns_ = now_ns + kRetryNs;
+    pause_ns = kRetryNs;
     if (std::exchange(told_, done.message()) != done.message()) tell_(done.message());
-    return;
+    break;
   }
+  // The lines are read for as long as they were not: else a slow service would leave them a batch between its answers.
+  const std::uint64_t took_ns = os::monotonic_clock_ns() - began_ns;
+  next_ask_ns_ = now_ns + took_ns + std::max(pause_ns, took_ns);
 }
 
 bool Receiver::deliver(const arbitrate::Packet& packet, std::uint16_t /*epoch*/) noexcept {

@@ -4,8 +4,9 @@
 /// up to 8 phits of data; of a beat with byte enables each leaves by itself, with its mask.
 ///
 /// One read is under way at a time, in pieces of 8 phits. Its tag is another one each time, so a response that comes
-/// after `timeout_i` cycles (0: never) is known for a late one: the host has had an error by then. A response with
-/// another length than was asked for is an error, too.
+/// after `timeout_i` cycles (0: never) is known for a late one: the host has had an error by then. So it has if the
+/// bridge takes no request for that time, since units take none. A response with another length than was asked for is an
+/// error, too.
 module stopbit_htax_axi_slave
   import stopbit_htax_pkg::*;
 #(
@@ -141,6 +142,9 @@ module stopbit_htax_axi_slave
   logic [4:0]   tag_q;
   logic [31:0]  waited_q;
   logic         drops_q, beat;
+  logic         owes_q;       // the length of a request whose time is over
+  logic [3:0]   owed_q;
+  logic         asks, sent, hears;
   htax_header_t asked, answered;
   assign piece    = left_q > 9'(WritePhits) ? 4'(WritePhits) : left_q[3:0];
   assign answered = response_phit_i;
@@ -153,8 +157,10 @@ module stopbit_htax_axi_slave
     asked.address = {from_q, 3'd0};
   end
   assign arready_o       = read_q == Free;
-  assign request_valid_o = read_q == Ask || read_q == AskLength;
-  assign request_phit_o  = read_q == Ask ? asked : 64'(piece);
+  assign asks            = read_q == Ask || read_q == AskLength;
+  assign request_valid_o = owes_q || asks;
+  assign request_phit_o  = owes_q ? 64'(owed_q) : read_q == Ask ? asked : 64'(piece);
+  assign sent            = request_ready_i && !owes_q;
   // Phits of a response that is not for the host are dropped.
   logic is_header, is_ours, is_good;
   assign is_header        = given_q == '0;
@@ -167,10 +173,12 @@ module stopbit_htax_axi_slave
   assign rlast_o  = left_q == 9'd1;
   assign beat     = rvalid_o && rready_i;
   assign late_o   = response_valid_i && response_ready_o && is_header && !is_ours;
-  assign timed_out_o = read_q == Wait && timeout_i != '0 && waited_q >= timeout_i;
+  assign hears  = read_q == Wait && response_valid_i && is_header && is_ours;
+  assign timed_out_o = (asks || read_q == Wait) && timeout_i != '0 && waited_q >= timeout_i && !(asks && sent) && !hears;
 
   always_ff @(posedge clk_i) begin
-    waited_q <= read_q == Wait ? waited_q + 32'd1 : '0;
+    waited_q <= asks || read_q == Wait ? waited_q + 32'd1 : '0;
+    if (!owes_q) owed_q <= piece;
     if (arvalid_i && arready_o) rid_o <= arid_i;
   end
   always_ff @(posedge clk_i) begin
@@ -179,6 +187,7 @@ module stopbit_htax_axi_slave
       given_q <= '0;
       drops_q <= 1'b0;
       tag_q   <= '0;
+      owes_q  <= 1'b0;
     end else begin
       if (response_valid_i && response_ready_o) begin
         given_q <= is_header ? answered.length : given_q - 4'd1;
@@ -194,10 +203,16 @@ module stopbit_htax_axi_slave
           from_q <= araddr_i[47:3];
           left_q <= 9'(arlen_i) + 9'd1;
         end
-        Ask:       if (request_ready_i) read_q <= AskLength;
-        AskLength: if (request_ready_i) read_q <= Wait;
+        Ask: begin
+          if (sent) read_q <= AskLength;
+          else if (timed_out_o) read_q <= Fail;
+        end
+        AskLength: begin
+          if (sent) read_q <= Wait;
+          else if (timed_out_o) read_q <= Fail;
+        end
         Wait: begin
-          if (response_valid_i && is_header && is_ours) read_q <= is_good ? Give : Fail;
+          if (hears) read_q <= is_good ? Give : Fail;
           else if (timed_out_o) read_q <= Fail;
         end
         Give: if (beat) begin
@@ -206,9 +221,9 @@ module stopbit_htax_axi_slave
         end
         default: if (beat && rlast_o) read_q <= Free;  // all that is left
       endcase
-      if (read_q == Wait) begin
-        if ((response_valid_i && is_header && is_ours) || timed_out_o) tag_q <= tag_q + 5'd1;
-      end
+      if (hears || timed_out_o) tag_q <= tag_q + 5'd1;
+      if (owes_q) owes_q <= !request_ready_i;
+      else owes_q <= timed_out_o && read_q == AskLength;
     end
   end
 endmodule

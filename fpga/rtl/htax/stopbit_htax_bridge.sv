@@ -4,7 +4,8 @@
 /// Writes and requests of the host go to the unit in whose interval their address is, if the channel may go there. What
 /// no interval takes goes to `RefusePort`, marked (`error`): stopbit_htax_refuser discards it, and answers requests. Of
 /// several intervals the first one counts. Responses of the host go back to the unit that asked, with the tag that it
-/// had chosen; one that nobody asked for goes to RefusePort.
+/// had chosen; one that nobody asked for goes to RefusePort. A unit's request does not pass the writes that the unit has
+/// sent before it.
 ///
 /// A route is known two cycles after its header came.
 module stopbit_htax_bridge
@@ -56,6 +57,8 @@ module stopbit_htax_bridge
     .unit_tag_o  (unit_tag)
   );
 
+  logic [2:0][7:0] to_packets;
+  logic [2:0]      to_leaves;
   for (genvar c = 0; c < 3; c++) begin : g_channel
     // ---- from the host
     htax_header_t header;
@@ -124,6 +127,10 @@ module stopbit_htax_bridge
       .take_o    (takes),
       .origin_o  (origin),
       .unit_tag_o(tag),
+      .writes_i       (to_packets[POSTED]),
+      .write_leaves_i (to_leaves[POSTED]),
+      .packets_o      (to_packets[c]),
+      .packet_leaves_o(to_leaves[c]),
       .valid_o   (host_valid_o[c]),
       .ready_i   (host_ready_i[c]),
       .phit_o    (host_phit_o[c])
@@ -138,4 +145,7 @@ module stopbit_htax_bridge
       assign unused = &{1'b0, takes, origin, tag};
     end
   end
+
+  logic unused_others;  // nothing waits for their packets
+  assign unused_others = &{1'b0, to_packets[2:1], to_leaves[2:1]};
 endmodule

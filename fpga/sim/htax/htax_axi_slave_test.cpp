@@ -77,8 +77,9 @@ class HostToCard : public ::testing::Test {
     bench_->bready_i = goes();
     bench_->rready_i = goes();
     bench_->posted_ready_i = goes();
-    bench_->request_ready_i = goes();
+    bench_->request_ready_i = goes() && room_ != 0;
     bench_.settle();
+    if (bench_->request_valid_o != 0 && bench_->request_ready_i != 0) --room_;
     late_ += bench_->late_o;
     timed_out_ += bench_->timed_out_o;
     if (bench_->awvalid_i != 0 && bench_->awready_o != 0) is_begun_ = true;
@@ -144,6 +145,7 @@ class HostToCard : public ::testing::Test {
   std::deque<Read> reads_;
   std::deque<std::uint64_t> answers_;  ///< Phits.
   Answer answer_ = right;
+  std::size_t room_ = ~std::size_t{0};  ///< For phits of requests.
   Bytes memory_;
   std::size_t packets_ = 0, good_ = 0, bad_ = 0, late_ = 0, timed_out_ = 0;
 
@@ -243,6 +245,25 @@ TEST_F(HostToCard, a_unit_that_answers_wrongly_late_or_never_ends_in_an_error_an
   for (const std::uint64_t phit : right({.tag = 0}, 2)) answers_.push_back(phit);
   for (int i = 0; i < 20; ++i) cycle(random, 0);
   EXPECT_EQ(late_, expected_late + 1);
+}
+
+TEST_F(HostToCard, a_read_that_no_unit_takes_ends_in_an_error_and_the_next_one_is_right) {
+  Random random(8);
+  bench_->timeout_i = 200;
+  for (const std::size_t room : {0U, 1U}) {
+    SCOPED_TRACE(std::to_string(room) + " phits of a request are taken");
+    room_ = room;
+    good_ = bad_ = 0;
+    for (int i = 0; i < 2; ++i) reads_.push_back({.address = 800, .id = 3, .beats = 4});
+    for (int i = 0; i < 2'000 && !reads_.empty(); ++i) cycle(random, 20);
+    EXPECT_EQ(bad_, 8U);
+    room_ = ~std::size_t{0};
+    reads_.push_back({.address = 80, .id = 4, .beats = 12});
+    for (int i = 0; i < 2'000 && !reads_.empty(); ++i) cycle(random, 20);
+    EXPECT_EQ(good_, 12U);
+    EXPECT_EQ(late_, room);
+  }
+  EXPECT_EQ(timed_out_, 4U);
 }
 
 TEST_F(HostToCard, takes_three_cycles_at_most_from_a_beat_to_its_header) {

@@ -42,7 +42,9 @@ constexpr std::uint64_t kStepsOfClock = 8;
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
 /// Of a window of the high channel, kept for answers while pieces are sent.
 constexpr std::uint32_t kRoomForAnswers = 16;
-constexpr std::size_t kMostAnswers = 4096;
+/// That wait for one node, which takes none: then it is not listened to, and nobody else feels it. An honest one has no
+/// more requests under way than its window.
+constexpr std::size_t kMostAnswers = 2 * Links::kWindow;
 constexpr std::size_t kPiecesPerStep = 64;
 // A thread that has found nothing sleeps for this time, and after a while of nothing for longer. Each time it wakes
 // costs a few microseconds of a processor.
@@ -139,6 +141,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
       links_(*transport_, kLinks),
       nodes_(kNodes),
       endpoints_(kEndpoints),
+      uses_(kEndpoints),
       regions_(options.has_basic_regions) {
   now_ns_ = os::monotonic_clock_ns();
   // 31 bits, which are enough for the few processes of a number that a program can know, and leave room in a tag.
@@ -189,14 +192,19 @@ bool Domain::add(Endpoint& endpoint) {
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     if (endpoints_[i] != nullptr) continue;
     endpoints_[i] = &endpoint;
-    endpoint.number = static_cast<std::uint16_t>(i);
+    endpoint.number = static_cast<std::uint16_t>(i + kEndpoints * uses_[i]++);
     return true;
   }
   return false;
 }
 
+Endpoint* Domain::find(std::uint16_t number) const noexcept {
+  Endpoint* const endpoint = endpoints_[number % kEndpoints];
+  return endpoint != nullptr && endpoint->number == number ? endpoint : nullptr;
+}
+
 void Domain::remove(Endpoint& endpoint) {
-  endpoints_[endpoint.number] = nullptr;
+  endpoints_[endpoint.number % kEndpoints] = nullptr;
   std::erase_if(streams_, [&](const Stream& stream) { return stream.endpoint == endpoint.number; });
 }
 
@@ -227,6 +235,7 @@ bool Domain::send_placed(const PeerName& to, std::span<const std::byte> packet) 
 }
 
 void Domain::answer(const PeerName& to, const Head& head) {
+  ++nodes_[to.node].answers;
   answers_.push_back({to, head});
   answers_.back().head.target = to.endpoint;
   answers_.back().head.target_birth = to.birth;
@@ -240,8 +249,11 @@ void Domain::send_answers() {
     answers_.pop_front();
     const auto bytes = std::as_bytes(std::span(&next.head, 1));
     // To a lost node: nothing waits there.
-    if (links_.send(next.to.node, VirtualChannel::High, bytes, false, now_ns_) == SendResult::Full)
+    if (links_.send(next.to.node, VirtualChannel::High, bytes, false, now_ns_) == SendResult::Full) {
       answers_.push_back(next);
+    } else {
+      --nodes_[next.to.node].answers;
+    }
   }
 }
 
@@ -260,7 +272,7 @@ void Domain::send_pieces() {
   for (std::size_t idle = 0; budget != 0 && idle < streams_.size();) {
     const Stream next = streams_.front();
     streams_.pop_front();
-    Endpoint& endpoint = *endpoints_[next.endpoint];
+    Endpoint& endpoint = *find(next.endpoint);
     Outgoing* const outgoing = endpoint.outgoing(next.kind, next.request);
     if (outgoing == nullptr) continue;
     const NodeId node = outgoing->to.node;
@@ -370,7 +382,7 @@ void Domain::lost(NodeId id) {
   ++counters_.peers_lost;
   node.dead_birth = node.birth;
   transport_->disconnect(id);
-  std::erase_if(answers_, [id](const Answer& answer) { return answer.to.node == id; });
+  node.answers -= std::erase_if(answers_, [id](const Answer& answer) { return answer.to.node == id; });
   for (Endpoint* const endpoint : endpoints_) {
     if (endpoint != nullptr) endpoint->lost(id);
   }
@@ -397,11 +409,11 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
   }
   std::memcpy(&head, packet.data(), sizeof(head));
   const bool asks = is_request(head.kind);
-  if (asks && answers_.size() >= kMostAnswers) return false;
-  const PeerName peer{from, head.source, head.source_birth};
   NodeState& node = nodes_[from];
+  if (asks && node.answers >= kMostAnswers) return false;
+  const PeerName peer{from, head.source, head.source_birth};
   if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
-  Endpoint* const endpoint = head.target < endpoints_.size() ? endpoints_[head.target] : nullptr;
+  Endpoint* const endpoint = find(head.target);
   if (endpoint != nullptr && endpoint->is_enabled && head.target_birth == birth_) {
     return endpoint->take(head, peer, packet.subspan(sizeof(head)));
   }

@@ -85,6 +85,8 @@ class Domain final : public fid_domain, public PacketSink {
 
   /// Nothing: too many.
   [[nodiscard]] bool add(Endpoint& endpoint);
+  /// Null: no endpoint has this number now.
+  [[nodiscard]] Endpoint* find(std::uint16_t number) const noexcept;
   void remove(Endpoint& endpoint);
 
   [[nodiscard]] bool is_name(const Name& name) const noexcept;
@@ -131,6 +133,7 @@ class Domain final : public fid_domain, public PacketSink {
     std::uint32_t birth = 0;       ///< Of the process that was sent to last.
     std::uint32_t dead_birth = 0;  ///< Of the last one that died.
     std::size_t expected = 0;
+    std::size_t answers = 0;         ///< That wait for room to it.
     std::uint64_t dead_at_step = 0;  ///< When its death was seen; 0: it was not.
   };
   struct Answer {
@@ -170,7 +173,8 @@ class Domain final : public fid_domain, public PacketSink {
   std::unique_ptr<ShmTransport> transport_;
   Links links_;
   std::vector<NodeState> nodes_;
-  std::vector<Endpoint*> endpoints_;
+  std::vector<Endpoint*> endpoints_;  ///< By their numbers modulo kEndpoints.
+  std::vector<std::uint16_t> uses_;   ///< Of each place: the rest of a number, so that no late packet finds the next.
   std::deque<Answer> answers_;
   std::deque<Stream> streams_;
   Regions regions_;

@@ -56,8 +56,14 @@ Endpoint::~Endpoint() {
   if (send_queue != nullptr) send_queue->held -= sends.used();
   if (receive_queue != nullptr) receive_queue->held -= receives.used();
   sends.for_each([&](std::uint32_t, const Sending& sending) { domain.expect_less(sending.out.to.node); });
+  // Senders that wait for their message to be taken hear that it never will be.
   receives.for_each([&](std::uint32_t, const Receiving& receiving) {
-    if (receiving.is_arriving) domain.expect_less(receiving.from.node);
+    if (!receiving.is_arriving) return;
+    domain.expect_less(receiving.from.node);
+    tell_done(receiving.from, receiving.request, FI_ECONNREFUSED);
+  });
+  unexpected.for_each([&](std::uint32_t, const Unexpected& message) {
+    if ((message.head.flags & kWantsDone) != 0) tell_done(message.from, message.head.request, FI_ECONNREFUSED);
   });
   leave(send_queue);
   leave(receive_queue);
@@ -156,7 +162,8 @@ ssize_t Endpoint::send(const SendCall& call) {
   head.data = call.data;
   if (waits) {
     Sending sending;
-    sending.out.from = call.from;
+    // What goes with the packet no peer may ask for: the buffer of an inject is the program's again.
+    if (is_long) sending.out.from = call.from;
     sending.out.to = *to;
     sending.context = call.context;
     sending.report = report;

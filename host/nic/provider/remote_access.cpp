@@ -95,7 +95,6 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   if (queue != nullptr && !queue->reserve()) return -FI_EAGAIN;
 
   Operation operation;
-  operation.out.from = call.from;
   operation.out.to = *to;
   operation.out.kind = Kind::WritePiece;
   operation.into = call.into;
@@ -105,6 +104,8 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   operation.reads = reads;
 
   const bool is_long = length > EndpointLimits::kEager;
+  // What goes with the packet no peer may ask for: the buffer of an inject is the program's again.
+  if (is_long) operation.out.from = call.from;
   Head head;
   head.kind = call.kind == Kind::Write && is_long ? Kind::LongWrite : call.kind;
   head.flags = static_cast<std::uint8_t>(kRemote | kWantsDone | (call.has_data ? kHasData : 0));
@@ -219,7 +220,10 @@ void RemoteAccess::take_done(const Head& head, const PeerName& from) {
 bool RemoteAccess::take(const Head& head, const PeerName& from, std::span<const std::byte> bytes) {
   if (is_request(head.kind)) {
     RemoteBody body;
-    if ((head.flags & (kRemote | kWantsDone)) != (kRemote | kWantsDone) || !split(bytes, body)) {
+    // Only writes bring data: for others no slot of the queue would be reserved.
+    const bool has_wrong_data =
+        (head.flags & kHasData) != 0 && head.kind != Kind::Write && head.kind != Kind::LongWrite;
+    if ((head.flags & (kRemote | kWantsDone)) != (kRemote | kWantsDone) || has_wrong_data || !split(bytes, body)) {
       malformed();
       return true;
     }

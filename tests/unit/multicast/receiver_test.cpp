@@ -321,6 +321,33 @@ TEST_F(MulticastReceiver, waits_for_a_slow_service_once_however_many_holes_there
   EXPECT_GT(receiver->counts().lost, 0U);
 }
 
+TEST_F(MulticastReceiver, reads_the_lines_for_as_long_as_it_waited_for_a_slow_service) {
+  ring::Writer writer = make_writer(4'096);
+  write_events(writer, 100);
+  const auto publisher = make_publisher();
+  publish_all(*publisher);
+  ASSERT_GT(line_->sent.size(), 2U);
+  constexpr int kDelayMs = 100;
+  LyingService service(1'000, std::chrono::milliseconds(kDelayMs));
+  ReceiverOptions options;
+  options.groups = {{0xEFFF'0701, 7001}};
+  options.refill = service.address();
+  options.follows = true;
+  const auto receiver =
+      Receiver::without_sockets(options, records_, events_, [this](const std::string& line) { told_.push_back(line); });
+  receiver->offer(line_->sent[0], arbitrate::Line::A, now_, kEpoch + now_);
+  receiver->offer(line_->sent[2], arbitrate::Line::A, now_, kEpoch + now_);
+  while (service.requests() == 0) {
+    now_ += 5 * kMs;
+    ASSERT_NE(receiver->step(now_, kEpoch + now_), Receiver::State::Failed) << receiver->problem();
+  }
+  // The step returned after the delay; for the same time there are others without a request.
+  for (int ms = kDelayMs; ms < 2 * kDelayMs; ms += 5) {
+    ASSERT_NE(receiver->step(now_ + std::uint64_t(ms) * kMs, kEpoch + now_), Receiver::State::Failed);
+  }
+  EXPECT_EQ(service.requests(), 1U);
+}
+
 TEST_F(MulticastReceiver, follows_a_publisher_that_begins_again) {
   auto writer = std::make_unique<ring::Writer>(make_writer(1'024));
   for (std::uint64_t i = 0; i < 100; ++i) write_record(*writer, 1, i);
