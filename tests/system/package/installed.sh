@@ -117,7 +117,7 @@ C
 if command -v gcc >/dev/null; then
   gcc /tmp/version.c -o /tmp/version $(pkg-config --cflags --libs stopbit) && /tmp/version >/dev/null || fail "a C program cannot be built"
 fi
-[[ $(stopbit --version) == *"features: dpdk libfabric nats xrt"* ]] || fail "features are missing: $(stopbit --version)"
+[[ $(stopbit --version) == *"features: dpdk libfabric nats kafka xrt"* ]] || fail "features are missing: $(stopbit --version)"
 # Another file than a kernel: that is known only when XRT has been loaded.
 on_card() {
   status=0
