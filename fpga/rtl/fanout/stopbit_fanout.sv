@@ -1,8 +1,8 @@
 /// Fan-out switch: records of one or several decoders to the rings that want them.
 ///
 /// Each decoder's cells are kept once, whatever the number of rings, until the last ring has them. A record leaves whole,
-/// for one ring after the other, and only for a ring that has room: a ring that stands still holds up nobody until the
-/// memory is full of what it has not taken; then its decoder waits. Records of one decoder reach a ring in the order in
+/// for one ring after the other, and only for a ring that has room: a ring that stops holds up no other until the memory
+/// is full of what it has not taken; then its decoder waits. Records of one decoder reach a ring in the order in
 /// which they came; those of several are mixed record by record, in turns.
 ///
 /// From a record's last cell in to its first cell out: 4 cycles, if nothing waits, whatever the number of rings.
