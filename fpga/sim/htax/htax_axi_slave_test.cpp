@@ -67,7 +67,10 @@ class HostToCard : public ::testing::Test {
       }
     }
     bench_->arvalid_i = !reads_.empty() && !is_reading_ && (bench_->arvalid_i != 0 || goes());
-    if (!reads_.empty()) {
+    // What is not valid means nothing.
+    bench_->araddr_i = random.bits() & 0xFFFF'FFFF'FFFF;
+    bench_->arid_i = static_cast<std::uint8_t>(random.below(16));
+    if (bench_->arvalid_i != 0) {
       bench_->araddr_i = reads_.front().address;
       bench_->arid_i = reads_.front().id;
       bench_->arlen_i = static_cast<std::uint8_t>(reads_.front().beats - 1);
@@ -103,6 +106,7 @@ class HostToCard : public ::testing::Test {
         ASSERT_EQ(bench_->rdata_o, first_word(read.address + 8 * got_)) << "beat " << got_;
         ++good_;
       } else {
+        ASSERT_EQ(bench_->rdata_o, 0U) << "of an error";
         ++bad_;
       }
       ASSERT_EQ(bench_->rlast_o != 0, ++got_ == read.beats);
@@ -133,6 +137,8 @@ class HostToCard : public ::testing::Test {
   void apply(const Packet& packet) {
     const Header header = from_phit(packet[0]);
     ASSERT_EQ(header.channel, std::size_t{kPosted});
+    ASSERT_FALSE(header.error);
+    ASSERT_LT(header.origin, 8U);
     ASSERT_LE(packet.size(), 9U);
     const auto mask = static_cast<std::uint8_t>((header.origin & 7) << 5 | header.tag);
     ASSERT_TRUE(packet.size() == 2 || mask == 0xFF);
@@ -198,6 +204,13 @@ TEST_F(HostToCard, a_whole_burst_is_one_packet_for_each_eight_beats) {
   writes_.push_back(write);
   for (int i = 0; i < 200; ++i) cycle(random, 0);
   EXPECT_EQ(packets_, 3U);
+  // Also after one of which each beat left by itself.
+  Write partial = write;
+  partial.beats[19].mask = 1;
+  writes_.push_back(partial);
+  writes_.push_back(write);
+  for (int i = 0; i < 400; ++i) cycle(random, 0);
+  EXPECT_EQ(packets_, 3U + 2 + 4 + 3);
 }
 
 TEST_F(HostToCard, a_unit_that_answers_wrongly_late_or_never_ends_in_an_error_and_the_next_read_is_right) {

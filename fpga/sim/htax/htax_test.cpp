@@ -467,6 +467,28 @@ TEST_F(Htax, a_request_to_the_host_does_not_pass_the_writes_of_its_unit) {
   drain(random);
 }
 
+TEST_F(Htax, an_interval_has_its_first_and_its_last_byte) {
+  Random random(21);
+  for (const std::uint64_t address : {base(1) - 1, base(1), base(1) + 0xFFFF, base(1) + 0x10000}) {
+    from_host(make(random, {.channel = kPosted, .length = 1, .origin = 2, .address = address}));
+  }
+  drain(random);
+  EXPECT_EQ(counts_.refused, 2U);
+}
+
+TEST_F(Htax, requests_that_no_unit_takes_wait_for_the_way_back) {
+  Random random(22);
+  room_ = 0xFFF & ~(1U << kResponse);  // of the first unit
+  for (int i = 0; i < 300; ++i) from_unit(0, kRefuser, random_of_unit(random, 0, kNonposted));
+  for (int i = 0; i < 100; ++i) from_unit(1, kRefuser, random_of_unit(random, 1, kPosted));
+  for (int i = 0; i < 6'000; ++i) cycle(random, 0, 0, 0);
+  EXPECT_EQ(counts_.answered, 0U);
+  EXPECT_GE(counts_.refused, 100U + 64) << "writes do not wait";
+  EXPECT_LT(counts_.refused, 100U + 129) << "requests do";
+  drain(random);
+  EXPECT_EQ(counts_.answered, 300U);
+}
+
 TEST_F(Htax, a_response_that_nobody_asked_for_changes_nothing) {
   Random random(7);
   for (int i = 0; i < 10; ++i) {
