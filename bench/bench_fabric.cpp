@@ -61,14 +61,14 @@ class Socket {
       if (::bind(fd_, at, sizeof(address)) != 0 || ::listen(fd_, 1) != 0) fail("cannot listen");
       fd_ = ::accept(fd_, nullptr, nullptr);
     } else if (::connect(fd_, at, sizeof(address)) != 0) {
-      fail("nobody listens");
+      fail("no process listens");
     }
   }
   void send(const void* bytes, std::size_t length) const {
-    if (::send(fd_, bytes, length, MSG_NOSIGNAL) != static_cast<ssize_t>(length)) fail("the other process is gone");
+    if (::send(fd_, bytes, length, MSG_NOSIGNAL) != static_cast<ssize_t>(length)) fail("the other process has exited");
   }
   void receive(void* bytes, std::size_t length) const {
-    if (::recv(fd_, bytes, length, MSG_WAITALL) != static_cast<ssize_t>(length)) fail("the other process is gone");
+    if (::recv(fd_, bytes, length, MSG_WAITALL) != static_cast<ssize_t>(length)) fail("the other process has exited");
   }
 
  private:
@@ -154,7 +154,7 @@ class Side {
     hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->fabric_attr->prov_name = ::strdup(provider.c_str());
-    // tcp must be told which address is the own one; others have no such names.
+    // tcp needs this host's address; other providers have no such names.
     const bool has_address = provider.starts_with("tcp");
     const int result = fi_getinfo(FI_VERSION(1, 17), has_address ? "127.0.0.1" : nullptr, nullptr,
                                   has_address ? FI_SOURCE : 0, hints, &info_);

@@ -70,7 +70,7 @@ module proof_fanout (
   always_comb if (rst_ni && inside_q && valid) assert (ring == ring_q && from_out == from_seen_q);
 
 `ifdef COVER
-  // Both rings wait for a record of each decoder at once, and then all is gone again.
+  // Both rings wait for a record of each decoder at once, and then no record is left.
   logic full_q = 1'b0;
   always_ff @(posedge clk_i) full_q <= rst_ni && (full_q || (waits == '1 && ready == '0));
   always_comb assert (!(full_q && idle));

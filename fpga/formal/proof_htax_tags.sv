@@ -1,5 +1,5 @@
-/// Whatever is taken and given back: each tag is either with one request or in the pool. None is lost, and none is twice
-/// in the pool: one that is followed, any, is shown as free only while nobody has it.
+/// Whatever is taken and given back: each tag is either with one request or in the pool. None is lost, and none is
+/// shown as free while a request has it.
 module proof_htax_tags
   import stopbit_htax_pkg::*;
 (

@@ -1,6 +1,6 @@
 /// Two channels of a sender, and the same counters at the receiver, whose slots come back some time later. Honest: the
 /// receiver frees what it has; then the sender never uses more than there is room for, both agree on what is used, and a
-/// channel with an empty store may begin, whatever the other one holds. Else slots are freed as somebody likes; then no
+/// channel with an empty store may begin, whatever the other one holds. Otherwise the receiver frees any slots; then no
 /// channel is ever believed to have more than its reserve and the pool.
 module proof_network_credits #(
   parameter bit Honest = 1'b1

@@ -15,7 +15,7 @@ module stopbit_crossbar_credits
   input  logic                restart_i,       // all slots are free
   input  logic                take_i,          // for the longest packet
   input  channel_t            take_channel_i,
-  input  logic                done_i,          // it needed only so many
+  input  logic                done_i,          // the packet needed only this many
   input  channel_t            done_channel_i,
   input  logic [2:0]          done_slots_i,
   input  logic                freed_i,         // a slot

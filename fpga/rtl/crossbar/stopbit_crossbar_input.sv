@@ -126,7 +126,7 @@ module stopbit_crossbar_input
     end
   end
 
-  // Grants of outputs, one of which is taken; what cannot be delivered needs nobody's grant.
+  // Grants of outputs, one of which is taken; what cannot be delivered needs no grant.
   logic [Ports:0] grants, choice;
   logic           none_q, is_free;
   assign grants    = {none_q, grants_i};
@@ -193,7 +193,7 @@ module stopbit_crossbar_input
     .read_slot_i(read_slot), .read_cell_i(read_cell), .start_o(start_data), .end_o(end_data), .payload_o(payload_data)
   );
 
-  // Credits of a channel that does not exist are nobody's.
+  // Credits of a channel that does not exist are ignored.
   always_ff @(posedge clk_i) begin
     freed_channel_o <= came_on;
     if (!rst_ni) freed_o <= 1'b0;

@@ -44,7 +44,7 @@ module stopbit_crossbar_output
   logic agreed, agreed_q, drains, is_up_q, is_stopped_q, is_idle;
   assign agreed = agrees_i != '0;
 
-  // Who: the same arbiter holds the grant until it is known whether it was taken.
+  // The arbiter of inputs holds its grant until it is known whether the grant was taken.
   logic [Ports-1:0] grant_d;
   logic             is_pending;
   assign is_pending = grant_o != '0;

@@ -50,7 +50,7 @@ module stopbit_htax_axi_slave
   output logic               response_ready_o,
   input  logic [63:0]        response_phit_i,
 
-  output logic               late_o,     // a response that nobody waits for any more
+  output logic               late_o,     // a response that comes too late, or to no request
   output logic               timed_out_o
 );
   localparam logic [1:0] SLVERR = 2'b10;

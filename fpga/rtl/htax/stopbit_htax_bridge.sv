@@ -4,7 +4,7 @@
 /// Writes and requests of the host go to the unit in whose interval their address is, if the channel may go there. What
 /// no interval takes goes to `RefusePort`, marked (`error`): stopbit_htax_refuser discards it, and answers requests. Of
 /// several intervals the first one counts. Responses of the host go back to the unit that asked, with the tag that it
-/// had chosen; one that nobody asked for goes to RefusePort. A unit's request does not pass the writes that the unit has
+/// had chosen; a response to no request goes to RefusePort. A unit's request does not pass the writes that the unit has
 /// sent before it.
 ///
 /// A route is known two cycles after its header came.
@@ -35,7 +35,7 @@ module stopbit_htax_bridge
   input  logic [2:0]                     last_i,
   input  logic [2:0][63:0]               phit_i,
 
-  output logic                           unasked_o   // a response that nobody asked for
+  output logic                           unasked_o   // a response to no request
 );
   logic       tag_free, tag_take, known, answered;
   logic [4:0] host_tag, asked_tag, unit_tag;

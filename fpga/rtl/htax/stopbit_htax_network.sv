@@ -32,7 +32,7 @@ module stopbit_htax_network
   output logic [NumUnits-1:0][63:0]         phit_o,
 
   output logic [Ports-1:0]                  strayed_o,   // a packet to a port that does not exist
-  output logic                              unasked_o,   // a response of the host that nobody asked for
+  output logic                              unasked_o,   // a response of the host to no request
   output logic                              refused_o,   // a packet that no unit takes
   output logic                              answered_o   // of them, a request
 );

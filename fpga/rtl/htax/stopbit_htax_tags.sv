@@ -2,7 +2,7 @@
 /// response the unit and the tag that it had there.
 ///
 /// `take_i` takes `tag_o` for a request while `free_o`; without a free tag requests wait. `return_i` gives a tag back and
-/// shows in the same cycle whose it was; a tag that nobody has (`known_o` low) changes nothing. Tags are used in turn, so
+/// shows in the same cycle whose it was; a tag that no request has (`known_o` low) changes nothing. Tags are used in turn, so
 /// that one that was given back is the last to be used again. After a reset the pool is filled, which takes 32 cycles.
 module stopbit_htax_tags
   import stopbit_htax_pkg::*;

@@ -158,7 +158,7 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
     asio::async_read_until(socket_, asio::dynamic_buffer(input_, kMaxCommandBytes), '\n',
                            [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
                              self->timer_.cancel();
-                             // It has been told to come again: a command that it had sent already is not obeyed.
+                             // It was turned away: a command that it sent before is not obeyed.
                              if (self->has_left()) return;
                              if (error == asio::error::not_found) {
                                self->tell(self->input_,
