@@ -67,11 +67,14 @@ module stopbit_network_receiver
   logic [2:0]           store_cell;
   logic [3:0]           fill;
   logic [63:0]          data;
-  stopbit_network_writer #(.Slots(Slots)) writer (
-    .clk_i, .rst_ni, .patience_i, .valid_i, .cell_i,
-    .slot_valid_i((is_fresh || again_valid) && ready_q), .slot_i(slot), .may_use_i(may_use), .take_o(take),
+  start_t start;
+  assign start = start_t'(data);
+  stopbit_cell_writer #(.Slots(Slots)) writer (
+    .clk_i, .rst_ni, .up_i(1'b1), .patience_i, .valid_i, .cell_i,
+    .slot_valid_i((is_fresh || again_valid) && ready_q && may_use[channel]), .slot_i(slot),
+    .refuse_i(32'(start.channel) >= VirtualChannels), .take_o(take),
     .begin_o(begins), .chain_o(chains), .store_o(stores), .store_slot_o(store_slot), .store_cell_o(store_cell), .data_o(data),
-    .channel_o(channel), .close_o(closes), .bad_o(bad), .open_o(is_open), .first_o(first), .last_o(last), .fill_o(fill),
+    .channel_o(channel), .close_o(closes), .bad_o(bad), .open_o(is_open), .first_o(first), .last_o(last), .count_o(), .fill_o(fill),
     .stray_o, .cut_o, .overrun_o, .malformed_o
   );
 
