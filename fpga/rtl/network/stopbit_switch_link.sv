@@ -61,17 +61,18 @@ module stopbit_switch_link
     else if (link_ready) ends_q <= !ends_q && word_valid && word.is_last;
   end
 
-  logic [1:0]  kind;
-  logic [63:0] data;
+  logic [1:0]  kind, link_kind;
+  logic [63:0] data, link_data;
   stopbit_link_port #(
     .BufferCells(BufferCells), .ReceiveCells(ReceiveCells), .Room(Slots / Channels), .Timeout(Timeout), .Retries(Retries)
   ) port (
     .clk_i, .rst_ni, .valid_i(sends), .ready_o(link_ready), .kind_i(sent.kind), .data_i(sent.data), .may_send_o(may_send),
     .valid_o, .ready_i(1'b1), .kind_o(kind), .data_o(data), .freed_i, .freed_channel_i,
-    .link_kind_o(link_o.kind), .link_data_o(link_o.data), .link_signal_i, .link_kind_i(link_i.kind), .link_data_i(link_i.data),
+    .link_kind_o(link_kind), .link_data_o(link_data), .link_signal_i, .link_kind_i(link_i.kind), .link_data_i(link_i.data),
     .up_o(state_o.up), .sent_o(state_o.sent), .resent_o(state_o.resent), .answered_o(state_o.answered),
     .dropped_o(state_o.dropped), .damaged_o(state_o.damaged), .excess_o(state_o.excess)
   );
+  assign link_o = '{kind: cell_kind_t'(link_kind), data: link_data};
   // Of an end the rest was the link's own.
   assign cell_o = '{kind: cell_kind_t'(kind), data: kind == CELL_END ? {data[63], 63'd0} : data};
 

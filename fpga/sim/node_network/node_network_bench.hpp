@@ -230,16 +230,16 @@ class NodeNetwork : public ::testing::Test {
     const bool passes_now = forward ? at == kNodes - 1 : at == 0;
     return {forward ? 0U : 1U, will_pass && !passes_now ? 0U : 1U};
   }
+  void set_way(std::size_t at, std::size_t to, Way way) {
+    constexpr std::array<unsigned, kClasses> kAt{6, 17, 22, 27};
+    std::uint32_t entry = 0;
+    for (const unsigned shift : kAt) entry |= static_cast<std::uint32_t>(way.link << 2 | way.vc) << shift;
+    nodes_[at]->configure(2, static_cast<std::uint32_t>(to), entry);
+  }
   void start(std::size_t at) {
     RingNode& node = *nodes_[at];
     node.configure(0, 0, static_cast<std::uint32_t>(at));
-    for (std::size_t to = 0; to < kNodes; ++to) {
-      constexpr std::array<unsigned, kClasses> kAt{6, 17, 22, 27};
-      const Way way = NodeNetwork::way(at, to);
-      std::uint32_t entry = 0;
-      for (const unsigned shift : kAt) entry |= static_cast<std::uint32_t>(way.link << 2 | way.vc) << shift;
-      node.configure(2, static_cast<std::uint32_t>(to), entry);
-    }
+    for (std::size_t to = 0; to < kNodes; ++to) set_way(at, to, way(at, to));
     for (int i = 0; !node.is_ready(); ++i) {
       ASSERT_LT(i, 1000);
       node.cycle();
