@@ -218,6 +218,44 @@ TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
   }
 }
 
+/// Input 0 sends to one output without a gap, input 1 to another one, half a packet later: the second output is never
+/// free when input 0 is. What input 0 has for it leaves all the same.
+TEST_F(Crossbar, an_input_is_served_though_it_is_never_free_together_with_the_output) {
+  const auto feed = [this] {
+    for (std::size_t in = 0; in < 2; ++in) {
+      while (waiting_[in].size() < 2) send(in, packet(to(5 + in), in, kMaxPayload));
+    }
+  };
+  const auto runs = [&](const auto& until) {
+    run([&] {
+      feed();
+      return until();
+    });
+  };
+  // Packets in the stores, so that both go on without a gap.
+  hold(5, true);
+  hold(6, true);
+  runs([this] { return !bank_.can_send(0, 0, kMostSlots) && !bank_.can_send(1, 0, kMostSlots); });
+  hold(5, false);
+  const auto before = arrived_;
+  runs([&] { return arrived_[5] == before[5] + 1; });
+  const std::uint64_t half = cycles() + kMaxPayload / 2;
+  runs([&] { return cycles() == half; });
+  hold(6, false);
+  runs([&] { return arrived_[6] >= before[6] + 100; });
+  ASSERT_FALSE(HasFailure());
+
+  const std::uint64_t begin = arrived_[6];
+  keep_received(true);
+  send(0, packet(to(6), 0, 1));
+  runs([&] {
+    return arrived_[6] > begin + 1'000 ||
+           (!received_.empty() && received_.back().out == 6 && received_.back().packet.size() == 3);
+  });
+  EXPECT_LT(arrived_[6] - begin, 300U) << "packets of the other input went before";
+  finish();
+}
+
 TEST_F(Crossbar, goes_on_after_a_reset_in_the_middle) {
   for (int turn = 0; turn < 20; ++turn) {
     load(200 + random_.below(200), kMaxPayload);
