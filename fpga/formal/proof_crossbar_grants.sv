@@ -15,38 +15,37 @@ module proof_crossbar_grants #(
   input logic [1:0]      output_i
 );
   localparam int unsigned Ports   = 3;
-  localparam int unsigned Longest = 4;  // cycles that a packet keeps its input busy
+  localparam int unsigned Longest = 3;  // cycles for which a packet keeps its input busy, after it has begun
 
-  logic [2:0][3:0] wants_q, agrees, sends_q;  // by input, then output or none
-  logic [2:0][2:0] has, holds, grants, took_q;
-  logic [2:0]      is_free;
+  logic [2:0][3:0] wants_q, agrees, agreed, begins_q, sends_q;  // by input, then output or none
+  logic [2:0][2:0] has, outputs, holds, grants;
+  logic [2:0][1:0] took_q;
+  logic [2:0]      busy;
   formal_reset i_reset (.clk_i, .rst_ni);
   stopbit_crossbar_grants #(.Ports(Ports), .LateGrants(LateGrants), .MostCycles(8)) i_dut (
-    .clk_i, .rst_ni, .wants_i(wants_q), .has_i(has), .holds_i(holds), .is_free_i(is_free), .agrees_o(agrees), .grants_o(grants)
+    .clk_i, .rst_ni, .wants_i(wants_q), .has_i(has), .busy_i(busy), .outputs_i(outputs), .agrees_o(agrees),
+    .agreed_o(agreed), .grants_o(grants)
   );
 
   always_comb begin
     for (int i = 0; i < 3; i++) begin
       has[i]     = has_i[i][2:0];
-      holds[i]   = sends_q[i][2:0];
-      is_free[i] = sends_q[i] == '0;
+      outputs[i] = sends_q[i][2:0];
+      busy[i]    = sends_q[i] != '0;
+      holds[i]   = agreed[i][2:0] | begins_q[i][2:0] | outputs[i];
     end
   end
   always_ff @(posedge clk_i) begin
     wants_q <= rst_ni ? has_i : '0;
     for (int i = 0; i < 3; i++) begin
-      if (!rst_ni) sends_q[i] <= '0;
-      else if (agrees[i] != '0) sends_q[i] <= agrees[i];
-      else if (ends_i[i]) sends_q[i] <= '0;
-      took_q[i] <= is_free[i] ? '0 : took_q[i] + 3'd1;
+      begins_q[i] <= rst_ni ? agreed[i] : '0;
+      if (!rst_ni || ends_i[i]) sends_q[i] <= '0;
+      else if (begins_q[i] != '0) sends_q[i] <= begins_q[i];
+      took_q[i] <= busy[i] ? took_q[i] + 2'd1 : '0;
     end
   end
   always_comb begin
-    // Two cycles at least: an input reads a queue, and what belongs to the packet, before it knows its length.
-    for (int i = 0; i < 3; i++) begin
-      if (took_q[i] == 3'd0) assume (!ends_i[i]);
-      if (took_q[i] == 3'(Longest - 1)) assume (ends_i[i]);
-    end
+    for (int i = 0; i < 3; i++) if (took_q[i] == 2'(Longest - 1)) assume (ends_i[i]);
   end
 
   // The watched head.
@@ -57,7 +56,7 @@ module proof_crossbar_grants #(
   logic [2:0] others;   // late ones
   logic [4:0] passed_q;
   logic [6:0] idle_q;
-  logic [2:0] late, waited;
+  logic [2:0] late, late_q, waited;
   logic [1:0] count;
   always_comb begin
     assume (input_i != 2'd3 && output_i != 2'd3);
@@ -76,9 +75,10 @@ module proof_crossbar_grants #(
     begun_q  <= 1'b1;
     input_q  <= input_i;
     output_q <= output_i;
+    late_q   <= late;
     waits_q  <= rst_ni && is_here && !served;
     passed_q <= !rst_ni || !is_here || served ? '0 : passed_q + 5'(counts);
-    idle_q   <= !rst_ni || !is_here || counts || is_held ? '0 : idle_q + 7'd1;
+    idle_q   <= !rst_ni || !is_here || counts || is_held || late != late_q ? '0 : idle_q + 7'd1;
   end
   always_comb begin
     if (rst_ni) begin

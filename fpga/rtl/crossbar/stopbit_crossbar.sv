@@ -55,9 +55,9 @@ module stopbit_crossbar
     $fatal(1, "stopbit_crossbar: at most 8 units, %0d links, 4 classes, 3 channels", EntryLinks);
   end
 
-  logic [Ports-1:0]                           ready, is_free;
-  logic [Ports-1:0][Ports:0]                  wants, agrees;                             // by input, then output or none
-  logic [Ports-1:0][Ports-1:0]                has, holds, done, sends;                   // by input, then output
+  logic [Ports-1:0]                           ready, busy;
+  logic [Ports-1:0][Ports:0]                  wants, agrees, agreed;                     // by input, then output or none
+  logic [Ports-1:0][Ports-1:0]                has, outputs, done, sends;                 // by input, then output
   logic [Ports-1:0][Ports-1:0]                grants;                                    // by output, then input
   logic [Ports-1:0][Ports-1:0][NumChannels-1:0]  waiting;                                   // by input, then output
   logic [Ports-1:0][NumChannels-1:0]             may_send;
@@ -68,7 +68,8 @@ module stopbit_crossbar
   assign ready_o = ready == '1;
 
   stopbit_crossbar_grants #(.Ports(Ports)) i_grants (
-    .clk_i, .rst_ni, .wants_i(wants), .has_i(has), .holds_i(holds), .is_free_i(is_free), .agrees_o(agrees), .grants_o(grants)
+    .clk_i, .rst_ni, .wants_i(wants), .has_i(has), .busy_i(busy), .outputs_i(outputs), .agrees_o(agrees),
+    .agreed_o(agreed), .grants_o(grants)
   );
 
   for (genvar p = 0; p < Ports; p++) begin : gen_port
@@ -97,8 +98,8 @@ module stopbit_crossbar
       .config_i(config_i && config_ports_i[p]), .config_table_i(table_t'(config_table_i)), .config_address_i, .config_data_i,
       .valid_i(valid_i[p]), .cell_i('{kind: cell_kind_t'(kind_i[p]), data: data_i[p]}), .ready_o(ready[p]),
       .freed_o(freed_o[p]), .freed_channel_o(freed_channel_o[p]),
-      .waiting_o(waiting[p]), .may_send_i(may_send), .has_o(has[p]), .wants_o(wants[p]), .is_free_o(is_free[p]), .holds_o(holds[p]),
-      .agrees_i(agrees[p]), .channels_i(channels), .discards_i(discards),
+      .waiting_o(waiting[p]), .may_send_i(may_send), .has_o(has[p]), .wants_o(wants[p]), .busy_o(busy[p]), .outputs_o(outputs[p]),
+      .agreed_i(agreed[p]), .channels_i(channels), .discards_i(discards),
       .done_o(done[p]), .done_channel_o(done_channels[p]), .done_slots_o(done_slots[p]), .sends_o(sends[p]), .cell_o(cells[p]),
       .events_o(events)
     );

@@ -19,9 +19,10 @@ module stopbit_crossbar_grants #(
   // By input, then output; the last output is none, for what cannot be delivered.
   input  logic [Ports-1:0][Ports:0]   wants_i,   // a packet waited that could be sent, a cycle ago
   input  logic [Ports-1:0][Ports-1:0] has_i,     // ... and now
-  input  logic [Ports-1:0][Ports-1:0] holds_i,   // it sends to this output
-  input  logic [Ports-1:0]            is_free_i, // it can take a packet
+  input  logic [Ports-1:0]            busy_i,    // it sends a packet that does not end soon
+  input  logic [Ports-1:0][Ports-1:0] outputs_i, // ... to this output
   output logic [Ports-1:0][Ports:0]   agrees_o,  // the grant that it takes
+  output logic [Ports-1:0][Ports:0]   agreed_o,  // ... in the cycle before
 
   output logic [Ports-1:0][Ports-1:0] grants_o   // by output, then input
 );
@@ -29,11 +30,13 @@ module stopbit_crossbar_grants #(
   localparam int unsigned GrantsWidth = $clog2(LateGrants);
   localparam int unsigned CyclesWidth = $clog2(MostCycles);
 
-  // By input.
-  logic [Ports-1:0] willing, stuck;
+  // By input. A packet that was taken begins two cycles later.
+  logic [Ports-1:0]            willing, stuck;
+  logic [Ports-1:0][Ports-1:0] holds;
   for (genvar i = 0; i < Ports; i++) begin : gen_input
     logic [Ports:0]         grants, choice, can;
-    logic                   none_q;
+    logic [Ports-1:0]       begins_q;
+    logic                   is_free, any_begins_q, none_q;
     logic [CyclesWidth-1:0] busy_q;
     always_comb begin
       grants[Ports] = none_q;
@@ -43,7 +46,9 @@ module stopbit_crossbar_grants #(
         can[o]    = has_i[i][o];
       end
     end
-    assign willing[i]  = is_free_i[i] && grants == '0;
+    assign holds[i]    = agreed_o[i][Ports-1:0] | begins_q | (busy_i[i] ? outputs_i[i] : '0);
+    assign is_free     = agreed_o[i] == '0 && !any_begins_q && !busy_i[i];
+    assign willing[i]  = is_free && grants == '0;
     assign agrees_o[i] = choice & can;
     assign stuck[i]    = busy_q == CyclesWidth'(MostCycles - 1);
     stopbit_arbiter #(.NumRequesters(Ports + 1)) turns (
@@ -51,11 +56,17 @@ module stopbit_crossbar_grants #(
     );
     always_ff @(posedge clk_i) begin
       if (!rst_ni) begin
-        none_q <= 1'b0;
-        busy_q <= '0;
+        agreed_o[i]  <= '0;
+        begins_q     <= '0;
+        any_begins_q <= 1'b0;
+        none_q       <= 1'b0;
+        busy_q       <= '0;
       end else begin
-        none_q <= wants_i[i][Ports] && willing[i];
-        busy_q <= is_free_i[i] ? '0 : busy_q + CyclesWidth'(!stuck[i]);
+        agreed_o[i]  <= agrees_o[i];
+        begins_q     <= agreed_o[i][Ports-1:0];
+        any_begins_q <= agreed_o[i] != '0;
+        none_q       <= wants_i[i][Ports] && willing[i];
+        busy_q       <= is_free ? '0 : busy_q + CyclesWidth'(!stuck[i]);
       end
     end
   end
@@ -70,7 +81,7 @@ module stopbit_crossbar_grants #(
       for (int unsigned i = 0; i < Ports; i++) begin
         wants[i]   = wants_i[i][o];
         settled[i] = agrees_o[i][o] || (grants_o[o][i] && !has_i[i][o]);
-        is_held    = is_held || holds_i[i][o];
+        is_held    = is_held || holds[i][o];
       end
     end
     assign settles    = settled != '0;

@@ -129,8 +129,10 @@ class CrossbarTest : public ::testing::Test {
   void wait_until_ready() {
     for (int i = 0; model().ready_o == 0; ++i) {
       ASSERT_LT(i, 1000);
+      watch();
       bench_->step();
     }
+    for (const Events& events : events_) EXPECT_EQ(events, Events()) << "in a reset";
   }
   /// A reset: what was on its way is gone, the tables are not.
   void reset() {

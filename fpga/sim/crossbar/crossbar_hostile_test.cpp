@@ -180,6 +180,37 @@ TEST_F(CrossbarHostile, an_output_that_never_accepts_is_given_up_after_a_while) 
   recovered();
 }
 
+TEST_F(CrossbarHostile, an_output_that_accepts_slowly_is_not_given_up) {
+  model().patience_i = 500;
+  hold(kBad, true);
+  for (int i = 0; i < 60; ++i) send(0, packet(to(kBad), 0, kMaxPayload));
+  settle(100);
+  const std::uint64_t before = arrived_[kBad];
+  // The longest packet needs four slots: it waits for longer than the patience, but no credit does.
+  for (int i = 0; i < 20; ++i) {
+    hold(kBad, false);
+    cycle();
+    hold(kBad, true);
+    for (int quiet = 0; quiet < 400; ++quiet) cycle();
+  }
+  EXPECT_GE(arrived_[kBad], before + 4);
+  // Nor while a packet takes its time.
+  hold(kBad, false);
+  finish();
+  Packet slow = packet(to(kBad), 0, 12);
+  expect_at(0, kBad, 0, slow);
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    inject(0, slow[i]);
+    if (i == 0) {
+      for (int more = 0; more < 5; ++more) send(1, packet(to(kBad, 1), 1, 1));
+    }
+    for (int quiet = 0; quiet < 200; ++quiet) cycle();
+  }
+  run([this] { return due_ == 0; });
+  EXPECT_EQ(surplus_[0], slots_of(slow));
+  recovered();
+}
+
 TEST_F(CrossbarHostile, credits_that_were_not_used_do_not_count) {
   for (std::size_t i = 0; i < 1'000; ++i) grant(kBad, i % 16);
   others();
