@@ -5,7 +5,7 @@ module proof_crossbar_grants #(
   parameter bit Idle = 1'b0,
   parameter int unsigned LateGrants = 4,
   parameter int unsigned MaxPassed  = 2 * LateGrants + 4,
-  parameter int unsigned MaxIdle    = 60
+  parameter int unsigned MaxIdle    = 32
 ) (
   input logic            clk_i,
   input logic            rst_ni,
@@ -83,7 +83,7 @@ module proof_crossbar_grants #(
   always_comb begin
     if (rst_ni) begin
 `ifdef COVER
-      assert (passed_q != 5'(MaxPassed));
+      assert (passed_q != 5'(2 * LateGrants + 1));  // through two rounds
 `else
       assert (passed_q <= 5'(MaxPassed));
       if (Idle) assert (idle_q <= 7'(MaxIdle));
