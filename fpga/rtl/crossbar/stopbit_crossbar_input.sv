@@ -123,7 +123,7 @@ module stopbit_crossbar_input
     end
   end
 
-  // What was taken.
+  // The packet that was taken.
   channel_t channel;
   logic     discards;
   always_comb begin
