@@ -281,7 +281,7 @@ class CrossbarTest : public ::testing::Test {
     if (loop_) loop_();
   }
   template <class Until>
-  void run(const Until& until, std::uint64_t patience = 2'000'000) {
+  void run(const Until& until, std::uint64_t patience = 300'000) {
     for (std::uint64_t i = 0; !until(); ++i) {
       ASSERT_LT(i, patience) << "stuck: " << due_ << " packets are due";
       cycle();

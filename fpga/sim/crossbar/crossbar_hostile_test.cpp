@@ -180,6 +180,33 @@ TEST_F(CrossbarHostile, an_output_that_never_accepts_is_given_up_after_a_while) 
   recovered();
 }
 
+/// An output waits for an input that it has passed over for long, but not for one whose sender has fallen silent.
+TEST_F(CrossbarHostile, a_packet_that_never_ends_does_not_stop_another_output) {
+  constexpr std::size_t kOut = 6;
+  hold(kOut, true);
+  for (int i = 0; i < 25; ++i) send(0, packet(to(kOut), 0, kMaxPayload));
+  settle(100);
+  // It waits for the output, and then its input is busy for ever.
+  send(kBad, packet(to(kOut), kBad, 1));
+  settle(100);
+  Packet open = packet(to(5), kBad, 3);
+  expect_at(kBad, 5, 0, open);
+  const Cell end = open.back();
+  open.pop_back();
+  inject(kBad, open);
+  settle(100);
+  hold(kOut, false);
+  const std::uint64_t before = arrived_[kOut];
+  run([&] {
+    while (waiting_[0].size() < 2) send(0, packet(to(kOut), 0, 1));
+    return arrived_[kOut] == before + 400;
+  });
+  EXPECT_GT(due_, 1U);
+  inject(kBad, end);
+  run([this] { return due_ == 0; });
+  recovered();
+}
+
 TEST_F(CrossbarHostile, an_output_that_accepts_slowly_is_not_given_up) {
   model().patience_i = 500;
   hold(kBad, true);

@@ -121,7 +121,7 @@ class CrossbarOrder : public CrossbarTest {
     keep_received(true);
     const std::uint64_t zero = cycles();
     std::array<std::size_t, kPorts> next{};
-    run([&] {
+    const auto all_came = [&] {
       bool done = true;
       for (std::size_t in = 0; in < kPorts; ++in) {
         while (next[in] < all[in].size() && zero + all[in][next[in]].at <= cycles()) {
@@ -135,7 +135,8 @@ class CrossbarOrder : public CrossbarTest {
         done = done && next[in] == all[in].size();
       }
       return done && due_ == 0 && is_quiet();
-    });
+    };
+    run(all_came, 300'000 + 200 * kPorts * all[0].size());
     Orders orders;
     for (const Received& each : received_) {
       const Start start = Start::of(each.packet.front().data);
