@@ -10,7 +10,7 @@ using AtuRtl = AtuTest;
 
 TEST_F(AtuCycles, a_hit_takes_nine_and_a_miss_twelve_and_memory) {
   std::uint64_t at = 0;
-  for (const std::uint64_t memory : {1U, 2U, 55U, 300U}) {
+  for (const std::uint64_t memory : {1U, 15U, 55U, 300U}) {
     const std::uint64_t mine = page(at % 2, 5 + at, 7, 1234 + at, Access::ReadWrite);
     ++at;
     unit_.latency = [memory] { return memory; };
