@@ -15,8 +15,8 @@ namespace {
 using namespace sim::atu;
 
 constexpr std::size_t kCacheEntries = 1024;
-// The source counts 20 cycles of a miss from port to port of its crossbar; 8 of these are outside of this unit, on the way
-// to memory and back.
+// The source counts 20 cycles of a miss from port to port of its crossbar; 8 of these are outside of this unit, on the
+// way to memory and back.
 constexpr std::uint64_t kWayCycles = 8;
 constexpr std::uint64_t kQuiet = 100;        // cycles without a message: nothing is under way
 constexpr std::uint64_t kPatience = 10'000;  // cycles for an answer
@@ -31,7 +31,8 @@ class HardwareTranslation final : public TranslationUnit {
     for (std::size_t table = 0; table < options.tables; ++table) unit_.set_base(table, (table + 1) * kTableBytes);
   }
 
-  [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) override {
+  [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
+                                                  Access access) override {
     const auto nla = tables_.register_pages(owner, pages, access);
     if (!nla) return nla;
     for (std::size_t i = 0; i < pages.size(); ++i) unit_.entry(nla_page(*nla) + i) = gat_entry(owner, pages[i], access);
@@ -49,7 +50,8 @@ class HardwareTranslation final : public TranslationUnit {
   }
   [[nodiscard]] bool is_flushed(Nla nla) override { return tables_.is_flushed(nla); }
   [[nodiscard]] Translation translate(Vpid who, Nla nla, Access access) override {
-    unit_.to_send.push_back(to_phit(ask(turn_ % sim::atu::kUnits, turn_ / sim::atu::kUnits % 32, {who, nla_page(nla), access})));
+    unit_.to_send.push_back(
+        to_phit(ask(turn_ % sim::atu::kUnits, turn_ / sim::atu::kUnits % 32, {who, nla_page(nla), access})));
     ++turn_;
     answer_.reset();
     std::uint64_t begin = 0;

@@ -52,9 +52,8 @@ struct Hardware {
   nic::Transactions transactions;
 
   [[nodiscard]] bool has(const std::filesystem::path& path) const {
-    return std::any_of(rows.begin(), rows.end(), [&](const nic::UnitRow& row) {
-      return path.filename().string().starts_with(row.cases);
-    });
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const nic::UnitRow& row) { return path.filename().string().starts_with(row.cases); });
   }
 };
 

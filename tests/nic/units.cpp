@@ -13,12 +13,17 @@ namespace {
 class SoftwareTranslation final : public TranslationUnit {
  public:
   explicit SoftwareTranslation(const AtuOptions& options) : atu_(options) {}
-  [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) override {
+  [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
+                                                  Access access) override {
     return atu_.register_pages(owner, pages, access);
   }
-  [[nodiscard]] bool revoke(Vpid owner, Nla first, std::size_t pages) override { return atu_.revoke(owner, first, pages); }
+  [[nodiscard]] bool revoke(Vpid owner, Nla first, std::size_t pages) override {
+    return atu_.revoke(owner, first, pages);
+  }
   [[nodiscard]] bool is_flushed(Nla nla) override { return atu_.is_flushed(nla); }
-  [[nodiscard]] Translation translate(Vpid who, Nla nla, Access access) override { return atu_.translate(who, nla, access); }
+  [[nodiscard]] Translation translate(Vpid who, Nla nla, Access access) override {
+    return atu_.translate(who, nla, access);
+  }
   void acknowledge(Unit unit) override { atu_.acknowledge(unit, atu_.flush_number()); }
 
  private:

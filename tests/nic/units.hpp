@@ -22,7 +22,8 @@ class TranslationUnit {
   TranslationUnit& operator=(const TranslationUnit&) = delete;
   virtual ~TranslationUnit() = default;
 
-  [[nodiscard]] virtual std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) = 0;
+  [[nodiscard]] virtual std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
+                                                          Access access) = 0;
   [[nodiscard]] virtual bool revoke(Vpid owner, Nla first, std::size_t pages) = 0;
   [[nodiscard]] virtual bool is_flushed(Nla nla) = 0;
   [[nodiscard]] virtual Translation translate(Vpid who, Nla nla, Access access) = 0;
@@ -55,6 +56,7 @@ struct UnitRow {
   std::string unit;
 };
 /// The rows of units.txt, or what is wrong in it.
-[[nodiscard]] std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path, std::string& problem);
+[[nodiscard]] std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path,
+                                                                 std::string& problem);
 
 }  // namespace stopbit::nic

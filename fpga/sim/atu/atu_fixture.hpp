@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -97,10 +98,7 @@ class AtuTest : public ::testing::Test {
   std::pair<Answer, std::uint64_t> look_up(const Lookup& lookup, std::size_t unit = 0, std::uint64_t tag = 0) {
     send(unit, tag, lookup);
     const std::size_t before = answers_.size();
-    if (!until([&] { return answers_.size() > before; })) {
-      ADD_FAILURE() << "no answer";
-      return {};
-    }
+    if (!until([&] { return answers_.size() > before; })) throw std::runtime_error("no answer");
     EXPECT_EQ(answers_.back().unit, unit);
     EXPECT_EQ(answers_.back().tag, tag);
     return {answers_.back(), answers_.back().cycle - sent_};

@@ -40,7 +40,7 @@ TEST_F(AtuHostile, random_bits_are_counted_and_change_nothing) {
     }
     (is_look_up(phit) ? look_ups : malformed) += 1;
     unit_.to_send.push_back(phit);
-    while (!unit_.to_send.empty()) (void)cycle();
+    ASSERT_TRUE(until([&] { return unit_.to_send.empty(); }));
   }
   ASSERT_TRUE(until([&] { return answers_.size() == look_ups; }));
   cycles(20);
@@ -136,7 +136,8 @@ TEST_F(AtuHostile, a_read_that_is_never_answered_ends_as_a_fault_and_disturbs_no
   answers_.clear();
   std::size_t most = 0;
   std::set<std::uint64_t> ids;
-  for (std::uint64_t i = 0; i < 200; ++i) send(i % kUnits, i / kUnits % 32, {7, page(1, i, 7, i, Access::Read), Access::Read});
+  for (std::uint64_t i = 0; i < 200; ++i)
+    send(i % kUnits, i / kUnits % 32, {7, page(1, i, 7, i, Access::Read), Access::Read});
   ASSERT_TRUE(until([&] {
     most = std::max(most, unit_.reads.size());
     for (const auto& read : unit_.reads) ids.insert(read.id);
@@ -152,7 +153,8 @@ TEST_F(AtuHostile, a_read_that_is_never_answered_ends_as_a_fault_and_disturbs_no
   EXPECT_EQ(unit_.events.late, 1U);
   EXPECT_EQ(unit_.events.unasked, 0U);
   answers_.clear();
-  for (std::uint64_t i = 0; i < 64; ++i) send(i % kUnits, i / kUnits % 32, {7, page(1, 1000 + i, 7, i, Access::Read), Access::Read});
+  for (std::uint64_t i = 0; i < 64; ++i)
+    send(i % kUnits, i / kUnits % 32, {7, page(1, 1000 + i, 7, i, Access::Read), Access::Read});
   ASSERT_TRUE(until([&] { return answers_.size() == 64; }));
   for (std::uint64_t i = 0; i < 64; ++i) EXPECT_EQ(answers_[i].number, i);
   EXPECT_EQ(look_up({7, dead, Access::Read}).first.number, 100U);

@@ -7,8 +7,8 @@
 
 // The unit beside the class that it has to agree with: host/nic/atu.
 //
-// Rule: a look-up that was accepted before a page was revoked, or between that and the end of its flush, may answer either
-// way, but a unit that was asked to flush gets nothing old after that; after the flush is done it faults.
+// Rule: a look-up that was accepted before a page was revoked, or between that and the end of its flush, may answer
+// either way, but a unit that was asked to flush gets nothing old after that; after the flush is done it faults.
 
 namespace stopbit::sim::atu {
 namespace {
@@ -45,7 +45,8 @@ TEST_F(AtuLockStep, takes_as_many_cycles_as_the_class_says_one_at_a_time) {
       const auto nla = oracle.register_pages(who, numbers, access);
       if (!nla) continue;
       regions.push_back({nic::nla_page(*nla), numbers.size(), who});
-      for (std::size_t i = 0; i < numbers.size(); ++i) unit_.entry(nic::nla_page(*nla) + i) = nic::gat_entry(who, numbers[i], access);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        unit_.entry(nic::nla_page(*nla) + i) = nic::gat_entry(who, numbers[i], access);
     } else if (kind == 1 && !regions.empty()) {
       const std::size_t at = unit_.random.below(regions.size());
       const Region region = regions[at];
@@ -56,7 +57,8 @@ TEST_F(AtuLockStep, takes_as_many_cycles_as_the_class_says_one_at_a_time) {
       regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(at));
     } else {
       // Few pages often, and all of them now and then.
-      const std::uint64_t page = unit_.random.below(2) << nic::kEntryBits | unit_.random.below(unit_.random.chance(70) ? 40 : kEntries + 50);
+      const std::uint64_t page =
+          unit_.random.below(2) << nic::kEntryBits | unit_.random.below(unit_.random.chance(70) ? 40 : kEntries + 50);
       const Access access = random_access(unit_.random);
       const nic::Translation expected = oracle.translate(who, page * nic::kPageBytes, access);
       const auto [answer, cycles] = look_up({who, page, access}, unit_.random.below(kUnits), unit_.random.below(32));
@@ -73,7 +75,8 @@ TEST_F(AtuLockStep, takes_as_many_cycles_as_the_class_says_one_at_a_time) {
   EXPECT_GT(oracle.counters().hits, steps / 20);
 }
 
-/// Look-ups, registrations and revocations all at once, with answers of memory in any order and units that take their time.
+/// Look-ups, registrations and revocations all at once, with answers of memory in any order and units that take their
+/// time.
 class Many {
  public:
   Many(std::uint64_t seed, std::uint64_t steps) : unit_(seed), oracle_({2, kEntries, 1024, 55}), steps_(steps) {
@@ -205,8 +208,9 @@ class Many {
     lookup.access = random_access(unit_.random);
     lookup.page = unit_.random.below(2) << nic::kEntryBits | unit_.random.below(kEntries + 10);
     if (!regions_.empty() && unit_.random.chance(80)) {
-      const Region& region = regions_[unit_.random.chance(50) ? unit_.random.below(std::min<std::size_t>(8, regions_.size()))
-                                                              : unit_.random.below(regions_.size())];
+      const Region& region =
+          regions_[unit_.random.chance(50) ? unit_.random.below(std::min<std::size_t>(8, regions_.size()))
+                                           : unit_.random.below(regions_.size())];
       lookup.page = region.page + unit_.random.below(region.pages);
       if (unit_.random.chance(90)) lookup.vpid = region.owner;
     } else if (!revoked_.empty() && unit_.random.chance(70)) {
@@ -248,8 +252,8 @@ class Many {
     }
     const auto stale = stale_.find(page);
     if (stale != stale_.end() && !stale->second.asked[allowed.unit]) allow(allowed, stale->second.word);
-    allowed.after_done = stale == stale_.end() && !now.ok &&
-                         std::find(revoked_.begin(), revoked_.end(), page) != revoked_.end();
+    allowed.after_done =
+        stale == stale_.end() && !now.ok && std::find(revoked_.begin(), revoked_.end(), page) != revoked_.end();
     under_way_.push_back(allowed);
     ++look_ups_;
   }
@@ -267,7 +271,8 @@ class Many {
       return;
     }
     // In the order in which they were asked, for each unit.
-    const auto first = std::find_if(under_way_.begin(), under_way_.end(), [&](const Allowed& each) { return each.unit == unit; });
+    const auto first =
+        std::find_if(under_way_.begin(), under_way_.end(), [&](const Allowed& each) { return each.unit == unit; });
     ASSERT_NE(first, under_way_.end()) << "an answer to nothing";
     ASSERT_EQ(first->tag, message.tag);
     const std::uint64_t error = protocol::kTranslateResponseError.of(message.body);
@@ -292,11 +297,13 @@ class Many {
     to_be_done_.pop_front();
     const auto stale = stale_.find(page);
     ASSERT_EQ(stale->second.asked, (std::array{true, true, true}));
-    ASSERT_TRUE(std::none_of(asked_.begin(), asked_.end(), [&](const Message& each) { return protocol::kFlushPage.of(each.body) == page; }))
-        << "done before its units have answered";
+    ASSERT_TRUE(std::none_of(asked_.begin(), asked_.end(), [&](const Message& each) {
+      return protocol::kFlushPage.of(each.body) == page;
+    })) << "done before its units have answered";
     stale_.erase(stale);
     if (--revocations_.front().left != 0) return;
-    for (std::size_t u = 0; u < kUnits; ++u) oracle_.acknowledge(static_cast<nic::Unit>(u), revocations_.front().number);
+    for (std::size_t u = 0; u < kUnits; ++u)
+      oracle_.acknowledge(static_cast<nic::Unit>(u), revocations_.front().number);
     ASSERT_TRUE(oracle_.is_flushed(page * nic::kPageBytes));
     revocations_.pop_front();
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace protocol = nic::protocol;
 
 inline constexpr std::size_t kUnits = nic::kUnits;
 inline constexpr std::uint64_t kTranslationChannel = 3;
+inline constexpr int kClearCycles = 1100;  ///< In which it is ready after a reset.
 inline constexpr std::uint64_t kPort = 3;  ///< Of the unit itself; those of the others are 0, 1, 2.
 
 /// A message between a unit and the address translation unit.
@@ -105,15 +107,19 @@ class Driver {
     flushes.clear();
     reads.clear();
     bench_->valid_i = bench_->answer_valid_i = bench_->flush_valid_i = bench_->base_write_i = 0;
-    bench_.reset_until_ready();
+    bench_.reset();
+    for (int i = 0; bench_->ready_o == 0; ++i) {
+      if (i == kClearCycles) throw std::runtime_error("the unit does not begin");
+      bench_.step();
+    }
     events = {};
   }
 
   void set_base(std::uint64_t table, std::uint64_t address, bool present = true) {
     bench_->base_write_i = 1;
     bench_->base_index_i = static_cast<std::uint16_t>(table);
-    bench_->base_i =
-        static_cast<std::uint32_t>(protocol::kGatBasePresent.put(present ? 1 : 0) | protocol::kGatBaseAddress.put(address >> 21U));
+    bench_->base_i = static_cast<std::uint32_t>(protocol::kGatBasePresent.put(present ? 1 : 0) |
+                                                protocol::kGatBaseAddress.put(address >> 21U));
     bench_->valid_i = bench_->flush_valid_i = bench_->answer_valid_i = 0;
     bench_.settle();
     bench_.step();
@@ -202,8 +208,8 @@ class Driver {
   std::uint32_t stall_percent = 0;
   std::uint32_t error_percent = 0;
   bool answers_in_any_order = false;
-  bool memory_is_shut = false;  ///< It takes no read.
-  std::array<bool, kUnits> is_deaf{};  ///< Units that take nothing.
+  bool memory_is_shut = false;                                               ///< It takes no read.
+  std::array<bool, kUnits> is_deaf{};                                        ///< Units that take nothing.
   std::function<std::uint64_t()> latency = [] { return std::uint64_t{1}; };  ///< Cycles of a read, from 1 on.
   std::map<std::uint64_t, std::uint64_t> memory;
   std::map<std::uint64_t, std::uint64_t> bases;

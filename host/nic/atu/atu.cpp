@@ -32,7 +32,8 @@ Atu::Atu(const AtuOptions& options) : options_(options) {
 
 std::optional<Nla> Atu::register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) noexcept {
   if (pages.empty() || pages.size() > options_.entries) return std::nullopt;
-  if (std::any_of(pages.begin(), pages.end(), [](PageNumber page) { return page > protocol::kGatEntryNumber.mask(); })) return std::nullopt;
+  if (std::any_of(pages.begin(), pages.end(), [](PageNumber page) { return page > protocol::kGatEntryNumber.mask(); }))
+    return std::nullopt;
   // First fit, from where the last search ended, once around. A range stays in one table.
   std::size_t run = 0;
   const std::size_t all = entries_.size();
@@ -105,7 +106,9 @@ bool Atu::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
   if (pages == 0 || pages > entries_.size()) return false;
   for (std::size_t i = 0; i < pages; ++i) {
     const auto place = place_of(nla_page(first) + i, options_);
-    if (!place || (entries_[*place].bits & kPresent) == 0 || protocol::kGatEntryOwner.of(entries_[*place].bits) != owner) return false;
+    if (!place || (entries_[*place].bits & kPresent) == 0 ||
+        protocol::kGatEntryOwner.of(entries_[*place].bits) != owner)
+      return false;
   }
   ++flush_number_;
   for (std::size_t i = 0; i < pages; ++i) {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-/// Sizes, operations and layouts that the units in software and in hardware (`stopbit_nic_pkg`) share: one list of rows for
-/// both. A new unit adds rows.
+/// Sizes, operations and layouts that the units in software and in hardware (`stopbit_nic_pkg`) share: one list of rows
+/// for both. A new unit adds rows.
 namespace stopbit::nic::protocol {
 
 #define STOPBIT_NIC_SIZE(name, value, meaning) inline constexpr unsigned k##name = value;  ///< meaning
@@ -29,7 +29,8 @@ struct BitField {
 
 // kGatEntryOwner and so on.
 #define STOPBIT_NIC_LAYOUT(name, bits, meaning)
-#define STOPBIT_NIC_FIELD(name, field, high, low, meaning) inline constexpr BitField k##name##field{high, low};  ///< meaning
+#define STOPBIT_NIC_FIELD(name, field, high, low, meaning) \
+  inline constexpr BitField k##name##field{high, low};  ///< meaning
 #include "host/nic/protocol/layouts.def"
 #undef STOPBIT_NIC_FIELD
 #undef STOPBIT_NIC_LAYOUT

@@ -8,7 +8,7 @@ package stopbit_nic_pkg;
   localparam int unsigned NumberBits = 40;  // number of a page of a node's memory
   localparam int unsigned Units = 3;  // units that hold translations: requester, responder, completer
   localparam int unsigned AtsTags = 32;  // translations that a unit may have asked for at a time
-  localparam int unsigned AtsFlushes = 8;  // flushes that a unit may be asked for at a time
+  localparam int unsigned AtsFlushes = 8;  // flushes under way at a time
 
   // Operations of messages.
   localparam logic [2:0] ATS_TRANSLATE_REQUEST = 3'd1;  // unit to ATU: which page is this
