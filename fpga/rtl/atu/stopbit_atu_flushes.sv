@@ -43,22 +43,22 @@ module stopbit_atu_flushes
     if (!rst_ni) begin
       put_q     <= '0;
       take_q    <= '0;
-      unsent_q  <= '0;
       awaited_q <= '0;
-      passed_q  <= '0;
     end else begin
       put_q  <= put_q + (FlushWidth + 1)'(take_i);
       take_q <= take_q + (FlushWidth + 1)'(done_o);
-      for (int unsigned u = 0; u < Units; u++) begin
-        if (sent_i[u]) unsent_q[sent_slot_i[u]][u] <= 1'b0;
-      end
       if (known_o) awaited_q[answer_slot_i][answer_unit_i] <= 1'b0;
-      if (passed_i) passed_q[passed_slot_i] <= 1'b1;
-      if (take_i) begin
-        unsent_q[slot_o]  <= units_i;
-        awaited_q[slot_o] <= units_i;
-        passed_q[slot_o]  <= 1'b0;
-      end
+      if (take_i) awaited_q[slot_o] <= units_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned u = 0; u < Units; u++) begin
+      if (sent_i[u]) unsent_q[sent_slot_i[u]][u] <= 1'b0;
+    end
+    if (passed_i) passed_q[passed_slot_i] <= 1'b1;
+    if (take_i) begin
+      unsent_q[slot_o] <= units_i;
+      passed_q[slot_o] <= 1'b0;
     end
   end
 

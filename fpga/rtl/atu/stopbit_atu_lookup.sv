@@ -116,26 +116,25 @@ module stopbit_atu_lookup
     put_reads_o   <= reads;
     put_failed_o  <= !request_c.is_flush && !hit && base.present && is_lost;
     put_base_o    <= base.address;
+    if (takes_flush || takes_request) after_flush_q <= takes_flush;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      hold_q        <= 1'b0;
-      after_flush_q <= 1'b0;
-      valid_c       <= 1'b0;
-      valid_a       <= 1'b0;
-      flushes_q     <= '0;
-      hit_o         <= 1'b0;
-      miss_o        <= 1'b0;
-      drop_o        <= 1'b0;
+      hold_q    <= 1'b0;
+      valid_c   <= 1'b0;
+      valid_a   <= 1'b0;
+      flushes_q <= '0;
+      hit_o     <= 1'b0;
+      miss_o    <= 1'b0;
+      drop_o    <= 1'b0;
     end else begin
-      hold_q        <= takes_flush;
-      if (takes_flush || takes_request) after_flush_q <= takes_flush;
-      valid_c       <= takes_flush || takes_request;
-      valid_a       <= valid_c;
-      flushes_q     <= flushes_q + (FlushWidth + 1)'(takes_flush) - (FlushWidth + 1)'(flush_left_i);
-      hit_o         <= valid_c && !request_c.is_flush && hit;
-      miss_o        <= valid_c && !request_c.is_flush && !hit;
-      drop_o        <= drops && hit;
+      hold_q    <= takes_flush;
+      valid_c   <= takes_flush || takes_request;
+      valid_a   <= valid_c;
+      flushes_q <= flushes_q + (FlushWidth + 1)'(takes_flush) - (FlushWidth + 1)'(flush_left_i);
+      hit_o     <= valid_c && !request_c.is_flush && hit;
+      miss_o    <= valid_c && !request_c.is_flush && !hit;
+      drop_o    <= drops && hit;
     end
   end
 

@@ -83,7 +83,6 @@ module stopbit_atu_reorder
       put_q     <= '0;
       take_q    <= '0;
       time_q    <= '0;
-      done_q    <= '0;
       waits_q   <= '0;
       lost_q    <= '0;
       answer_q  <= 1'b0;
@@ -100,15 +99,13 @@ module stopbit_atu_reorder
       unasked_o <= answer_q && !fills && !is_late;
       waits_q   <= waits_q & ~expired & ~answered;
       lost_q    <= (lost_q & ~answered) | expired;
-      done_q    <= done_q | expired | (waits_q & answered);
-      if (put_i) begin
-        waits_q[put_slot_i] <= put_reads_i;
-        done_q[put_slot_i]  <= !put_reads_i;
-      end
-      if (allocate_i) done_q[slot_o] <= void_i;
+      if (put_i) waits_q[put_slot_i] <= put_reads_i;
     end
   end
   always_ff @(posedge clk_i) begin
+    done_q <= done_q | expired | (waits_q & answered);
+    if (put_i) done_q[put_slot_i] <= !put_reads_i;
+    if (allocate_i) done_q[slot_o] <= void_i;
     if (ticks) aged_q <= waits_q;
     for (int unsigned s = 0; s < Slots; s++) begin
       if (expired[s]) failed_q[s] <= 1'b1;

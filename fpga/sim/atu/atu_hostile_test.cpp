@@ -240,6 +240,7 @@ TEST_F(AtuHostile, a_reset_in_the_middle_leaves_nothing_behind) {
       send(i % 2, i / 2, {7, page(i % 2, unit_.random.below(40), 7, 1, Access::Read), Access::Read});
     }
     for (std::uint64_t i = 0; i < 5; ++i) unit_.flushes.push_back({unit_.random.below(40)});
+    for (std::uint64_t i = 0; i < 300; ++i) unit_.to_send.push_back(0);  // no messages
     cycles(20 + unit_.random.below(200));
     unit_.reset();
     unit_.stall_percent = 0;

@@ -108,11 +108,13 @@ class Driver {
     reads.clear();
     bench_->valid_i = bench_->answer_valid_i = bench_->flush_valid_i = bench_->base_write_i = 0;
     bench_.reset();
+    events = {};
     for (int i = 0; bench_->ready_o == 0; ++i) {
+      count_events();
+      if (events != Events{}) throw std::runtime_error("the unit shows events from before its reset");
       if (i == kClearCycles) throw std::runtime_error("the unit does not begin");
       bench_.step();
     }
-    events = {};
   }
 
   void set_base(std::uint64_t table, std::uint64_t address, bool present = true) {
@@ -185,15 +187,7 @@ class Driver {
       flushes.pop_front();
     }
     seen.is_done = bench_->flush_done_o != 0;
-    events.hits += bench_->hit_o;
-    events.misses += bench_->miss_o;
-    events.faults += bench_->fault_o;
-    events.drops += bench_->drop_o;
-    events.failed += bench_->failed_o;
-    events.malformed += bench_->malformed_o;
-    events.refused += bench_->refused_o;
-    events.late += bench_->late_o;
-    events.unasked += bench_->unasked_o;
+    count_events();
     bench_.step();
     if (seen.sent) bench_->valid_i = 0;
     if (seen.flush) bench_->flush_valid_i = 0;
@@ -220,6 +214,17 @@ class Driver {
   Events events;
 
  private:
+  void count_events() {
+    events.hits += bench_->hit_o;
+    events.misses += bench_->miss_o;
+    events.faults += bench_->fault_o;
+    events.drops += bench_->drop_o;
+    events.failed += bench_->failed_o;
+    events.malformed += bench_->malformed_o;
+    events.refused += bench_->refused_o;
+    events.late += bench_->late_o;
+    events.unasked += bench_->unasked_o;
+  }
   void answer(std::uint64_t id, std::uint64_t word, bool is_error) {
     bench_->answer_valid_i = 1;
     bench_->answer_id_i = static_cast<std::uint8_t>(id);
