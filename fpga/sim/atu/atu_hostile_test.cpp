@@ -260,7 +260,14 @@ TEST_F(AtuHostile, a_reset_in_the_middle_leaves_nothing_behind) {
       EXPECT_EQ(answer.number, at + 5);
       EXPECT_EQ(cycles, kMiss + 1) << "the cache is empty";
     }
-    // All tags of all units, all flushes.
+    // All slots, all tags of all units, all flushes.
+    unit_.latency = [] { return std::uint64_t{400}; };
+    for (std::uint64_t i = 0; i < kSlots; ++i) send(0, i, {7, page(0, 500 + i, 7, i, Access::Read), Access::Read});
+    cycles(100);
+    EXPECT_EQ(unit_.reads.size(), kSlots);
+    ASSERT_TRUE(until([&] { return unit_.reads.empty(); }));
+    unit_.latency = [] { return std::uint64_t{1}; };
+    cycles(50);
     answers_.clear();
     for (std::uint64_t i = 0; i < 96; ++i) send(i / 32, i % 32, {7, page(0, 2, 7, 7, Access::Read), Access::Read});
     for (std::uint64_t i = 0; i < 8; ++i) unit_.flushes.push_back({i});

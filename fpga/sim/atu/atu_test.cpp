@@ -27,15 +27,17 @@ TEST_F(AtuCycles, a_hit_takes_nine_and_a_miss_twelve_and_memory) {
 }
 
 TEST_F(AtuCycles, what_no_table_has_faults_without_memory) {
-  const auto [answer, cycles] = look_up({7, std::uint64_t{5} << nic::kEntryBits | 1, Access::Read});
-  EXPECT_FALSE(answer.ok());
-  EXPECT_EQ(cycles, kHit);
-  EXPECT_EQ(unit_.events.misses, 1U);
+  for (const Vpid who : {Vpid{0}, Vpid{7}, Vpid{0xFFFF}}) {
+    const auto [answer, cycles] = look_up({who, std::uint64_t{5} << nic::kEntryBits | 1, Access::Read});
+    EXPECT_FALSE(answer.ok());
+    EXPECT_EQ(cycles, kHit);
+  }
+  EXPECT_EQ(unit_.events.misses, 3U);
   // A table whose register says that there is none.
   const std::uint64_t mine = page(1, 5, 7, 1, Access::Read);
   unit_.set_base(1, kTables[1], false);
   EXPECT_EQ(look_up({7, mine, Access::Read}).second, kHit);
-  EXPECT_EQ(unit_.events.faults, 2U);
+  EXPECT_EQ(unit_.events.faults, 4U);
   unit_.set_base(1, kTables[1]);
   EXPECT_TRUE(look_up({7, mine, Access::Read}).first.ok());
 }
