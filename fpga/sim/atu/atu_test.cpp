@@ -195,6 +195,22 @@ TEST_F(AtuRtl, a_flush_waits_for_look_ups_before_it_and_what_they_read_is_not_ke
   EXPECT_EQ(cycles, kMiss + 200) << "nothing was kept";
 }
 
+TEST_F(AtuRtl, what_was_read_before_a_flush_is_not_kept_whenever_the_flush_comes) {
+  constexpr std::uint64_t kMemory = 30;
+  unit_.latency = [] { return kMemory; };
+  for (std::uint64_t wait = 0; wait < kMemory + 20; ++wait) {
+    const std::uint64_t mine = page(0, 100 + wait, 7, 100, Access::Read);
+    send(0, 1, {7, mine, Access::Read});
+    ASSERT_TRUE(until([&] { return !unit_.reads.empty(); }));
+    unit_.entry(mine) = 0;  // memory has answered with the old word already
+    cycles(wait);
+    flush(mine);
+    const auto [answer, cycles] = look_up({7, mine, Access::Read});
+    EXPECT_FALSE(answer.ok()) << wait;
+    EXPECT_EQ(cycles, kMiss + kMemory) << wait;
+  }
+}
+
 TEST_F(AtuRtl, nothing_old_comes_to_a_unit_after_it_was_asked_to_flush) {
   const std::uint64_t mine = page(0, 3, 7, 100, Access::Read);
   const std::uint64_t slow = page(0, 4, 7, 200, Access::Read);
