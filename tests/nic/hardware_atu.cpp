@@ -50,6 +50,8 @@ class HardwareTranslation final : public TranslationUnit {
   }
   [[nodiscard]] bool is_flushed(Nla nla) override { return tables_.is_flushed(nla); }
   [[nodiscard]] Translation translate(Vpid who, Nla nla, Access access) override {
+    // A message has no room for what an address has beyond its 39 bits: the unit that asks refuses it.
+    if (nla >> kNlaBits != 0) return {};
     unit_.to_send.push_back(
         to_phit(ask(turn_ % sim::atu::kUnits, turn_ / sim::atu::kUnits % 32, {who, nla_page(nla), access})));
     ++turn_;

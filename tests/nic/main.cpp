@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,7 +87,11 @@ Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier
   }
   if (hardware.has(path)) {
     const std::uint64_t before = hardware.transactions.messages;
-    (void)run(carriers.front(), nic::hardware_units(hardware.transactions), "units in hardware");
+    try {
+      (void)run(carriers.front(), nic::hardware_units(hardware.transactions), "units in hardware");
+    } catch (const std::runtime_error& error) {
+      report.fail(error.what());
+    }
     if (hardware.transactions.messages == before) report.fail("nothing went through a unit in hardware");
     ++hardware.transactions.cases;
   }

@@ -46,7 +46,7 @@ Units hardware_units(Transactions& transactions) {
 }
 #else
 std::string why_not_hardware() {
-  return "built without Verilator";
+  return "built without the simulation of the hardware";
 }
 Units hardware_units(Transactions&) {
   return software_units();
