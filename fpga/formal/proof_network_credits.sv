@@ -43,8 +43,13 @@ module proof_network_credits #(
   end
   always_comb assume (!use_i || (left_q == '0 ? may_begin[use_channel_i] : use_channel_i == channel_q));
 
-  logic [1:0][3:0] has;  // what the receiver has
-  always_comb for (int i = 0; i < 2; i++) has[i] = i_receiver.used_q[i];
+  logic [1:0][3:0] has, used;  // what the receiver has, and what the sender believes, with the slot of the cycle before
+  always_comb begin
+    for (int i = 0; i < 2; i++) begin
+      has[i]  = i_receiver.used_q[i] + 4'(i_receiver.uses[i]);
+      used[i] = i_sender.used_q[i] + 4'(i_sender.uses[i]);
+    end
+  end
   if (Honest) begin : gen_honest
     always_comb begin
       assume (!freed_i || has[freed_channel_i] != '0);
@@ -55,8 +60,8 @@ module proof_network_credits #(
 `else
         assert (5'(has[0]) + 5'(has[1]) <= 5'(Room));
         for (int i = 0; i < 2; i++) begin
-          assert (i_sender.used_q[i] == has[i] + 4'(freed_q && freed_channel_q == 1'(i)));
-          assert (i_sender.used_q[i] != '0 || may_begin[i]);
+          assert (used[i] == has[i] + 4'(freed_q && freed_channel_q == 1'(i)));
+          assert (used[i] != '0 || may_begin[i]);
         end
         assert (!use_i || (may_use[use_channel_i] && their_may_use[use_channel_i]));
 `endif
@@ -66,11 +71,11 @@ module proof_network_credits #(
     always_comb begin
       if (rst_ni) begin
         for (int i = 0; i < 2; i++) begin
-          assert (i_sender.used_q[i] <= 4'(Reserve + Pool));
+          assert (used[i] <= 4'(Reserve + Pool));
           assert (has[i] <= 4'(Reserve + Pool));
         end
         assert (5'(has[0]) + 5'(has[1]) <= 5'(Room));
-        assert (5'(i_sender.used_q[0]) + 5'(i_sender.used_q[1]) <= 5'(Room));
+        assert (5'(used[0]) + 5'(used[1]) <= 5'(Room));
         assert (!use_i || may_use[use_channel_i]);
       end
     end

@@ -68,19 +68,20 @@ module stopbit_crossbar_input
 
   // In.
   logic                 write, chain, begins, closes, is_open;
-  logic [SlotWidth-1:0] write_slot, chain_slot, open_first, open_last;
+  logic [SlotWidth-1:0] write_slot, open_first, open_last;
   logic [2:0]           write_cell;
-  logic [63:0]          data, close_data;
+  logic [63:0]          data;
   logic [5:0]           open_count;
   start_t               start;
   assign start = start_t'(data);
-  stopbit_crossbar_writer #(.Slots(Slots)) writer (
+  // Any start begins a packet, so that its slots and credits come back; routing drops it.
+  stopbit_cell_writer #(.Slots(Slots)) writer (
     .clk_i, .rst_ni, .up_i, .patience_i, .valid_i, .cell_i,
-    .slot_valid_i(slot_shown && ready_o), .slot_i(slot), .slot_take_o(slot_take),
-    .write_o(write), .write_slot_o(write_slot), .write_cell_o(write_cell), .data_o(data),
-    .chain_o(chain), .chain_slot_o(chain_slot), .begin_o(begins), .close_o(closes), .close_data_o(close_data),
-    .open_o(is_open), .first_o(open_first), .last_o(open_last), .count_o(open_count),
-    .stray_o(events_o.stray), .cut_o(events_o.cut), .overrun_o(events_o.overrun)
+    .slot_valid_i(slot_shown && ready_o), .slot_i(slot), .refuse_i(1'b0), .take_o(slot_take),
+    .begin_o(begins), .chain_o(chain), .store_o(write), .store_slot_o(write_slot), .store_cell_o(write_cell), .data_o(data),
+    .channel_o(), .close_o(closes), .bad_o(),
+    .open_o(is_open), .first_o(open_first), .last_o(open_last), .count_o(open_count), .fill_o(),
+    .stray_o(events_o.stray), .cut_o(events_o.cut), .overrun_o(events_o.overrun), .malformed_o()
   );
 
   // Routes.
@@ -182,9 +183,10 @@ module stopbit_crossbar_input
   stopbit_crossbar_store #(.Slots(Slots), .Copies(1 << CopyWidth)) store (
     .clk_i,
     .write_i(write), .write_slot_i(write_slot), .write_cell_i(write_cell), .data_i(data),
-    .chain_i(chain), .chain_slot_i(chain_slot), .chain_next_i(slot),
+    .chain_i(chain), .chain_slot_i(open_last), .chain_next_i(slot),
     .begin_i(begins), .begin_slot_i(slot), .begin_channel_i(begin_channel),
-    .close_i(closes), .close_first_i(open_first), .close_last_i(open_last), .close_data_i(close_data),
+    .close_i(closes), .close_first_i(open_first), .close_last_i(open_last),
+    .close_data_i(events_o.cut ? {1'b1, 63'd0} : data),
     .close_count_i(open_count),
     .copies_i(routed), .copies_slot_i(routed_slot), .copies_count_i(copies),
     .load_slot_i(load_slot), .load_count_o(load_count), .load_channel_o(load_channel), .load_copies_o(load_copies),

@@ -26,23 +26,35 @@ module stopbit_network_credits
   localparam int unsigned Width = $clog2(Room + 1);
   typedef logic [Width-1:0] room_t;
 
+  // A slot that was taken is counted a cycle later: what may be used follows from both.
   room_t [NumChannels-1:0] used_q;
   room_t                   pool_q;  // left of it
+  logic                    use_q;
+  channel_t                use_channel_q;
 
   logic [NumChannels-1:0] uses, frees, from_pool, to_pool;
+  logic                   has_pool;  // something is left of it
+  assign has_pool = from_pool != '0 ? pool_q > room_t'(1) : pool_q != '0;
   for (genvar i = 0; i < NumChannels; i++) begin : gen_channel
     room_t kept;  // of the reserve
+    logic  has_kept;
     assign kept           = used_q[i] < room_t'(Reserve) ? room_t'(Reserve) - used_q[i] : '0;
-    assign may_use_o[i]   = kept != '0 || pool_q != '0;
-    assign may_begin_o[i] = {1'b0, kept} + {1'b0, pool_q} >= (Width + 1)'(MaxSlots);
-    assign uses[i]        = use_i && use_channel_i == channel_t'(i);
-    assign frees[i]       = freed_i && freed_channel_i == channel_t'(i) && used_q[i] != '0;
-    assign from_pool[i]   = uses[i] && !frees[i] && used_q[i] >= room_t'(Reserve);
-    assign to_pool[i]     = frees[i] && !uses[i] && used_q[i] > room_t'(Reserve);
+    assign has_kept       = uses[i] ? kept > room_t'(1) : kept != '0;
+    assign may_use_o[i]   = has_kept || has_pool;
+    assign may_begin_o[i] = {1'b0, kept} + {1'b0, pool_q} >= (Width + 1)'(MaxSlots) + (Width + 1)'(use_q);
+    assign uses[i]        = use_q && use_channel_q == channel_t'(i);
+    assign frees[i]       = freed_i && freed_channel_i == channel_t'(i) && (used_q[i] != '0 || uses[i]);
+    assign from_pool[i]   = uses[i] && used_q[i] >= room_t'(Reserve);
+    assign to_pool[i]     = frees[i] && (uses[i] ? used_q[i] >= room_t'(Reserve) : used_q[i] > room_t'(Reserve));
     always_ff @(posedge clk_i) begin
       if (!rst_ni) used_q[i] <= '0;
       else used_q[i] <= used_q[i] + room_t'(uses[i]) - room_t'(frees[i]);
     end
+  end
+  always_ff @(posedge clk_i) begin
+    use_channel_q <= use_channel_i;
+    if (!rst_ni) use_q <= 1'b0;
+    else use_q <= use_i;
   end
   assign excess_o = freed_i && frees == '0;
 
@@ -65,7 +77,7 @@ module stopbit_network_credits
     if (rst_ni) begin
       never_beyond_room : assert (sum <= room_t'(Room));
       pool_is_conserved : assert (pool_q + beyond == room_t'(Pool));
-      uses_what_is      : assert (!use_i || (may_use_o & uses) != '0 || frees == uses);
+      uses_what_is      : assert (!use_i || may_use_o[use_channel_i]);
     end
   end
 `endif

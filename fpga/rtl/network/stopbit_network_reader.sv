@@ -45,14 +45,23 @@ module stopbit_network_reader
   input  logic                 ready_i,
   output word_t                word_o
 );
-  // Which packet is next.
+  // Which packet is next: picked a cycle before it is read, if it may still begin then.
   logic              active_q, pending_q, stalls;
-  logic [3:0]        queue_q;
-  logic [Queues-1:0] request;
-  assign request = active_q || pending_q ? '0 : waiting_i & {1'b1, accepts_i};
+  logic [3:0]        queue_q, pick_index;
+  logic [Queues-1:0] eligible, pick, pick_q;
+  logic              allowed;
+  assign eligible = waiting_i & {1'b1, accepts_i};
+  assign allowed  = (pick_q & eligible) != '0;
+  assign read_o   = allowed && !active_q && !pending_q;
   stopbit_arbiter #(.NumRequesters(Queues)) turns (
-    .clk_i, .rst_ni, .stop_i(1'b0), .accept_i(read_o), .request_i(request), .any_o(read_o), .grant_o(), .index_o(queue_o)
+    .clk_i, .rst_ni, .stop_i(1'b0), .accept_i(1'b1), .request_i(pick_q == '0 ? eligible : '0), .any_o(), .grant_o(pick),
+    .index_o(pick_index)
   );
+  always_ff @(posedge clk_i) begin
+    if (pick_q == '0) queue_o <= pick_index;
+    if (!rst_ni || (pick_q != '0 && (read_o || !allowed))) pick_q <= '0;
+    else if (pick_q == '0) pick_q <= pick;
+  end
 
   // First stage: where its next word is.
   logic                 active, started_q, started, drops, is_open, whole, ends_slot, ends;

@@ -67,11 +67,14 @@ module stopbit_network_receiver
   logic [2:0]           store_cell;
   logic [3:0]           fill;
   logic [63:0]          data;
-  stopbit_network_writer #(.Slots(Slots)) writer (
-    .clk_i, .rst_ni, .patience_i, .valid_i, .cell_i,
-    .slot_valid_i((is_fresh || again_valid) && ready_q), .slot_i(slot), .may_use_i(may_use), .take_o(take),
+  start_t start;
+  assign start = start_t'(data);
+  stopbit_cell_writer #(.Slots(Slots)) writer (
+    .clk_i, .rst_ni, .up_i(1'b1), .patience_i, .valid_i, .cell_i,
+    .slot_valid_i((is_fresh || again_valid) && ready_q && may_use[channel]), .slot_i(slot),
+    .refuse_i(32'(start.channel) >= VirtualChannels), .take_o(take),
     .begin_o(begins), .chain_o(chains), .store_o(stores), .store_slot_o(store_slot), .store_cell_o(store_cell), .data_o(data),
-    .channel_o(channel), .close_o(closes), .bad_o(bad), .open_o(is_open), .first_o(first), .last_o(last), .fill_o(fill),
+    .channel_o(channel), .close_o(closes), .bad_o(bad), .open_o(is_open), .first_o(first), .last_o(last), .count_o(), .fill_o(fill),
     .stray_o, .cut_o, .overrun_o, .malformed_o
   );
 
@@ -85,15 +88,19 @@ module stopbit_network_receiver
     if (begins) open_channel_q <= channel;
     ready_q <= rst_ni && (ready_q || queues_ready);
   end
-  logic                 put, read, first_valid;
-  logic [3:0]           put_queue, read_queue;
+  logic                 put_q, read, first_valid;
+  logic [3:0]           put_queue_q, read_queue;
   logic [15:0]          waiting;
-  logic [SlotWidth-1:0] read_first;
-  assign put       = cut_through ? begins : closes;
-  assign put_queue = cut_through ? channel : bad ? Dropped : open_channel_q;
+  logic [SlotWidth-1:0] put_slot_q, read_first;
+  always_ff @(posedge clk_i) begin
+    put_queue_q <= cut_through ? channel : bad ? Dropped : open_channel_q;
+    put_slot_q  <= cut_through ? slot : first;
+    if (!rst_ni) put_q <= 1'b0;
+    else put_q <= cut_through ? begins : closes;
+  end
   stopbit_multi_fifo #(.Width(SlotWidth), .AddressWidth(4 + SlotWidth), .QueueWidth(4)) queues (
-    .clk_i, .rst_ni, .mask_i((4 + SlotWidth)'(Slots - 1)), .valid_i(put), .ready_o(queues_ready), .write_queue_i(put_queue),
-    .data_i(cut_through ? slot : first), .nonempty_o(waiting), .read_i(read), .read_queue_i(read_queue), .valid_o(first_valid),
+    .clk_i, .rst_ni, .mask_i((4 + SlotWidth)'(Slots - 1)), .valid_i(put_q), .ready_o(queues_ready), .write_queue_i(put_queue_q),
+    .data_i(put_slot_q), .nonempty_o(waiting), .read_i(read), .read_queue_i(read_queue), .valid_o(first_valid),
     .data_o(read_first)
   );
 
@@ -145,7 +152,7 @@ module stopbit_network_receiver
       used_q <= used_q + (SlotWidth + 1)'(take) - (SlotWidth + 1)'(freed);
       never_more_than_all  : assert (used_q <= (SlotWidth + 1)'(Room));
       frees_what_was_taken : assert (!freed || used_q != '0);
-      queue_has_room       : assert (!put || queues_ready);
+      queue_has_room       : assert (!put_q || queues_ready);
     end
   end
 `endif

@@ -71,6 +71,17 @@ package stopbit_link_pkg;
 
   localparam logic [1:0] Version = 2'd1;
 
+  // What a link port tells: whether it is up, and a pulse for each event.
+  typedef struct packed {
+    logic up;
+    logic sent;      // a packet left for the first time
+    logic resent;    // ... again
+    logic answered;  // ... has arrived
+    logic dropped;   // ... is lost: the other side was reset
+    logic damaged;   // what came was damaged
+    logic excess;    // the other side granted more than there can be
+  } link_state_t;
+
   function automatic channel_t channel_of(start_t start);
     return channel_t'(start.traffic_class) * channel_t'(VirtualChannels) + channel_t'(start.channel);
   endfunction

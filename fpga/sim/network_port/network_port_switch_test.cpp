@@ -158,7 +158,7 @@ TEST_F(NetworkPortSwitch, a_packet_needs_so_many_cycles_from_unit_to_unit) {
       send(1, 2, 3, cells);
       run([this] { return due_ == 0; });
       const std::uint64_t words = cells + 1;
-      EXPECT_EQ(units_[2]->first_came - begin, words + 2 + 16 + (cut_through ? 4 : 4 + words)) << cells;
+      EXPECT_EQ(units_[2]->first_came - begin, words + 2 + 16 + (cut_through ? 6 : 6 + words)) << cells;
       for (int i = 0; i < 30; ++i) cycle();
     }
   }

@@ -67,8 +67,8 @@ TEST_F(NetworkPortTest, sends_after_the_packet_and_three_cycles_and_then_a_cell_
   }
 }
 
-/// From the start cell to the first word: four cycles with cut-through, else those of the rest of the packet, too.
-TEST_F(NetworkPortTest, receives_in_four_cycles_or_so_many_after_the_packet) {
+/// From the start cell to the first word: six cycles with cut-through, else those of the rest of the packet, too.
+TEST_F(NetworkPortTest, receives_in_six_cycles_or_so_many_after_the_packet) {
   for (const bool cut_through : {true, false}) {
     model().cut_through_i = cut_through;
     for (const std::size_t cells : {0U, 1U, 8U, 9U, 32U}) {
@@ -76,8 +76,8 @@ TEST_F(NetworkPortTest, receives_in_four_cycles_or_so_many_after_the_packet) {
       const std::uint64_t begin = cycles();
       come(packets_.packet(5, cells));
       finish();
-      EXPECT_EQ(unit_.first_came - begin, cut_through ? 4U : 4 + cells + 1) << cells;
-      EXPECT_EQ(unit_.last_came - begin, cut_through ? 4 + cells : unit_.first_came - begin + cells) << cells;
+      EXPECT_EQ(unit_.first_came - begin, cut_through ? 6U : 6 + cells + 1) << cells;
+      EXPECT_EQ(unit_.last_came - begin, cut_through ? 6 + cells : unit_.first_came - begin + cells) << cells;
     }
   }
 }
