@@ -55,24 +55,28 @@ module stopbit_crossbar
     $fatal(1, "stopbit_crossbar: at most 8 units, %0d links, 4 classes, 3 channels", EntryLinks);
   end
 
-  logic [Ports-1:0]                           ready, willing;
-  logic [Ports-1:0][Ports-1:0]                wants, holds, agrees, done, sends;         // by input, then output
+  logic [Ports-1:0]                           ready, busy;
+  logic [Ports-1:0][Ports:0]                  wants, agrees, agreed;                     // by input, then output or none
+  logic [Ports-1:0][Ports-1:0]                has, outputs, done, sends;                 // by input, then output
   logic [Ports-1:0][Ports-1:0]                grants;                                    // by output, then input
   logic [Ports-1:0][Ports-1:0][NumChannels-1:0]  waiting;                                   // by input, then output
   logic [Ports-1:0][NumChannels-1:0]             may_send;
-  logic [Ports-1:0]                           have_channel, discards;
+  logic [Ports-1:0]                           discards;
   channel_t [Ports-1:0]                       channels, done_channels;
   logic [Ports-1:0][2:0]                      done_slots;
   cell_t [Ports-1:0]                          cells;
   assign ready_o = ready == '1;
 
+  stopbit_crossbar_grants #(.Ports(Ports)) i_grants (
+    .clk_i, .rst_ni, .wants_i(wants), .has_i(has), .busy_i(busy), .outputs_i(outputs), .agrees_o(agrees),
+    .agreed_o(agreed), .grants_o(grants)
+  );
+
   for (genvar p = 0; p < Ports; p++) begin : gen_port
-    logic [Ports-1:0]               my_grants, my_wants, my_holds, my_agrees, my_done, my_sends;
+    logic [Ports-1:0]               my_wants, my_agrees, my_done, my_sends;
     logic [Ports-1:0][NumChannels-1:0] my_waiting;
     for (genvar i = 0; i < Ports; i++) begin : gen_turned
-      assign my_grants[i]  = grants[i][p];
       assign my_wants[i]   = wants[i][p];
-      assign my_holds[i]   = holds[i][p];
       assign my_agrees[i]  = agrees[i][p];
       assign my_done[i]    = done[i][p];
       assign my_sends[i]   = sends[i][p];
@@ -94,8 +98,8 @@ module stopbit_crossbar
       .config_i(config_i && config_ports_i[p]), .config_table_i(table_t'(config_table_i)), .config_address_i, .config_data_i,
       .valid_i(valid_i[p]), .cell_i('{kind: cell_kind_t'(kind_i[p]), data: data_i[p]}), .ready_o(ready[p]),
       .freed_o(freed_o[p]), .freed_channel_o(freed_channel_o[p]),
-      .waiting_o(waiting[p]), .may_send_i(may_send), .wants_o(wants[p]), .willing_o(willing[p]), .holds_o(holds[p]),
-      .grants_i(my_grants), .have_channel_i(have_channel), .agrees_o(agrees[p]), .channels_i(channels), .discards_i(discards),
+      .waiting_o(waiting[p]), .may_send_i(may_send), .has_o(has[p]), .wants_o(wants[p]), .busy_o(busy[p]), .outputs_o(outputs[p]),
+      .agreed_i(agreed[p]), .channels_i(channels), .discards_i(discards),
       .done_o(done[p]), .done_channel_o(done_channels[p]), .done_slots_o(done_slots[p]), .sends_o(sends[p]), .cell_o(cells[p]),
       .events_o(events)
     );
@@ -104,8 +108,7 @@ module stopbit_crossbar
     assign {kind_o[p], data_o[p]} = {cell_out.kind, cell_out.data};
     stopbit_crossbar_output #(.Ports(Ports), .NumChannels(NumChannels), .Room(Room), .Reserve(Reserve)) i_output (
       .clk_i, .rst_ni, .up_i(up_i[p]), .patience_i,
-      .waiting_i(my_waiting), .may_send_o(may_send[p]), .wants_i(my_wants), .willing_i(willing), .holds_i(my_holds),
-      .grant_o(grants[p]), .has_channel_o(have_channel[p]), .agrees_i(my_agrees), .channel_o(channels[p]),
+      .waiting_i(my_waiting), .may_send_o(may_send[p]), .wants_i(my_wants), .grant_i(grants[p]), .agrees_i(my_agrees), .channel_o(channels[p]),
       .discard_o(discards[p]), .done_i(my_done), .done_channels_i(done_channels), .done_slots_i(done_slots),
       .sends_i(my_sends), .cells_i(cells), .valid_o(valid_o[p]), .cell_o(cell_out),
       .freed_i(freed_i[p]), .freed_channel_i(freed_channel_i[p]), .excess_o(excess_o[p])

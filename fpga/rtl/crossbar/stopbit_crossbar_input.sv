@@ -32,14 +32,13 @@ module stopbit_crossbar_input
   // By output.
   output logic [Ports-1:0][NumChannels-1:0] waiting_o,
   input  logic [Ports-1:0][NumChannels-1:0] may_send_i,
-  output logic [Ports-1:0]               wants_o,
-  output logic                           willing_o,
-  output logic [Ports-1:0]               holds_o,
-  input  logic [Ports-1:0]               grants_i,
-  input  logic [Ports-1:0]               have_channel_i,
-  output logic [Ports-1:0]               agrees_o,
-  input  channel_t [Ports-1:0]           channels_i,
-  input  logic [Ports-1:0]               discards_i,
+  output logic [Ports-1:0]               has_o,        // something waits that may be sent
+  output logic [Ports:0]                 wants_o,      // a cycle later: something did; the last output is none
+  output logic                           busy_o,       // it sends a packet that does not end soon
+  output logic [Ports-1:0]               outputs_o,    // ... to these outputs
+  input  logic [Ports:0]                 agreed_i,     // a packet that it takes
+  input  channel_t [Ports-1:0]           channels_i,   // ... its channel
+  input  logic [Ports-1:0]               discards_i,   // ... it will be dropped
   output logic [Ports-1:0]               done_o,
   output channel_t                       done_channel_o,
   output logic [2:0]                     done_slots_o,
@@ -99,13 +98,11 @@ module stopbit_crossbar_input
   );
 
   // Queues.
-  logic [Ports:0]       wants, agrees, agreed_q;
   logic [SlotWidth-1:0] taken_slot;
   stopbit_crossbar_queues #(.Ports(Ports), .NumChannels(NumChannels), .Slots(Slots)) queues (
     .clk_i, .rst_ni, .put_i(routed), .put_slot_i(routed_slot), .put_outputs_i(outputs), .put_channels_i(channels),
-    .waiting_o, .may_send_i, .wants_o(wants), .take_i(agreed_q), .take_channels_i(channels_i), .slot_o(taken_slot)
+    .waiting_o, .may_send_i, .has_o, .wants_o, .take_i(agreed_i), .take_channels_i(channels_i), .slot_o(taken_slot)
   );
-  assign wants_o = wants[Ports-1:0];
 
   // How many packets wait on the channels of adaptive packets, of classes 0 and 1.
   for (genvar i = 0; i < Links; i++) begin : gen_link
@@ -115,7 +112,7 @@ module stopbit_crossbar_input
         logic [SlotWidth:0] length_q;
         logic               more, less;
         assign more = routed && outputs[Units+i] && channels[Units+i] == channel_t'(Channel);
-        assign less = agreed_q[Units+i] && channels_i[Units+i] == channel_t'(Channel);
+        assign less = agreed_i[Units+i] && channels_i[Units+i] == channel_t'(Channel);
         always_ff @(posedge clk_i) begin
           if (!rst_ni) length_q <= '0;
           else length_q <= length_q + (SlotWidth+1)'(more) - (SlotWidth+1)'(less);
@@ -127,33 +124,15 @@ module stopbit_crossbar_input
     end
   end
 
-  // Grants of outputs, one of which is taken; what cannot be delivered needs no grant.
-  logic [Ports:0] grants, choice;
-  logic           none_q, is_free;
-  assign grants    = {none_q, grants_i};
-  assign willing_o = is_free && grants == '0;
-  stopbit_arbiter #(.NumRequesters(Ports + 1)) turns (
-    .clk_i, .rst_ni, .stop_i(1'b0), .accept_i(agrees != '0), .request_i(grants), .any_o(), .grant_o(choice), .index_o()
-  );
-  assign agrees   = choice & {1'b1, have_channel_i};
-  assign agrees_o = agrees[Ports-1:0];
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      agreed_q <= '0;
-      none_q   <= 1'b0;
-    end else begin
-      agreed_q <= agrees;
-      none_q   <= wants[Ports] && willing_o;
-    end
-  end
+  // The packet that was taken.
   channel_t channel;
   logic     discards;
   always_comb begin
     channel  = '0;
     discards = 1'b0;
     for (int unsigned i = 0; i < Ports; i++) begin
-      channel  |= agreed_q[i] ? channels_i[i] : '0;
-      discards |= agreed_q[i] && discards_i[i];
+      channel  |= agreed_i[i] ? channels_i[i] : '0;
+      discards |= agreed_i[i] && discards_i[i];
     end
   end
   assign events_o.discarded = discards;
@@ -167,8 +146,8 @@ module stopbit_crossbar_input
   logic [63:0]          start_data, end_data, payload_data;
   channel_t             load_channel, came_on;
   stopbit_crossbar_reader #(.Units(Units), .Links(Links), .NumVcs(NumVcs), .Slots(Slots)) reader (
-    .clk_i, .rst_ni, .agreed_i(agreed_q), .discard_i(discards), .channel_i(channel), .slot_i(taken_slot),
-    .is_free_o(is_free), .holds_o,
+    .clk_i, .rst_ni, .agreed_i, .discard_i(discards), .channel_i(channel), .slot_i(taken_slot),
+    .busy_o, .busy_outputs_o(outputs_o),
     .open_i(is_open), .open_first_i(open_first), .open_count_i(open_count), .close_i(closes),
     .load_slot_o(load_slot), .load_count_i(load_count), .load_channel_i(load_channel), .load_copies_i(load_copies),
     .load_sent_i(load_sent), .sent_o(sent), .sent_slot_o(sent_slot), .sent_count_o(sent_count), .slot_o(send_slot), .next_i(next_slot),

@@ -1,7 +1,7 @@
-/// An output: grants one input at a time, by turns, a packet of a channel that has credits; and the way for its cells.
+/// An output: the channel of the packet that it has granted, one that has credits; and the way for its cells.
 ///
-/// Cycle 1: a grant. Cycle 2: the input takes it or not, and the channel of the packet is chosen. The turn moves on only
-/// with a grant that was taken (iSLIP). Each input has turns of its own among channels.
+/// Cycle 1: a grant (stopbit_crossbar_grants). Cycle 2: the input takes it or not, and the channel of the packet is chosen.
+/// Each input has turns of its own among channels.
 ///
 /// An output that is down, or that has had something to send and no credits for `patience_i` cycles, takes packets and
 /// drops them, so that they do not fill the stores of the inputs. It sends again when it is up; when a credit comes.
@@ -22,11 +22,8 @@ module stopbit_crossbar_output
   input  logic [Ports-1:0][NumChannels-1:0] waiting_i,
   output logic [NumChannels-1:0]            may_send_o,
   input  logic [Ports-1:0]               wants_i,       // something that may be sent
-  input  logic [Ports-1:0]               willing_i,     // it can take a grant
-  input  logic [Ports-1:0]               holds_i,       // it sends to this output
-  output logic [Ports-1:0]               grant_o,
-  output logic                           has_channel_o, // in the same cycle: there is something to send indeed
-  input  logic [Ports-1:0]               agrees_i,      // ... it was taken
+  input  logic [Ports-1:0]               grant_i,
+  input  logic [Ports-1:0]               agrees_i,      // in the same cycle: it was taken
   output channel_t                       channel_o,     // in the next one: the packet's
   output logic                           discard_o,     // ... it will be dropped
   input  logic [Ports-1:0]               done_i,
@@ -44,16 +41,6 @@ module stopbit_crossbar_output
   logic agreed, agreed_q, drains, is_up_q, is_stopped_q, is_idle;
   assign agreed = agrees_i != '0;
 
-  // The arbiter of inputs holds its grant until it is known whether the grant was taken.
-  logic [Ports-1:0] grant_d;
-  logic             is_pending;
-  assign is_pending = grant_o != '0;
-  stopbit_arbiter #(.NumRequesters(Ports)) inputs (
-    .clk_i, .rst_ni, .stop_i(1'b0), .accept_i(agreed),
-    .request_i(is_pending ? grant_o : holds_i == '0 ? wants_i & willing_i : '0),
-    .any_o(), .grant_o(grant_d), .index_o()
-  );
-
   // What: channels after the one that this input was served last come first.
   channel_t [Ports-1:0] last_q;
   channel_t             last, channel;
@@ -62,8 +49,8 @@ module stopbit_crossbar_output
     waiting = '0;
     last    = '0;
     for (int unsigned i = 0; i < Ports; i++) begin
-      waiting |= grant_o[i] ? waiting_i[i] : '0;
-      last    |= grant_o[i] ? last_q[i] : '0;
+      waiting |= grant_i[i] ? waiting_i[i] : '0;
+      last    |= grant_i[i] ? last_q[i] : '0;
     end
     waiting = waiting & may_send_o;
     for (int unsigned i = 0; i < NumChannels; i++) later[i] = waiting[i] && channel_t'(i) > last;
@@ -71,7 +58,6 @@ module stopbit_crossbar_output
     channel = '0;
     for (int unsigned i = NumChannels; i > 0; i--) if (choice[i-1]) channel = channel_t'(i - 1);
   end
-  assign has_channel_o = waiting != '0;
 
   // Credits.
   channel_t               done_channel, done_channel_q;
@@ -123,7 +109,6 @@ module stopbit_crossbar_output
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      grant_o       <= '0;
       last_q        <= '0;
       agreed_q      <= 1'b0;
       done_q        <= 1'b0;
@@ -134,7 +119,6 @@ module stopbit_crossbar_output
       is_up_q       <= 1'b0;
       has_waiting_q <= 1'b0;
     end else begin
-      grant_o  <= is_pending ? '0 : grant_d;
       agreed_q <= agreed;
       done_q   <= done_i != '0;
       valid_o  <= sends_i != '0;
@@ -153,7 +137,8 @@ module stopbit_crossbar_output
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      one_agrees   : assert ((agrees_i & ~grant_o) == '0);
+      one_agrees   : assert ((agrees_i & ~grant_i) == '0);
+      has_channel  : assert (!agreed || waiting != '0);
       one_sends    : assert ((sends_i & (sends_i - 1'b1)) == '0);
       one_is_done  : assert ((done_i & (done_i - 1'b1)) == '0);
       ends_are_due : assert (!done_q || open_q != '0);

@@ -20,7 +20,8 @@ module stopbit_crossbar_queues
 
   output logic [Ports-1:0][NumChannels-1:0] waiting_o,
   input  logic [Ports-1:0][NumChannels-1:0] may_send_i,  // by output
-  output logic [Ports:0]                 wants_o,     // something waits that may be sent; a cycle later
+  output logic [Ports-1:0]               has_o,       // something waits that may be sent
+  output logic [Ports:0]                 wants_o,     // a cycle later: something did
 
   input  logic [Ports:0]                 take_i,
   input  channel_t [Ports-1:0]           take_channels_i,
@@ -69,12 +70,8 @@ module stopbit_crossbar_queues
     slot_o = '0;
     for (int unsigned i = 0; i <= Ports; i++) slot_o |= taken[i] ? slots[i] : '0;
   end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      wants_o <= '0;
-    end else begin
-      wants_o[Ports] <= none_waiting[0];
-      for (int unsigned i = 0; i < Ports; i++) wants_o[i] <= (waiting_o[i] & may_send_i[i]) != '0;
-    end
+  always_comb begin
+    for (int unsigned i = 0; i < Ports; i++) has_o[i] = (waiting_o[i] & may_send_i[i]) != '0;
   end
+  always_ff @(posedge clk_i) wants_o <= rst_ni ? {none_waiting[0], has_o} : '0;
 endmodule

@@ -22,8 +22,8 @@ module stopbit_crossbar_reader
   input  logic                 discard_i,
   input  channel_t             channel_i,
   input  logic [SlotWidth-1:0] slot_i,
-  output logic                 is_free_o,      // the next packet may be agreed on
-  output logic [Ports-1:0]     holds_o,        // outputs that are not free
+  output logic                 busy_o,         // more than four cells are left: no other packet may be agreed on
+  output logic [Ports-1:0]     busy_outputs_o,
 
   // The packet that comes in.
   input  logic                 open_i,
@@ -82,7 +82,6 @@ module stopbit_crossbar_reader
     logic [5:0]           sent;
   } packet_t;
   packet_t packet_d, packet_q;
-  logic    ending_q;  // at most four cells are left
 
   logic [5:0] available;
   logic       sends_start, sends_payload, sends_end, moves;
@@ -127,12 +126,7 @@ module stopbit_crossbar_reader
     ending_d = packet_d.complete && (packet_d.started ? left <= 6'd3 : left <= 6'd2);
   end
 
-  assign is_free_o = !load && agreed_i == '0 && (!packet_q.active || ending_q);
-  always_comb begin
-    for (int unsigned i = 0; i < Ports; i++) begin
-      holds_o[i] = agreed_i[i] || taking_q[i] || (packet_q.active && packet_q.outputs[i] && !ending_q);
-    end
-  end
+  assign busy_outputs_o = packet_q.outputs[Ports-1:0];
 
   // The cell: out of the RAM, then with its channel, then with its CRC.
   typedef enum logic [1:0] {FROM_START, FROM_PAYLOAD, FROM_END} from_t;
@@ -173,7 +167,7 @@ module stopbit_crossbar_reader
       taking_q   <= '0;
       sent_o     <= 1'b0;
       packet_q   <= '0;
-      ending_q   <= 1'b0;
+      busy_o     <= 1'b0;
       outputs1_q <= '0;
       outputs2_q <= '0;
       outputs_o  <= '0;
@@ -182,7 +176,7 @@ module stopbit_crossbar_reader
       taking_q   <= agreed_i;
       sent_o     <= load;
       packet_q   <= packet_d;
-      ending_q   <= ending_d;
+      busy_o     <= packet_d.active && !ending_d;
       outputs1_q <= packet_q.discard || !(sends_start || sends_payload || sends_end) ? '0 : packet_q.outputs[Ports-1:0];
       outputs2_q <= outputs1_q;
       outputs_o  <= outputs2_q;

@@ -129,8 +129,10 @@ class CrossbarTest : public ::testing::Test {
   void wait_until_ready() {
     for (int i = 0; model().ready_o == 0; ++i) {
       ASSERT_LT(i, 1000);
+      watch();
       bench_->step();
     }
+    for (const Events& events : events_) EXPECT_EQ(events, Events()) << "in a reset";
   }
   /// A reset: what was on its way is gone, the tables are not.
   void reset() {
@@ -279,7 +281,7 @@ class CrossbarTest : public ::testing::Test {
     if (loop_) loop_();
   }
   template <class Until>
-  void run(const Until& until, std::uint64_t patience = 2'000'000) {
+  void run(const Until& until, std::uint64_t patience = 300'000) {
     for (std::uint64_t i = 0; !until(); ++i) {
       ASSERT_LT(i, patience) << "stuck: " << due_ << " packets are due";
       cycle();

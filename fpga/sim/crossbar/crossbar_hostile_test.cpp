@@ -180,6 +180,64 @@ TEST_F(CrossbarHostile, an_output_that_never_accepts_is_given_up_after_a_while) 
   recovered();
 }
 
+/// An output waits for an input that it has passed over for long, but not for one whose sender has fallen silent.
+TEST_F(CrossbarHostile, a_packet_that_never_ends_does_not_stop_another_output) {
+  constexpr std::size_t kOut = 6;
+  hold(kOut, true);
+  for (int i = 0; i < 25; ++i) send(0, packet(to(kOut), 0, kMaxPayload));
+  settle(100);
+  // It waits for the output, and then its input is busy for ever.
+  send(kBad, packet(to(kOut), kBad, 1));
+  settle(100);
+  Packet open = packet(to(5), kBad, 3);
+  expect_at(kBad, 5, 0, open);
+  const Cell end = open.back();
+  open.pop_back();
+  inject(kBad, open);
+  settle(100);
+  hold(kOut, false);
+  const std::uint64_t before = arrived_[kOut];
+  run([&] {
+    while (waiting_[0].size() < 2) send(0, packet(to(kOut), 0, 1));
+    return arrived_[kOut] == before + 400;
+  });
+  EXPECT_GT(due_, 1U);
+  inject(kBad, end);
+  run([this] { return due_ == 0; });
+  recovered();
+}
+
+TEST_F(CrossbarHostile, an_output_that_accepts_slowly_is_not_given_up) {
+  model().patience_i = 500;
+  hold(kBad, true);
+  for (int i = 0; i < 60; ++i) send(0, packet(to(kBad), 0, kMaxPayload));
+  settle(100);
+  const std::uint64_t before = arrived_[kBad];
+  // The longest packet needs four slots: it waits for longer than the patience, but no credit does.
+  for (int i = 0; i < 20; ++i) {
+    hold(kBad, false);
+    cycle();
+    hold(kBad, true);
+    for (int quiet = 0; quiet < 400; ++quiet) cycle();
+  }
+  EXPECT_GE(arrived_[kBad], before + 4);
+  // Nor while a packet takes its time.
+  hold(kBad, false);
+  finish();
+  Packet slow = packet(to(kBad), 0, 12);
+  expect_at(0, kBad, 0, slow);
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    inject(0, slow[i]);
+    if (i == 0) {
+      for (int more = 0; more < 5; ++more) send(1, packet(to(kBad, 1), 1, 1));
+    }
+    for (int quiet = 0; quiet < 200; ++quiet) cycle();
+  }
+  run([this] { return due_ == 0; });
+  EXPECT_EQ(surplus_[0], slots_of(slow));
+  recovered();
+}
+
 TEST_F(CrossbarHostile, credits_that_were_not_used_do_not_count) {
   for (std::size_t i = 0; i < 1'000; ++i) grant(kBad, i % 16);
   others();

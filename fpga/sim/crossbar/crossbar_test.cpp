@@ -169,6 +169,48 @@ TEST_F(Crossbar, adaptive_packets_avoid_an_output_that_is_stuck) {
   for (const Received& each : received_) EXPECT_EQ(each.out, kUnits);
 }
 
+/// A link is only chosen if it has credits itself, however short its queue is, and whatever other outputs have.
+TEST_F(Crossbar, adaptive_packets_avoid_an_output_without_credits) {
+  constexpr std::size_t kLast = kVcs - 1;
+  for (const std::size_t link : {1U, 5U}) {
+    restart(link + 1);
+    const std::size_t other = (link + 1) % kLinks;
+    // Input 1 uses the credits of class 0 on the last channel.
+    hold(kUnits + link, true);
+    for (int i = 0; i < 40; ++i) send(1, packet(to(kUnits + link, 0, 0, kLast), 1, kMaxPayload));
+    settle(100);
+    const std::uint64_t node = 0x1400 | 77;
+    configure(Local, 77, static_cast<std::uint32_t>(other << 2 << 6 | 1U << link | 1U << other));
+    checks_ = false;
+    keep_received(true);
+    for (std::size_t i = 0; i < 20; ++i) {
+      send(0, packet({.node = node}, 0, 1));
+      settle(40);
+    }
+    std::uint64_t adaptive = 0;
+    for (const Received& each : received_) adaptive += each.out == kUnits + other && each.channel == kLast;
+    EXPECT_EQ(adaptive, 20U) << "link " << link;
+
+    // All units have none left, the link has.
+    restart(link + 1);
+    for (std::size_t unit = 0; unit < kUnits; ++unit) {
+      hold(unit, true);
+      for (int i = 0; i < 20; ++i) send(unit + 1, packet(to(unit, 0, kLast), unit + 1, kMaxPayload));
+    }
+    settle(100);
+    configure(Local, 77, static_cast<std::uint32_t>(other << 2 << 6 | 1U << link));
+    checks_ = false;
+    keep_received(true);
+    for (std::size_t i = 0; i < 20; ++i) {
+      send(0, packet({.node = node}, 0, 1));
+      settle(40);
+    }
+    adaptive = 0;
+    for (const Received& each : received_) adaptive += each.out == kUnits + link && each.channel == kLast;
+    EXPECT_EQ(adaptive, 20U) << "link " << link;
+  }
+}
+
 /// One flow, packets for random outputs at a load that leaves outputs time: they leave in the simulator's order.
 TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
   using namespace network;
@@ -216,6 +258,44 @@ TEST_F(Crossbar, outputs_send_in_the_order_of_the_simulator) {
       EXPECT_EQ(ours[out], theirs[out]) << "output " << out << ", seed " << seed;
     if (HasFailure()) return;
   }
+}
+
+/// Input 0 sends to one output without a gap, input 1 to another one, half a packet later: the second output is never
+/// free when input 0 is. What input 0 has for it leaves all the same.
+TEST_F(Crossbar, an_input_is_served_though_it_is_never_free_together_with_the_output) {
+  const auto feed = [this] {
+    for (std::size_t in = 0; in < 2; ++in) {
+      while (waiting_[in].size() < 2) send(in, packet(to(5 + in), in, kMaxPayload));
+    }
+  };
+  const auto runs = [&](const auto& until) {
+    run([&] {
+      feed();
+      return until();
+    });
+  };
+  // Packets in the stores, so that both go on without a gap.
+  hold(5, true);
+  hold(6, true);
+  runs([this] { return !bank_.can_send(0, 0, kMostSlots) && !bank_.can_send(1, 0, kMostSlots); });
+  hold(5, false);
+  const auto before = arrived_;
+  runs([&] { return arrived_[5] == before[5] + 1; });
+  const std::uint64_t half = cycles() + kMaxPayload / 2;
+  runs([&] { return cycles() == half; });
+  hold(6, false);
+  runs([&] { return arrived_[6] >= before[6] + 100; });
+  ASSERT_FALSE(HasFailure());
+
+  const std::uint64_t begin = arrived_[6];
+  keep_received(true);
+  send(0, packet(to(6), 0, 1));
+  runs([&] {
+    return arrived_[6] > begin + 1'000 ||
+           (!received_.empty() && received_.back().out == 6 && received_.back().packet.size() == 3);
+  });
+  EXPECT_LT(arrived_[6] - begin, 300U) << "packets of the other input went before";
+  finish();
 }
 
 TEST_F(Crossbar, goes_on_after_a_reset_in_the_middle) {
