@@ -1,18 +1,23 @@
 // Runs the cases of the network interface on every carrier. Exit 0: all passed, 1: some failed, 2: usage.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/lib/case_file.hpp"
 #include "tests/lib/file_text.hpp"
 #include "tests/nic/carrier.hpp"
 #include "tests/nic/script.hpp"
+#include "tests/nic/units.hpp"
 #include "tests/runner/report.hpp"
 
 namespace stopbit::cases {
@@ -42,7 +47,19 @@ std::vector<nic::Carrier> carriers(bool quick, bool large) {
   return all;
 }
 
-Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier> carriers, bool update) {
+/// The units that a file says are in hardware for some cases, and what went through them.
+struct Hardware {
+  std::vector<nic::UnitRow> rows;
+  nic::Transactions transactions;
+
+  [[nodiscard]] bool has(const std::filesystem::path& path) const {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const nic::UnitRow& row) { return path.filename().string().starts_with(row.cases); });
+  }
+};
+
+Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier> carriers, Hardware& hardware,
+                 bool update) {
   Diagnostics diagnostics;
   const auto source = std::make_shared<const SourceBuffer>(path.string(), testing::file_text(path));
   const std::optional<CaseFile> file = CaseFile::parse(source, diagnostics);
@@ -52,16 +69,31 @@ Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier
   }
   Report report(*file);
   bool refuses = false;
-  for (const nic::Carrier& carrier : carriers) {
-    const nic::Said said = nic::run_steps(file->lines(file->find("steps")), carrier);
+  const auto run = [&](const nic::Carrier& carrier, const nic::Units& units, std::string_view name) {
+    nic::Said said = nic::run_steps(file->lines(file->find("steps")), carrier, units);
     if (!said.failure.empty()) report.fail(said.failure);
+    if (said.skipped.empty() && said.lines.empty()) report.fail("the steps say nothing");
+    if (said.skipped.empty()) report.compare("stdout", said.lines, name);
+    return said;
+  };
+  const nic::Units software = nic::software_units();
+  for (const nic::Carrier& carrier : carriers) {
+    const nic::Said said = run(carrier, software, carrier.name);
     if (!said.skipped.empty()) {
       std::printf("SKIPPED %s: %s\n", path.c_str(), said.skipped.c_str());
       return Verdict::Skipped;
     }
-    if (said.lines.empty()) report.fail("the steps say nothing");
-    report.compare("stdout", said.lines, carrier.name);
     for (const std::string& line : said.lines) refuses = refuses || is_refusal(line);
+  }
+  if (hardware.has(path)) {
+    const std::uint64_t before = hardware.transactions.messages;
+    try {
+      (void)run(carriers.front(), nic::hardware_units(hardware.transactions), "units in hardware");
+    } catch (const std::runtime_error& error) {
+      report.fail(error.what());
+    }
+    if (hardware.transactions.messages == before) report.fail("nothing went through a unit in hardware");
+    ++hardware.transactions.cases;
   }
   if (path.filename().string().starts_with("bad-") != refuses) {
     report.fail("a case in which something is refused, and no other, is named bad-...");
@@ -91,12 +123,23 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path path = argv[argc - 1];
   const std::vector<stopbit::nic::Carrier> carriers = stopbit::cases::carriers(quick, large);
+  stopbit::cases::Hardware hardware;
+  const std::string why_not_hardware = stopbit::nic::why_not_hardware();
+  if (why_not_hardware.empty()) {
+    std::string problem;
+    auto rows = stopbit::nic::read_unit_rows(STOPBIT_NIC_UNITS, problem);
+    if (!rows) {
+      std::fprintf(stderr, "stopbit_nic_cases: %s\n", problem.c_str());
+      return 2;
+    }
+    hardware.rows = std::move(*rows);
+  }
   std::size_t count = 0;
   std::size_t failed = 0;
   std::size_t skipped = 0;
   for (const auto& file : std::filesystem::is_directory(path) ? stopbit::cases::find_cases(path) : std::vector{path}) {
     ++count;
-    const stopbit::cases::Verdict verdict = stopbit::cases::run_file(file, carriers, update);
+    const stopbit::cases::Verdict verdict = stopbit::cases::run_file(file, carriers, hardware, update);
     if (verdict == stopbit::cases::Verdict::Failed) ++failed;
     if (verdict == stopbit::cases::Verdict::Skipped) ++skipped;
   }
@@ -105,6 +148,14 @@ int main(int argc, char** argv) {
     std::printf(" [%.*s]", static_cast<int>(carrier.name.size()), carrier.name.data());
   }
   std::printf("\n");
+  if (why_not_hardware.empty()) {
+    std::printf("units in hardware: translation, %llu cases, %llu messages, %llu reads of memory\n",
+                static_cast<unsigned long long>(hardware.transactions.cases),
+                static_cast<unsigned long long>(hardware.transactions.messages),
+                static_cast<unsigned long long>(hardware.transactions.reads));
+  } else {
+    std::printf("without units in hardware: %s\n", why_not_hardware.c_str());
+  }
   if (const std::string& why = stopbit::nic::why_not_fabric(); !why.empty()) {
     std::printf("without the carrier fabric: %s\n", why.c_str());
   }

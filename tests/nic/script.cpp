@@ -5,11 +5,9 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <sstream>
 
-#include "host/nic/atu/atu.hpp"
 #include "host/nic/link/links.hpp"
 #include "host/nic/queue/command_queue.hpp"
 #include "tests/lib/nic/fixture.hpp"
@@ -67,7 +65,8 @@ class Counter final : public PacketSink {
 
 class Script {
  public:
-  explicit Script(const Carrier& carrier) : carrier_(carrier), hosts_(carrier, said), tags_(said) {}
+  Script(const Carrier& carrier, const Units& units)
+      : carrier_(carrier), units_(units), hosts_(carrier, said), tags_(said) {}
 
   /// False: there is no such step, or it is written wrongly.
   [[nodiscard]] bool run(const std::string& line) {
@@ -134,8 +133,8 @@ class Script {
 
   bool run_atu(const std::string& step, Arguments& arguments) {
     if (step == "atu") {
-      atu_.emplace(AtuOptions{arguments.number_after("tables"), arguments.number_after("entries"),
-                              arguments.number_after("cached"), 55});
+      atu_ = units_.translation(AtuOptions{arguments.number_after("tables"), arguments.number_after("entries"),
+                                           arguments.number_after("cached"), 55});
       return true;
     }
     if (step != "register" && step != "translate" && step != "revoke" && step != "acknowledge" && step != "flushed") {
@@ -146,8 +145,7 @@ class Script {
     if (step == "acknowledge") {
       atu_->acknowledge(name == "requester"   ? Unit::Requester
                         : name == "responder" ? Unit::Responder
-                                              : Unit::Completer,
-                        atu_->flush_number());
+                                              : Unit::Completer);
     } else if (step == "register") {
       const std::vector<PageNumber> pages = numbers(arguments, arguments.after("pages"));
       const auto nla =
@@ -297,12 +295,13 @@ class Script {
   };
 
   const Carrier& carrier_;
+  const Units& units_;
   HostsScript hosts_;
   TagsScript tags_;
   PageMemory memory_;
   CommandSource source_{memory_.page()};
   std::uint64_t next_tag_ = 0;
-  std::optional<Atu> atu_;
+  std::unique_ptr<TranslationUnit> atu_;
   std::map<std::string, Region> regions_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Links>> links_;
@@ -313,8 +312,8 @@ class Script {
 
 }  // namespace
 
-Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier) {
-  Script script(carrier);
+Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier, const Units& units) {
+  Script script(carrier, units);
   Said result;
   for (const std::string& line : steps) {
     const std::string step = line.substr(0, line.find('#'));

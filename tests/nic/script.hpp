@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/nic/carrier.hpp"
+#include "tests/nic/units.hpp"
 
 namespace stopbit::nic {
 
@@ -14,6 +15,6 @@ struct Said {
   std::string skipped;  ///< Why the case cannot be run on this system; empty if it can.
 };
 
-[[nodiscard]] Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier);
+[[nodiscard]] Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier, const Units& units);
 
 }  // namespace stopbit::nic

@@ -10,18 +10,12 @@ namespace {
 
 constexpr std::uint32_t kHitCycles = 9;
 constexpr std::uint32_t kMissCycles = 20;  // and the read of the memory
-constexpr unsigned kOwnerAt = 48;
-constexpr unsigned kPageAt = 3;
-constexpr std::uint64_t kPageMask = (std::uint64_t{1} << 40U) - 1;
-constexpr std::uint64_t kPresent = 1;
-constexpr std::size_t kMaxTables = std::size_t{1} << (kNlaBits - kEntryBits - 12);
+constexpr std::uint64_t kPresent = protocol::kGatEntryPresent.put(1);
+constexpr std::size_t kMaxTables = std::size_t{1} << protocol::kTableBits;
 
-constexpr std::uint64_t pack(Vpid owner, PageNumber page, Access access) noexcept {
-  return std::uint64_t{owner} << kOwnerAt | (page & kPageMask) << kPageAt | static_cast<std::uint64_t>(access) << 1U |
-         kPresent;
-}
 constexpr bool grants(std::uint64_t bits, Vpid who, Access access) noexcept {
-  return (bits & kPresent) != 0 && bits >> kOwnerAt == who && allows(static_cast<Access>(bits >> 1U & 3U), access);
+  return (bits & kPresent) != 0 && protocol::kGatEntryOwner.of(bits) == who &&
+         allows(static_cast<Access>(protocol::kGatEntryAccess.of(bits)), access);
 }
 
 }  // namespace
@@ -38,7 +32,8 @@ Atu::Atu(const AtuOptions& options) : options_(options) {
 
 std::optional<Nla> Atu::register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) noexcept {
   if (pages.empty() || pages.size() > options_.entries) return std::nullopt;
-  if (std::any_of(pages.begin(), pages.end(), [](PageNumber page) { return page > kPageMask; })) return std::nullopt;
+  if (std::any_of(pages.begin(), pages.end(), [](PageNumber page) { return page > protocol::kGatEntryNumber.mask(); }))
+    return std::nullopt;
   // First fit, from where the last search ended, once around. A range stays in one table.
   std::size_t run = 0;
   const std::size_t all = entries_.size();
@@ -48,7 +43,7 @@ std::optional<Nla> Atu::register_pages(Vpid owner, std::span<const PageNumber> p
     run = entries_[at].bits == 0 && entries_[at].flush == 0 ? run + 1 : 0;
     if (run < pages.size()) continue;
     const std::size_t first = at + 1 - run;
-    for (std::size_t i = 0; i < pages.size(); ++i) entries_[first + i].bits = pack(owner, pages[i], access);
+    for (std::size_t i = 0; i < pages.size(); ++i) entries_[first + i].bits = gat_entry(owner, pages[i], access);
     search_from_ = (at + 1) % all;
     return static_cast<Nla>(first / options_.entries << kEntryBits | first % options_.entries) * kPageBytes;
   }
@@ -111,7 +106,9 @@ bool Atu::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
   if (pages == 0 || pages > entries_.size()) return false;
   for (std::size_t i = 0; i < pages; ++i) {
     const auto place = place_of(nla_page(first) + i, options_);
-    if (!place || (entries_[*place].bits & kPresent) == 0 || entries_[*place].bits >> kOwnerAt != owner) return false;
+    if (!place || (entries_[*place].bits & kPresent) == 0 ||
+        protocol::kGatEntryOwner.of(entries_[*place].bits) != owner)
+      return false;
   }
   ++flush_number_;
   for (std::size_t i = 0; i < pages; ++i) {
@@ -160,7 +157,7 @@ Translation Atu::translate(Vpid who, Nla nla, Access access) noexcept {
   }
   result.ok = grants(bits, who, access);
   if (result.ok) {
-    result.page = bits >> kPageAt & kPageMask;
+    result.page = protocol::kGatEntryNumber.of(bits);
   } else {
     ++counters_.faults;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/nic/names.hpp"
+#include "host/nic/protocol/protocol.hpp"
 
 namespace stopbit::nic {
 
@@ -17,15 +18,21 @@ class PagedMemory;
 using PageNumber = std::uint64_t;
 
 /// A network logical address: table (9 bits), entry (18), byte in the page (12).
-inline constexpr unsigned kNlaBits = 39;
-inline constexpr unsigned kEntryBits = 18;
+inline constexpr unsigned kNlaBits = protocol::kNlaPageBits + protocol::kPageBits;
+inline constexpr unsigned kEntryBits = protocol::kEntryBits;
 [[nodiscard]] constexpr std::uint64_t nla_page(Nla nla) noexcept {
   return nla / kPageBytes;
 }
 
 /// Units that can hold translations; each must acknowledge before a page is reused.
 enum class Unit : std::uint8_t { Requester, Responder, Completer };
-inline constexpr std::size_t kUnits = 3;
+inline constexpr std::size_t kUnits = protocol::kUnits;
+
+/// The word of a table for a page: as `Atu` keeps it, and as the unit in hardware reads it from memory.
+[[nodiscard]] constexpr std::uint64_t gat_entry(Vpid owner, PageNumber page, Access access) noexcept {
+  return protocol::kGatEntryOwner.put(owner) | protocol::kGatEntryNumber.put(page) |
+         protocol::kGatEntryAccess.put(static_cast<std::uint64_t>(access)) | protocol::kGatEntryPresent.put(1);
+}
 
 struct AtuOptions {
   std::size_t tables = 1;                  ///< 1 to 512.

@@ -1,0 +1,19 @@
+/// What the parts of the address translation unit pass to each other.
+package stopbit_translation_pkg;
+  import stopbit_nic_pkg::*;
+
+  localparam int unsigned UnitWidth  = $clog2(Units);
+  localparam int unsigned TagWidth   = $clog2(AtsTags);
+  localparam int unsigned FlushWidth = $clog2(AtsFlushes);
+
+  // A look-up, or a flush: then `units` are those that are told, `tag` is its number, and of `body` only the page is used.
+  typedef struct packed {
+    logic                 is_flush;
+    logic                 drops;  // of a flush: also what the cache has
+    logic [UnitWidth-1:0] from;
+    logic [Units-1:0]     units;
+    logic [TagWidth-1:0]  tag;
+    translate_request_t   body;
+  } atu_request_t;
+
+endpackage

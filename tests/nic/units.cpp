@@ -1,0 +1,81 @@
+#include "tests/nic/units.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#ifdef STOPBIT_HAS_ATU
+#include "tests/nic/hardware_atu.hpp"
+#endif
+
+namespace stopbit::nic {
+namespace {
+
+class SoftwareTranslation final : public TranslationUnit {
+ public:
+  explicit SoftwareTranslation(const AtuOptions& options) : atu_(options) {}
+  [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
+                                                  Access access) override {
+    return atu_.register_pages(owner, pages, access);
+  }
+  [[nodiscard]] bool revoke(Vpid owner, Nla first, std::size_t pages) override {
+    return atu_.revoke(owner, first, pages);
+  }
+  [[nodiscard]] bool is_flushed(Nla nla) override { return atu_.is_flushed(nla); }
+  [[nodiscard]] Translation translate(Vpid who, Nla nla, Access access) override {
+    return atu_.translate(who, nla, access);
+  }
+  void acknowledge(Unit unit) override { atu_.acknowledge(unit, atu_.flush_number()); }
+
+ private:
+  Atu atu_;
+};
+
+}  // namespace
+
+Units software_units() {
+  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); }};
+}
+
+#ifdef STOPBIT_HAS_ATU
+std::string why_not_hardware() {
+  return {};
+}
+Units hardware_units(Transactions& transactions) {
+  return {"hardware",
+          [&transactions](const AtuOptions& options) { return hardware_translation(options, transactions); }};
+}
+#else
+std::string why_not_hardware() {
+  return "built without the simulation of the hardware";
+}
+Units hardware_units(Transactions&) {
+  return software_units();
+}
+#endif
+
+std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path, std::string& problem) {
+  std::vector<UnitRow> rows;
+  std::ifstream file(path);
+  if (!file) {
+    problem = "cannot open '" + path.string() + "'";
+    return std::nullopt;
+  }
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::istringstream words(line.substr(0, line.find('#')));
+    UnitRow row;
+    std::string place;
+    std::string rest;
+    if (!(words >> row.cases)) continue;
+    if (!(words >> row.unit >> place) || words >> rest || row.unit != "translation" ||
+        (place != "hardware" && place != "software")) {
+      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation hardware|software";
+      return std::nullopt;
+    }
+    if (place == "hardware") rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/nic/atu/atu.hpp"
+
+namespace stopbit::nic {
+
+/// What a case asks of address translation. The unit in hardware has tables in memory, which software keeps for it.
+class TranslationUnit {
+ public:
+  TranslationUnit() = default;
+  TranslationUnit(const TranslationUnit&) = delete;
+  TranslationUnit& operator=(const TranslationUnit&) = delete;
+  virtual ~TranslationUnit() = default;
+
+  [[nodiscard]] virtual std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
+                                                          Access access) = 0;
+  [[nodiscard]] virtual bool revoke(Vpid owner, Nla first, std::size_t pages) = 0;
+  [[nodiscard]] virtual bool is_flushed(Nla nla) = 0;
+  [[nodiscard]] virtual Translation translate(Vpid who, Nla nla, Access access) = 0;
+  /// The unit that holds translations has dropped all that it was asked to.
+  virtual void acknowledge(Unit unit) = 0;
+};
+
+/// What went through units in hardware.
+struct Transactions {
+  std::uint64_t cases = 0;
+  std::uint64_t messages = 0;  ///< To and from the unit.
+  std::uint64_t reads = 0;     ///< Of memory.
+};
+
+/// The units that a case runs on: a factory for each, in software or in hardware.
+struct Units {
+  std::string_view name;
+  std::function<std::unique_ptr<TranslationUnit>(const AtuOptions&)> translation;
+};
+
+[[nodiscard]] Units software_units();
+/// Why a unit cannot be in hardware here; empty: it can.
+[[nodiscard]] std::string why_not_hardware();
+/// All units that exist in hardware; what goes through them is added to `transactions`, which outlives them.
+[[nodiscard]] Units hardware_units(Transactions& transactions);
+
+/// A row of units.txt: cases whose name begins so have this unit in hardware.
+struct UnitRow {
+  std::string cases;
+  std::string unit;
+};
+/// The rows of units.txt, or what is wrong in it.
+[[nodiscard]] std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path,
+                                                                 std::string& problem);
+
+}  // namespace stopbit::nic
