@@ -18,8 +18,8 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/market/book/book_set.hpp"
+#include "host/market/book/entries.hpp"
 #include "host/market/saved/layout.hpp"
-#include "host/market/stage/book_entries.hpp"
 #include "host/market/state/publisher.hpp"
 #include "host/market/state/reader.hpp"
 #include "host/market/state/table.hpp"

@@ -33,7 +33,7 @@ file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJ
 list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp)
 # Of the network interface: what its clients need. Units of a node stay here.
 set(nic_headers)
-foreach(room "" atu/ channel/ msg/ node/ notify/ queue/ sync/)
+foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ queue/ sync/)
   file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/nic/${room}*.hpp
     ${PROJECT_SOURCE_DIR}/host/nic/${room}*.def)
   list(APPEND nic_headers ${headers})

@@ -42,7 +42,8 @@ std::size_t Republication::serve(std::uint64_t now_ns) {
   const std::size_t work = refill_->step(now_ns, {.history = publisher_->history(),
                                                   .epoch = epoch_ns_,
                                                   .layout = publisher_->layout(),
-                                                  .image = publisher_->image()});
+                                                  .image = publisher_->image(),
+                                                  .state = &state_});
   if (work == 0) next_refill_ns_ = now_ns + kRefillNs;
   return work;
 }

@@ -13,6 +13,7 @@
 #include "host/appliance/settings.hpp"
 #include "host/multicast/publisher.hpp"
 #include "host/multicast/refill_server.hpp"
+#include "host/os/clock.hpp"
 
 namespace stopbit::appliance {
 
@@ -57,6 +58,9 @@ class Republication {
   MulticastCounterSet counter_set_;
   std::unique_ptr<multicast::Publisher> publisher_;
   std::unique_ptr<multicast::RefillServer> refill_;
+  const std::function<std::shared_ptr<const multicast::State>()> state_ = [this] {
+    return publisher_->state(os::monotonic_clock_ns());
+  };
   std::uint64_t epoch_ns_ = 0;
   std::uint64_t next_refill_ns_ = 0;
   std::mutex mutex_;  ///< Guards `lines_`; not used while packets are sent, but for what is said.

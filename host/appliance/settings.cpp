@@ -592,15 +592,17 @@ class SettingsReader {
     }
   }
 
-  static void read_refill(config::Table& table, MulticastSettings& multicast) {
+  void read_refill(config::Table& table, MulticastSettings& multicast) const {
     multicast::RefillOptions refill;
     refill.clients = table.integer("refill_clients");
     refill.clients_per_address = table.integer("refill_clients_per_address");
     refill.bytes_per_second = table.bytes("refill_bytes_per_second");
     const std::size_t history = table.bytes("history");
+    const bool keeps_state = table.flag("state");
     const std::string listen = table.text("refill");
     if (listen.empty()) {
-      for (const char* key : {"history", "refill_clients", "refill_clients_per_address", "refill_bytes_per_second"}) {
+      for (const char* key :
+           {"history", "state", "refill_clients", "refill_clients_per_address", "refill_bytes_per_second"}) {
         if (table.has(key)) table.error(key, "'" + std::string(key) + "' needs 'refill'");
       }
       return;
@@ -612,6 +614,8 @@ class SettingsReader {
       refill.listen = endpoint.value();
       multicast.refill = refill;
       multicast.publisher.history_bytes = history;
+      multicast.publisher.keeps_state = keeps_state;
+      multicast.publisher.books = {.instruments = settings_.books.instruments, .orders = settings_.books.orders};
     }
   }
 

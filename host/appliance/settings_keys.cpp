@@ -445,6 +445,9 @@ Key multicasts() {
                .unless("packets are not sent again")
                .such_as("\"10.1.2.3:7003\""),
            bytes_key("history", {1ULL << 20, 1ULL << 34}, "Packets that are kept for `refill`.").otherwise(16ULL << 20),
+           flag_key("state", usual.keeps_state,
+                    "Keeps the books of a ring of market events for `refill`, so that late readers begin with them. "
+                    "Takes as much memory as the books of the feed, with the room of [books]."),
            integer_key("refill_clients", {1, 256}, "Clients of `refill` at once.").otherwise(refill.clients),
            integer_key("refill_clients_per_address", {1, 256}, "Of one address.").otherwise(refill.clients_per_address),
            bytes_key("refill_bytes_per_second", {64U << 10, remote::ByteRate::kMost}, "To each client of `refill`.")

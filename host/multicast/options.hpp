@@ -5,6 +5,7 @@
 #include <string>
 
 #include "host/feed/packet/packet.hpp"
+#include "host/market/state/followed_books.hpp"
 
 /// What settings say about a ring on multicast lines.
 namespace stopbit::multicast {
@@ -31,6 +32,8 @@ struct PublisherOptions {
   std::uint64_t patience_ns = 2'000'000;     ///< How long a packet waits for room in a line's socket buffer.
   std::uint64_t epoch_ns = 0;                ///< Wall clock: when this publisher started.
   std::size_t history_bytes = 0;             ///< Of packets that are kept to be sent again; 0: none.
+  bool keeps_state = false;                  ///< Of a ring of market events: its books, for late readers.
+  market::FollowedRoom books = {};           ///< For that.
 };
 
 struct RefillOptions {

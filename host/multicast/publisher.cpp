@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "decoder/record/views.hpp"
@@ -28,6 +29,7 @@ Publisher::Publisher(PublisherOptions options, Lines lines, std::function<void(c
       rate_(options_.bytes_per_second) {
   head_ = {.sequence = first_sequence(options_.epoch_ns), .epoch = options_.epoch_ns, .sent_ns = options_.epoch_ns};
   messages_.reserve(room_.size());
+  if (options_.keeps_state) books_.emplace(options_.books);
 }
 
 std::size_t Publisher::step(std::uint64_t now_ns, std::uint64_t wall_ns) {
@@ -156,6 +158,8 @@ bool Publisher::open_ring(std::uint64_t now_ns) {
   }
   key_row_ = 0;
   next_ = {reader_->position(), reader_->next_record()};
+  state_.reset();
+  if (books_) books_->begin(instruments_ ? &*instruments_ : nullptr, next_.records == 0);
   batch_ = {};
   part_ = 0;
   has_ended_ = false;
@@ -191,6 +195,7 @@ bool Publisher::collect(std::uint64_t now_ns) {
                             now.records - next_.records, next_.records + 1));
       mark(relay::Kind::Lost, next_, now);
       next_ = now;
+      if (books_) books_->lose();
       return true;
     }
     case ring::Poll::Record: break;
@@ -268,9 +273,48 @@ void Publisher::pack_events() {
         {.instrument = key_of(event), .quantity_decimals = instruments_ ? instruments_->quantity_decimals() : 0});
     ++head.count;
     take_front();
+    if (books_) follow(event);
   }
   head.end = head.first + head.count;
   send(writer_.events(head_, head, std::as_bytes(std::span(messages_))), now_ns_);
+}
+
+void Publisher::follow(const market::Event& event) {
+  try {
+    books_->take(event);
+  } catch (const std::bad_alloc&) {
+    keep_no_state();
+  }
+}
+
+/// The lines go on without it.
+void Publisher::keep_no_state() {
+  books_.reset();
+  state_.reset();
+  tell_("there is not enough memory for the state of the books: none is kept; lower [books] instruments or orders");
+}
+
+std::shared_ptr<const State> Publisher::state(std::uint64_t now_ns) {
+  if (!books_ || !reader_ || !instruments_) return nullptr;
+  if (state_ != nullptr && now_ns - state_ns_ < kStateNs) return state_;
+  try {
+    return make_state(now_ns);
+  } catch (const std::bad_alloc&) {
+    keep_no_state();
+    return nullptr;
+  }
+}
+
+std::shared_ptr<const State> Publisher::make_state(std::uint64_t now_ns) {
+  auto made = std::make_shared<State>();
+  made->head = {.sequence = head_.sequence, .ring_epoch = reader_->epoch(), .records = next_.records};
+  books_->for_each_event([&](const market::Event& event) {
+    market::append_sbe(event, made->messages,
+                       {.instrument = key_of(event), .quantity_decimals = instruments_->quantity_decimals()});
+  });
+  state_ = std::move(made);
+  state_ns_ = now_ns;
+  return state_;
 }
 
 /// A key never changes, so that of the last row is still right.

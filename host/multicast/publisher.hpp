@@ -16,6 +16,7 @@
 #include "host/multicast/line.hpp"
 #include "host/multicast/options.hpp"
 #include "host/multicast/packet.hpp"
+#include "host/multicast/refill_message.hpp"
 #include "host/relay/message.hpp"
 #include "host/remote/admission.hpp"
 #include "host/ring/reader.hpp"
@@ -28,6 +29,12 @@ struct LineCounts {
   std::uint64_t bytes = 0;    ///< Without headers of IP and UDP.
   std::uint64_t full = 0;     ///< Packets that the line lacks: its socket buffer had no room for the whole patience.
   std::uint64_t refused = 0;  ///< Packets that the line lacks: the kernel refused them.
+};
+
+/// The books of a ring of market events as MarketEvent messages, of one moment between two packets.
+struct State {
+  StateHead head;
+  std::string messages;  ///< kEventBytes each.
 };
 
 struct PublisherCounts {
@@ -45,7 +52,8 @@ struct PublisherCounts {
 /// Sends a ring as packets on two lines. It reads the ring as any reader does, so its writer never waits: what the ring
 /// no longer has is reported to the lines as lost. Follows rings of one name, one after another.
 ///
-/// One thread, which never waits here. Allocates when a ring begins, and never while packets are sent.
+/// One thread, which never waits here. Allocates when a ring begins, and never while packets are sent; if it keeps the
+/// state of books, with the ring's first instrument, too.
 class Publisher {
  public:
   using Lines = std::array<std::unique_ptr<Line>, kLines>;  ///< The second may be null.
@@ -66,6 +74,9 @@ class Publisher {
     return reader_ ? reader_->image() : std::span<const std::byte>();
   }
   [[nodiscard]] std::uint64_t layout() const noexcept { return layout_; }
+  /// For late readers; null: the ring carries no market events, or options say that no state is kept. At most kStateNs
+  /// old, so that many readers cost no more than one. Takes time for each entry of all books, and allocates.
+  [[nodiscard]] std::shared_ptr<const State> state(std::uint64_t now_ns);
 
  private:
   /// Where a ring's reader is: the number of the next slot, and the records that began before it.
@@ -75,6 +86,7 @@ class Publisher {
   };
   static constexpr std::size_t kMostPackets = 32;  ///< In one step.
   static constexpr std::uint64_t kLookNs = 20'000'000;
+  static constexpr std::uint64_t kStateNs = 1'000'000'000;
 
   [[nodiscard]] bool send_waiting(std::uint64_t now_ns);
   void send(std::span<const std::byte> packet, std::uint64_t now_ns);
@@ -86,6 +98,9 @@ class Publisher {
   void mark(relay::Kind kind, const Place& from, const Place& to, relay::Ending ending = relay::Ending::None);
   void pack();
   void pack_events();
+  void follow(const market::Event& event);
+  void keep_no_state();
+  [[nodiscard]] std::shared_ptr<const State> make_state(std::uint64_t now_ns);
   void take_front() noexcept;
   [[nodiscard]] bool begins_with_event() const noexcept;
   [[nodiscard]] std::string_view key_of(const market::Event& event);
@@ -122,6 +137,9 @@ class Publisher {
   std::uint32_t key_row_ = 0;
   market::InstrumentRow key_;
   std::string messages_;  ///< Events of a packet.
+  std::optional<market::FollowedBooks> books_;
+  std::shared_ptr<const State> state_;  ///< The last one.
+  std::uint64_t state_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::string told_;
   std::array<int, kLines> told_errors_ = {};

@@ -127,7 +127,13 @@ std::unique_ptr<Receiver> Receiver::without_sockets(const ReceiverOptions& optio
 }
 
 Receiver::State Receiver::step(std::uint64_t now_ns, std::uint64_t wall_ns) {
-  if (!std::exchange(has_begun_, true) && options_.from_start) begin_early();
+  if (!std::exchange(has_begun_, true)) {
+    if (options_.from_state) {
+      begin_with_state();
+    } else if (options_.from_start) {
+      begin_early();
+    }
+  }
   std::size_t work = 0;
   if (early_) {
     ++work;
@@ -186,6 +192,27 @@ void Receiver::begin_early() {
   if (first == end) return;
   if (!is_same_epoch(first, end)) return tell_("the refill service keeps packets of impossible numbers");
   early_ = Numbers{first, end};
+}
+
+/// The state is of the moment between two packets. The packet before that moment is taken as well if there is one, and
+/// not delivered: so the arbiter knows which number is next.
+void Receiver::begin_with_state() {
+  if (!client_) return fail("the state of books comes from the refill service: name it");
+  const auto answer = client_->state(kStateNs, [this](std::span<const std::byte> messages) {
+    for (std::size_t at = 0; at < messages.size(); at += kEventBytes) {
+      if (const auto event = market::read_sbe(messages.subspan(at, kEventBytes))) events_.event(*event);
+      ++counts_.of_state;
+    }
+  });
+  if (!answer) return fail(answer.message());
+  const auto& [head, done] = answer.value();
+  const std::uint64_t first = first_of_epoch(head.sequence) + 1;
+  if (head.sequence < first || done.next < head.sequence || !is_same_epoch(head.sequence, done.next)) {
+    return fail("the refill service keeps packets of impossible numbers");
+  }
+  after_state_ = head.sequence;
+  events_at_ = Place{head.ring_epoch, head.records};
+  if (head.sequence != first) early_ = Numbers{head.sequence - 1, done.next};
 }
 
 /// A part in each step: a long history, a slow service or one that lies neither fills the memory nor keeps the program
@@ -263,8 +290,10 @@ void Receiver::refill(std::uint64_t now_ns, std::uint64_t wall_ns) {
 bool Receiver::deliver(const arbitrate::Packet& packet, std::uint16_t /*epoch*/) noexcept {
   const Result<Packet> decoded = decode_packet(packet.payload);
   if (!decoded) return false;  // it was checked when it came
-  next_ = decoded.value().head.sequence + 1;
+  const std::uint64_t sequence = decoded.value().head.sequence;
+  next_ = sequence + 1;
   forget_before(*next_);
+  if (is_same_epoch(sequence, after_state_) && sequence < after_state_) return true;
   if (!decoded.value().messages.empty()) delivered_.emplace_back(packet.payload.begin(), packet.payload.end());
   return true;
 }

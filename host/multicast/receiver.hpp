@@ -33,6 +33,7 @@ struct ReceiverOptions {
   std::array<std::string, kLines> interfaces = {};  ///< Empty: the kernel's choice.
   std::optional<net::Endpoint> refill = {};
   bool from_start = false;  ///< Begins with the oldest packet that the refill service has.
+  bool from_state = false;  ///< Begins with the books of a ring of market events, as the refill service has them.
   bool follows = false;     ///< Goes on after the end of a ring.
   /// How long a missing packet is waited for before it is lost; with a refill service, before that is asked.
   std::uint64_t window_ns = 20'000'000;
@@ -44,6 +45,7 @@ struct ReceiverCounts {
   std::uint64_t malformed = 0;                     ///< Datagrams that are no packets.
   std::uint64_t missing = 0;                       ///< Packets that did not come on any way.
   std::uint64_t records = 0;                       ///< Records and market events.
+  std::uint64_t of_state = 0;                      ///< Market events that made the books of the beginning.
   std::uint64_t lost = 0;                          ///< Records; also those that the publisher lost.
   std::uint64_t unknown_losses = 0;                ///< Places where it is not known how many.
   std::uint64_t damaged = 0;                       ///< Packets whose messages are not possible.
@@ -88,6 +90,7 @@ class Receiver final : private arbitrate::Sink {
 
  private:
   static constexpr std::uint64_t kAnswerNs = 2'000'000'000;          ///< Longest wait for the refill service.
+  static constexpr std::uint64_t kStateNs = 20'000'000'000;          ///< Longest wait for its state.
   static constexpr std::uint64_t kRetryNs = 1'000'000'000;           ///< After it failed.
   static constexpr std::uint64_t kMalformedLineNs = 60'000'000'000;  ///< Between lines about datagrams.
   static constexpr std::size_t kMostNumbers = 65'536;                ///< Of packets that wait.
@@ -98,6 +101,7 @@ class Receiver final : private arbitrate::Sink {
 
   std::size_t receive(std::size_t line, std::uint64_t now_ns, std::uint64_t wall_ns);
   void begin_early();
+  void begin_with_state();
   void take_early(std::uint64_t now_ns, std::uint64_t wall_ns);
   void note(std::uint64_t sequence);
   void forget_before(std::uint64_t sequence);
@@ -142,6 +146,7 @@ class Receiver final : private arbitrate::Sink {
     std::uint64_t records = 0;
   };
   std::optional<Place> events_at_;  ///< Of a ring of market events.
+  std::uint64_t after_state_ = 0;   ///< The first packet whose events were not in the state; 0: there was none.
   bool has_ended_ = false;
   std::string problem_;
   std::string told_;

@@ -147,4 +147,31 @@ Result<std::vector<std::byte>> RefillClient::layout(std::uint64_t name, std::uin
   return image;
 }
 
+Result<RefillClient::StateAnswer> RefillClient::state(std::uint64_t timeout_ns, const TakeState& take) {
+  const std::uint64_t until_ns = os::monotonic_clock_ns() + timeout_ns;
+  if (const Status asked = ask({Request::Kind::State, 0, 0}, until_ns); !asked) return asked.failure();
+  std::optional<StateHead> first;
+  for (;;) {
+    const Result<AnswerHead> item = read_head(until_ns);
+    if (!item) return item.failure();
+    if (item.value().kind == AnswerHead::Kind::Done) break;
+    if (item.value().kind != AnswerHead::Kind::State) return fail("its answer is malformed");
+    packet_.resize(item.value().bytes);
+    if (const Status done = read(packet_, until_ns); !done) return done.failure();
+    const std::optional<StateHead> head = decode_state(packet_);
+    if (!head || (first && *first != *head)) return fail("its answer is malformed");
+    // It may send items for ever, but not longer than the time for its answer.
+    if (os::monotonic_clock_ns() >= until_ns) return fail("the answer takes too long");
+    first = head;
+    take(std::span<const std::byte>(packet_).subspan(kStateHeadBytes));
+  }
+  const Result<Completion> done = read_done(until_ns);
+  if (!done) return done.failure();
+  if (!first) {
+    return Failure{"refill service " + net::to_text(address_) +
+                   ": it keeps no state: its ring carries no market events, or its settings do not say `state = true`"};
+  }
+  return StateAnswer{*first, done.value()};
+}
+
 }  // namespace stopbit::multicast

@@ -27,6 +27,15 @@ class RefillClient {
   /// The image with that name; checked to have it.
   [[nodiscard]] Result<std::vector<std::byte>> layout(std::uint64_t name, std::uint64_t timeout_ns);
 
+  using TakeState = std::function<void(std::span<const std::byte> messages)>;
+  struct StateAnswer {
+    StateHead head;
+    Completion done;
+  };
+  /// The state of a ring of market events. `take` gets its MarketEvent messages part by part, which are checked; after
+  /// a failure those that came are of no use.
+  [[nodiscard]] Result<StateAnswer> state(std::uint64_t timeout_ns, const TakeState& take);
+
  private:
   [[nodiscard]] Status ask(const Request& request, std::uint64_t until_ns);
   [[nodiscard]] Status connect(std::uint64_t until_ns);

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "host/multicast/packet.hpp"
+#include "host/market/event/sbe.hpp"
 
 namespace stopbit::multicast {
 namespace {
@@ -28,6 +28,8 @@ struct CompletionBytes {
   std::uint64_t status, epoch, oldest, next;
 };
 static_assert(sizeof(CompletionBytes) == kDoneBytes);
+
+static_assert(sizeof(StateHead) == kStateHeadBytes);
 
 template <class T>
 T read(std::span<const std::byte> from) noexcept {
@@ -57,10 +59,13 @@ void encode(const Completion& done, std::span<std::byte, kDoneBytes> to) noexcep
 std::optional<Request> decode_request(std::span<const std::byte, kRequestBytes> from) noexcept {
   const auto bytes = read<RequestBytes>(from);
   if (bytes.magic != kRequestMagic || bytes.version != kVersion || bytes.zero != 0 || bytes.more != 0) return {};
-  const bool is_packets = bytes.kind == static_cast<std::uint8_t>(Request::Kind::Packets);
-  if (!is_packets && (bytes.kind != static_cast<std::uint8_t>(Request::Kind::Layout) || bytes.end != 0)) return {};
-  if (is_packets && (bytes.end < bytes.first || bytes.end - bytes.first > kMostRequested)) return {};
-  return Request{static_cast<Request::Kind>(bytes.kind), bytes.first, bytes.end};
+  const auto kind = static_cast<Request::Kind>(bytes.kind);
+  const bool is_possible =
+      (kind == Request::Kind::Packets && bytes.end >= bytes.first && bytes.end - bytes.first <= kMostRequested) ||
+      (kind == Request::Kind::Layout && bytes.end == 0) ||
+      (kind == Request::Kind::State && bytes.first == 0 && bytes.end == 0);
+  if (!is_possible) return {};
+  return Request{kind, bytes.first, bytes.end};
 }
 
 std::optional<AnswerHead> decode_answer_head(std::span<const std::byte, kAnswerHeadBytes> from) noexcept {
@@ -70,7 +75,8 @@ std::optional<AnswerHead> decode_answer_head(std::span<const std::byte, kAnswerH
   const bool is_possible =
       (kind == AnswerHead::Kind::Packet && bytes.bytes >= kHeadBytes && bytes.bytes <= kMaxPacketBytes) ||
       (kind == AnswerHead::Kind::Layout && bytes.bytes != 0 && bytes.bytes <= limits::kMaxImageBytes) ||
-      (kind == AnswerHead::Kind::Done && bytes.bytes == kDoneBytes);
+      (kind == AnswerHead::Kind::Done && bytes.bytes == kDoneBytes) ||
+      (kind == AnswerHead::Kind::State && bytes.bytes >= kStateHeadBytes && bytes.bytes <= kMostStateBytes);
   if (!is_possible) return {};
   return AnswerHead{kind, bytes.bytes};
 }
@@ -79,6 +85,18 @@ std::optional<Completion> decode_done(std::span<const std::byte, kDoneBytes> fro
   const auto bytes = read<CompletionBytes>(from);
   if (bytes.status > static_cast<std::uint64_t>(Completion::Status::Unknown) || bytes.next < bytes.oldest) return {};
   return Completion{static_cast<Completion::Status>(bytes.status), bytes.epoch, bytes.oldest, bytes.next};
+}
+
+void encode(const StateHead& head, std::span<std::byte, kStateHeadBytes> to) noexcept {
+  std::memcpy(to.data(), &head, sizeof(head));
+}
+
+std::optional<StateHead> decode_state(std::span<const std::byte> item) noexcept {
+  if (item.size() < kStateHeadBytes || (item.size() - kStateHeadBytes) % kEventBytes != 0) return {};
+  for (std::size_t at = kStateHeadBytes; at < item.size(); at += kEventBytes) {
+    if (!market::read_sbe(item.subspan(at, kEventBytes))) return {};
+  }
+  return read<StateHead>(item);
 }
 
 }  // namespace stopbit::multicast

@@ -114,6 +114,9 @@ bool RefillServer::read_request(Client& client, std::uint64_t now_ns, const Kept
   client.has_gone = false;
   client.image.clear();
   client.image_at = 0;
+  client.state.reset();
+  client.state_at = 0;
+  if (request->kind == Request::Kind::State && kept.state != nullptr) client.state = (*kept.state)();
   if (request->kind == Request::Kind::Layout && request->first == kept.layout && !kept.image.empty()) {
     client.image.assign(kept.image.begin(), kept.image.end());
     append(client, AnswerHead::Kind::Layout, client.image.size());
@@ -125,12 +128,13 @@ bool RefillServer::read_request(Client& client, std::uint64_t now_ns, const Kept
 void RefillServer::fill(Client& client, const Kept& kept) {
   if (client.sent != 0) return;  // what waits goes first: nothing is moved in memory
   if (client.asked.kind == Request::Kind::Layout) {
-    const std::size_t part =
-        std::min(client.image.size() - client.image_at, kRoom - client.out.size() - kAnswerHeadBytes - kDoneBytes);
-    const auto from = client.image.begin() + static_cast<std::ptrdiff_t>(client.image_at);
-    client.out.insert(client.out.end(), from, from + static_cast<std::ptrdiff_t>(part));
-    client.image_at += part;
+    fill_layout(client);
     if (client.image_at == client.image.size()) finish(client, kept);
+    return;
+  }
+  if (client.asked.kind == Request::Kind::State) {
+    fill_state(client);
+    if (client.state == nullptr || client.state_at == client.state->messages.size()) finish(client, kept);
     return;
   }
   for (; client.next < client.asked.end; ++client.next) {
@@ -150,16 +154,43 @@ void RefillServer::fill(Client& client, const Kept& kept) {
   finish(client, kept);
 }
 
+void RefillServer::fill_layout(Client& client) {
+  const std::size_t part =
+      std::min(client.image.size() - client.image_at, kRoom - client.out.size() - kAnswerHeadBytes - kDoneBytes);
+  const auto from = client.image.begin() + static_cast<std::ptrdiff_t>(client.image_at);
+  client.out.insert(client.out.end(), from, from + static_cast<std::ptrdiff_t>(part));
+  client.image_at += part;
+}
+
+/// At least one item, as the first one says where the state belongs.
+void RefillServer::fill_state(Client& client) {
+  if (client.state == nullptr) return;
+  const std::span<const std::byte> all = std::as_bytes(std::span(client.state->messages));
+  do {
+    if (client.out.size() + 2 * kAnswerHeadBytes + kMostStateBytes + kDoneBytes > kRoom) return;
+    const std::size_t part = std::min(all.size() - client.state_at, kMostStateEvents * kEventBytes);
+    append(client, AnswerHead::Kind::State, kStateHeadBytes + part);
+    std::array<std::byte, kStateHeadBytes> head;
+    encode(client.state->head, head);
+    client.out.insert(client.out.end(), head.begin(), head.end());
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(client.state_at);
+    client.out.insert(client.out.end(), from, from + static_cast<std::ptrdiff_t>(part));
+    client.state_at += part;
+  } while (client.state_at != all.size());
+}
+
 void RefillServer::finish(Client& client, const Kept& kept) {
   Completion done{Completion::Status::Complete, kept.epoch, kept.history.oldest(), kept.history.next()};
   if (client.has_gone) done.status = Completion::Status::Gone;
   if (client.asked.kind == Request::Kind::Layout && client.image.empty()) done.status = Completion::Status::Unknown;
+  if (client.asked.kind == Request::Kind::State && client.state == nullptr) done.status = Completion::Status::Unknown;
   if (done.status != Completion::Status::Complete) ++counts_.gone;
   append(client, AnswerHead::Kind::Done, kDoneBytes);
   std::array<std::byte, kDoneBytes> bytes;
   encode(done, bytes);
   client.out.insert(client.out.end(), bytes.begin(), bytes.end());
   client.is_answering = false;
+  client.state.reset();
   client.image.clear();
   client.image_at = 0;
 }

@@ -3,12 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "host/multicast/history.hpp"
 #include "host/multicast/options.hpp"
+#include "host/multicast/publisher.hpp"
 #include "host/multicast/refill_message.hpp"
 #include "host/os/shm/segment.hpp"
 #include "host/remote/admission.hpp"
@@ -33,10 +35,11 @@ struct Kept {
   std::uint64_t epoch = 0;
   std::uint64_t layout = 0;          ///< Name of the present ring's image.
   std::span<const std::byte> image;  ///< Empty: there is no ring yet. Valid during the call.
+  const std::function<std::shared_ptr<const State>()>* state = nullptr;  ///< Null, or without a result: none is kept.
 };
 
-/// Answers readers that lack packets, or the layout of records, by TCP. Bounded: clients, requests at a time (one),
-/// bytes that wait for a client. One thread, which never waits here.
+/// Answers readers that lack packets, the layout of records or the state of books, by TCP. Bounded: clients, requests
+/// at a time (one), bytes that wait for a client. One thread, which never waits here.
 class RefillServer {
  public:
   [[nodiscard]] static Result<std::unique_ptr<RefillServer>> open(const RefillOptions& options);
@@ -64,6 +67,8 @@ class RefillServer {
     bool has_gone = false;         ///< A packet was not kept.
     std::vector<std::byte> image;  ///< What is left of a layout, from `image_at`; the ring may end meanwhile.
     std::size_t image_at = 0;
+    std::shared_ptr<const State> state;  ///< What is left of it, from `state_at`.
+    std::size_t state_at = 0;
     std::vector<std::byte> out;  ///< Capacity kRoom.
     std::size_t sent = 0;        ///< Of `out`.
   };
@@ -76,6 +81,8 @@ class RefillServer {
   [[nodiscard]] bool serve(Client& client, std::uint64_t now_ns, const Kept& kept, std::size_t& work);
   [[nodiscard]] bool read_request(Client& client, std::uint64_t now_ns, const Kept& kept);
   void fill(Client& client, const Kept& kept);
+  static void fill_layout(Client& client);
+  static void fill_state(Client& client);
   void finish(Client& client, const Kept& kept);
   static void append(Client& client, AnswerHead::Kind kind, std::size_t bytes);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/feed/framing/framing.hpp"
+#include "host/market/event/sbe.hpp"
 #include "host/multicast/packet.hpp"
 #include "host/multicast/refill_message.hpp"
 #include "host/relay/unpacker.hpp"
@@ -67,6 +68,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)multicast::decode_done(first);
     const auto head = multicast::decode_answer_head(all.first<multicast::kAnswerHeadBytes>());
     if (head) require(head->bytes != 0 && head->bytes <= limits::kMaxImageBytes);
+  }
+  if (const auto state = multicast::decode_state(all)) {
+    std::array<std::byte, multicast::kStateHeadBytes> again;
+    multicast::encode(*state, again);
+    require(std::ranges::equal(again, all.first<multicast::kStateHeadBytes>()));
+    for (std::size_t at = again.size(); at < all.size(); at += multicast::kEventBytes) {
+      require(market::read_sbe(all.subspan(at, multicast::kEventBytes)).has_value());
+    }
   }
   Sink sink;
   relay::Unpacker unpacker;

@@ -402,12 +402,15 @@ int tail_multicast(const TailArguments& arguments, const PrintStyle& style, Cont
   without.remote = other;
   if (has_remote_options(without) || other.lossless || arguments.watch || !arguments.reader.empty()) {
     throw ToolError(kExitUsage,
-                    "multicast:// has no other options than --from-start, --follow, --refill, --interface-a and "
-                    "--interface-b");
+                    "multicast:// has no other options than --from-start, --follow, --refill, --state, "
+                    "--interface-a and --interface-b");
   }
   MulticastCopy copy{arguments.ring, receiver_options(arguments.ring, arguments.multicast)};
   copy.options.from_start = arguments.remote.from_start;
   copy.options.follows = arguments.follow;
+  if (copy.options.from_start && copy.options.from_state) {
+    throw ToolError(kExitUsage, "--from-start and --state: give one");
+  }
   if (copy.options.from_start && !copy.options.refill) {
     throw ToolError(kExitUsage, "--from-start needs --refill: the lines carry only what is new");
   }
@@ -428,7 +431,7 @@ int tail(TailArguments arguments) {
     return tail_multicast(arguments, style, content);
   }
   if (has_multicast_options(arguments.multicast)) {
-    throw ToolError(kExitUsage, "--refill, --interface-a and --interface-b need an address multicast://");
+    throw ToolError(kExitUsage, "--refill, --state, --interface-a and --interface-b need an address multicast://");
   }
   refuse_stream_options(arguments.stream);
   if (!arguments.standby.empty()) {
@@ -545,6 +548,12 @@ Command tail_command() {
                    .value = "NAME",
                    .help = "Name under which `stopbit stat` lists the records this reader has read and lost.",
                    .target = &arguments->reader},
+                  {.names = "--state",
+                   .value = "",
+                   .help = "For multicast:// with market events: begins with events that make the present books, from "
+                           "--refill, and goes on with the events after them. The publisher must keep them "
+                           "(`state = true`).",
+                   .target = &arguments->multicast.state},
                   user_option(arguments->user),
                   {.names = "--watch",
                    .value = "",
@@ -562,6 +571,8 @@ Command tail_command() {
                    {"stopbit tail udp://md1:7701/moex --network-token-file token", "the same, faster and encrypted"},
                    {"stopbit tail multicast://239.255.7.1:7001,239.255.7.2:7002 --refill 10.1.2.3:7003",
                     "a ring on two multicast lines"},
+                   {"stopbit tail multicast://239.255.7.1:7001 --refill 10.1.2.3:7003 --state",
+                    "market events, after those that make the present books"},
                    {"stopbit tail nats://nats1/CME --from-start --follow",
                     "what `stopbit relay` has stored, and more"}},
       .run = [arguments] { return tail(*arguments); },

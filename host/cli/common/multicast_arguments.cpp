@@ -22,7 +22,8 @@ std::vector<Option> multicast_options(MulticastArguments& arguments) {
 }
 
 bool has_multicast_options(const MulticastArguments& arguments) {
-  return !arguments.refill.empty() || !arguments.interface_a.empty() || !arguments.interface_b.empty();
+  return !arguments.refill.empty() || arguments.state || !arguments.interface_a.empty() ||
+         !arguments.interface_b.empty();
 }
 
 multicast::ReceiverOptions receiver_options(const std::string& address, const MulticastArguments& arguments) {
@@ -37,6 +38,9 @@ multicast::ReceiverOptions receiver_options(const std::string& address, const Mu
     if (!refill) throw ToolError(kExitUsage, "--refill: " + refill.message());
     options.refill = refill.value();
   }
+  if (arguments.state && !options.refill)
+    throw ToolError(kExitUsage, "--state needs --refill: the books come from there");
+  options.from_state = arguments.state;
   return options;
 }
 

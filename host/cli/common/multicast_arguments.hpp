@@ -11,6 +11,7 @@ namespace stopbit::tools {
 
 struct MulticastArguments {
   std::string refill;
+  bool state = false;
   std::string interface_a;
   std::string interface_b;
 };

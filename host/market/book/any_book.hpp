@@ -54,6 +54,25 @@ struct BookRoom {
   std::uint32_t placed = 0;           ///< Orders in books by position, 32 bytes.
   std::uint32_t positions = 0;        ///< Positions in them, 4 bytes.
   std::uint64_t salt = 0;             ///< Any number that senders do not know.
+
+  /// Makes room for books of this kind of all instruments, with at most `most_orders` orders together.
+  constexpr void add(BookKind kind, std::uint32_t most_orders) noexcept {
+    constexpr std::uint32_t kRowsOfBook = 64;
+    switch (kind) {
+      case BookKind::None: break;
+      case BookKind::Level:
+      case BookKind::Price: rows = std::max(rows, instruments * kRowsOfBook); break;
+      case BookKind::Order:
+        orders = levels = most_orders;
+        listed = most_orders / 2;
+        ladders = 256;
+        break;
+      case BookKind::Position:
+        placed = most_orders;
+        positions = most_orders * 2;
+        break;
+    }
+  }
 };
 
 struct BookPools {

@@ -218,6 +218,8 @@ class BookSet {
     if (of == BookOf::Direct) return &item.direct;
     return item.implied == kNoHandle ? nullptr : &implied_[item.implied].book;
   }
+  /// Whether a snapshot has begun and not ended.
+  [[nodiscard]] bool is_building(std::uint32_t row) const noexcept { return instruments_[row].is_building; }
   /// Whether events for all instruments of the channel concern this one.
   [[nodiscard]] bool is_of_channel(std::uint32_t row, std::uint16_t channel) const noexcept {
     return details_[row].is_defined && instruments_[row].channel == channel;

@@ -8,24 +8,10 @@ namespace stopbit::market {
 namespace {
 
 BookRoom books_of(const Map& map, const MarketRoom& room, std::uint64_t salt) {
-  constexpr std::uint32_t kRowsOfBook = 64;
   BookRoom books{.instruments = room.instruments, .rows = 1U << 16, .salt = salt};
   for (const CompiledBook& book : map.books) {
     if (book.of == BookOf::Implied) books.implied = room.instruments;
-    switch (book.kind) {
-      case BookKind::None: break;
-      case BookKind::Level:
-      case BookKind::Price: books.rows = std::max<std::uint32_t>(books.rows, room.instruments * kRowsOfBook); break;
-      case BookKind::Order:
-        books.orders = books.levels = room.orders;
-        books.listed = room.orders / 2;
-        books.ladders = 256;
-        break;
-      case BookKind::Position:
-        books.placed = room.orders;
-        books.positions = room.orders * 2;
-        break;
-    }
+    books.add(book.kind, room.orders);
   }
   return books;
 }

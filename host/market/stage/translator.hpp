@@ -8,12 +8,12 @@
 
 #include "decoder/record/views.hpp"
 #include "host/market/book/book_set.hpp"
+#include "host/market/book/entries.hpp"
 #include "host/market/event/event.hpp"
 #include "host/market/instrument/table.hpp"
 #include "host/market/map/map.hpp"
 #include "host/market/saved/saved_books.hpp"
 #include "host/market/stage/amounts.hpp"
-#include "host/market/stage/book_entries.hpp"
 #include "host/market/stage/counts.hpp"
 #include "host/market/stage/directory.hpp"
 #include "host/market/stage/entry_events.hpp"

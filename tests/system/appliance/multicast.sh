@@ -3,8 +3,8 @@
 # There an appliance takes them as a feed, by a feed.toml with the framing preset `stopbit`, and a program that knows only
 # doc/multicast.md takes them apart: what both have are the slots of the appliance's own ring, word for word. Each line
 # drops a part of the packets, and sometimes both drop the same one: that, and only that, is a gap, and its size is the
-# number of packets that both lacked. One line is stopped for a while. The publisher is killed and started again: both
-# readers follow it to the next epoch.
+# number of packets that both lacked. One line is stopped for a while. Of five subscribers one is late and one is killed;
+# the others have each record. The publisher is killed and started again: all readers follow it to the next epoch.
 #
 #     multicast.sh BIN_FOLDER SLOTS_PROGRAM SAMPLE_FOLDER        status 77: no namespaces here
 set -euo pipefail
@@ -39,7 +39,8 @@ ttl = 3
 dscp = 46
 heartbeat = "50ms"
 buffer = "1MiB"
-refill = "10.95.0.1:7003"'
+refill = "10.95.0.1:7003"
+refill_clients_per_address = 8'
 }
 write_appliance
 "$bin/stopbit" run appliance.toml --check >check.txt
@@ -52,14 +53,19 @@ grep -q "^multicast cme  *A 239.255.7.1:7001 through out-a, .*; B 239.255.7.2:70
 reader=$!
 wait_for '[[ -e slots ]]'
 
-# Our own reader, with refill, in a bad network that drops packets of each line and stops one for 10 ms now and then.
+# Our own readers, with refill, in a bad network that drops packets of each line and stops one for 10 ms now and then.
 "${in_there[@]}" python3 "$here/multicast_reader.py" forward 239.255.7.1:7001:10.95.0.2 239.255.7.2:7002:10.96.0.2 \
   --to 239.255.8.1:7001 239.255.8.2:7002 --drop-a 0.05 --drop-b 0.05 --stop-b 0.01 --ready "$folder/forwards" 2>forward.log &
 wait_for '[[ -e forwards ]]'
 readonly ours=multicast://239.255.8.1:7001,239.255.8.2:7002
 readonly how=(--interface-a lo --refill 10.95.0.1:7003)
-"${in_there[@]}" "$bin/stopbit" subscribe "$ours" --ring "$folder/early" --once "${how[@]}" 2>early.log &
-early=$!
+subscribers=()
+for name_of in early east west; do
+  "${in_there[@]}" "$bin/stopbit" subscribe "$ours" --ring "$folder/$name_of" --once "${how[@]}" 2>$name_of.log &
+  subscribers+=($!)
+done
+"${in_there[@]}" "$bin/stopbit" subscribe "$ours" --ring "$folder/doomed" "${how[@]}" 2>doomed.log &
+doomed=$!
 
 # The appliance that takes the lines as a feed.
 mkdir second
@@ -114,6 +120,10 @@ wait_for '(($(stat "$name" "status[\"multicasts\"][0][\"records\"]") > 500))'
 # One that is late, and still has the ring from its beginning.
 "${in_there[@]}" "$bin/stopbit" subscribe "$ours" --ring "$folder/late" --once --from-start "${how[@]}" 2>late.log &
 late=$!
+# One is killed while it reads; the others are as complete as without it.
+wait_for '[[ -e doomed ]]'
+kill -9 "$doomed"
+wait "$doomed" 2>/dev/null || true
 # Strangers at the refill service change nothing.
 "${in_there[@]}" python3 -c 'import os, socket
 for size in (1, 32, 4096):
@@ -126,12 +136,14 @@ wait "$appliance" || fails "the appliance ended with $?"
 touch enough
 wait "$reader" || fails "the reader of the page" reader.log reader.json
 
-wait "$early" || fails "the reader with refill: $?" early.log
+for subscriber in "${subscribers[@]}"; do
+  wait "$subscriber" || fails "a reader with refill: $?" early.log east.log west.log
+done
 wait "$late" || fails "the late reader: $?" late.log
 # Word for word: the ring has ended, so all of it went out, but for what both lines lacked.
 "$slots" ./cme >cme.slots
 python3 "$here/multicast_reader.py" compare slots cme.slots reader.json || fails "the slots differ" reader.json
-for copy in early late; do
+for copy in early east west late; do
   "$slots" ./$copy >$copy.slots
   cmp $copy.slots cme.slots || fails "the records of '$copy' are not those of the ring" $copy.log
 done

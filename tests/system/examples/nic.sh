@@ -71,6 +71,21 @@ for program in built/exchange ./exchange; do
   [[ $status == 1 ]] && grep -q "^exchange: the message was refused: " refused || { echo "status $status"; cat refused; exit 1; }
 done
 
+# Messages of any length.
+rm -f served
+built/palms broker.sock >served &
+server=$!
+wait_for '[[ -s served ]] || ! kill -0 $server 2>/dev/null'
+read -r node port <served
+built/palms broker.sock "$node" "$port" >called
+wait $server
+grep -qx "an answer of 1000000 bytes" called || { cat called served; exit 1; }
+grep -q "^from port [0-9]*, a question: how m|uch is it?$" served || { cat served; exit 1; }
+grep -qx "thanks" served || { cat served; exit 1; }
+status=0
+built/palms broker.sock "$node" "$port" 2>refused || status=$?
+[[ $status == 1 ]] && grep -q "takes no connection" refused || { echo "status $status"; cat refused; exit 1; }
+
 printf '[[entitlement]]\nuser = "%s"\n' "$(($(id -u) + 1))" >entitlements.toml
 kill $appliance
 wait $appliance || { cat log; exit 1; }

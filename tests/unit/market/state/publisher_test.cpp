@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "host/market/state/followed_books.hpp"
 #include "host/market/state/reader.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/unit/market/book/stream.hpp"
@@ -54,8 +55,8 @@ void define_all(BookSet& books) {
   }
 }
 
-/// Of all that a book says.
-std::size_t digest_of(const BookSet& books, std::uint32_t row) {
+/// Of all that a book says, but for the times of its rows if `has_times` is false.
+std::size_t digest_of(const BookSet& books, std::uint32_t row, bool has_times = true) {
   static std::vector<Row> rows(2'000);
   std::size_t digest = 0xCBF2'9CE4'8422'2325U;
   const auto add = [&](std::uint64_t word) { digest = (digest ^ word) * 0x100'0000'01B3U; };
@@ -69,7 +70,7 @@ std::size_t digest_of(const BookSet& books, std::uint32_t row) {
       for (std::size_t i = 0; i < count; ++i) {
         add(static_cast<std::uint64_t>(rows[i].price));
         add(static_cast<std::uint64_t>(rows[i].quantity));
-        add(rows[i].arrival_ns);
+        add(has_times ? rows[i].arrival_ns : 0);
         add(rows[i].orders);
         add(rows[i].is_known);
       }
@@ -276,6 +277,142 @@ TEST(Publisher, gives_readers_its_books_from_any_clear_or_snapshot_on) {
   std::printf("%llu comparisons; crossed %llu, room %llu\n", static_cast<unsigned long long>(comparisons),
               static_cast<unsigned long long>(faults[static_cast<std::size_t>(Fault::Crossed)]),
               static_cast<unsigned long long>(faults[static_cast<std::size_t>(Fault::Room)]));
+}
+
+/// The instruments of the feed, as its appliance would list them.
+InstrumentTable instruments_of_feed() {
+  Result<InstrumentTable> made = InstrumentTable::make({.capacity = kRows});
+  EXPECT_TRUE(made);
+  for (std::uint32_t row = 1; row <= kRows; ++row) {
+    const std::uint32_t added = made.value().add("I" + std::to_string(row), [&](InstrumentRow& to) {
+      to.channel = kChannel;
+      to.book_kind[0] = static_cast<std::uint8_t>(kShapes[row - 1].kind);
+      to.depth[0] = kShapes[row - 1].depth;
+      if (row != 1) return;
+      to.book_kind[1] = static_cast<std::uint8_t>(BookKind::Level);
+      to.depth[1] = 2;
+    });
+    EXPECT_EQ(added, row);
+  }
+  return std::move(made).value();
+}
+
+struct Late {
+  bool knows_states = false;  ///< From the ring's beginning.
+  std::uint64_t compared = 0;
+  std::uint64_t right_at_once = 0;  ///< Books that the state had.
+};
+
+/// A level book without a depth does not know from its rows how many there were: from there on it may know fewer, and
+/// those are right. Others are the same.
+void expect_like(const BookSet& books, const BookSet& expected, std::uint32_t row) {
+  if (kShapes[row - 1].kind != BookKind::Level || kShapes[row - 1].depth != 0) {
+    ASSERT_EQ(digest_of(books, row, false), digest_of(expected, row, false));
+    return;
+  }
+  for (const Side side : {Side::Bid, Side::Ask}) {
+    std::array<Row, 64> ours;
+    std::array<Row, 64> theirs;
+    ASSERT_LE(books.rows(row, side, ours), expected.rows(row, side, theirs));
+    for (std::uint32_t i = 0; i < books.extent(row, side).known_to; ++i) {
+      ASSERT_EQ(std::pair(ours[i].price, ours[i].quantity), std::pair(theirs[i].price, theirs[i].quantity));
+    }
+  }
+}
+
+/// A reader that has the state before event `begin` of the ring, and then its events. `expected`: the books there.
+void expect_right_from_state(const Published& run, const FollowedBooks& followed, BookSet& expected, std::size_t begin,
+                             std::size_t events, Late& late) {
+  BookSet books(kEnough);
+  define_all(books);
+  std::array<bool, kRows + 1> is_right{};
+  followed.for_each_event([&](const Event& event) {
+    ASSERT_TRUE(event.has(record::kFlagSnapshot));
+    ASSERT_EQ(event.channel(), kChannel);
+    if (event.kind() == Kind::SnapshotBegin) is_right[event.instrument()] = true;
+    (void)books.apply(event);
+    ASSERT_FALSE(books.has_stale()) << "the state contradicts itself";
+  });
+  for (std::uint32_t row = 1; row <= kRows; ++row) {
+    if (!is_right[row]) {
+      ASSERT_NE(books.standing(row), Standing::Latest);
+      continue;
+    }
+    ++late.right_at_once;
+    expect_like(books, expected, row);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "row " << row << ", event " << begin;
+    // Never more trust than there is; one who came late may have less.
+    ASSERT_LE(books.standing(row), expected.standing(row));
+    ASSERT_TRUE(books.standing(row) == expected.standing(row) || !late.knows_states);
+    const bool is_same = books.trading_state(row) == expected.trading_state(row);
+    ASSERT_TRUE(is_same || !late.knows_states) << "row " << row;
+  }
+  const std::size_t end = std::min(run.ring.size(), begin + events);
+  for (std::size_t i = begin; i < end; ++i) {
+    const Event& event = run.ring[i];
+    for (BookSet* const set : {&books, &expected}) {
+      (void)set->apply(event);
+      while (set->take_stale().row != 0) {
+      }
+    }
+    for (std::uint32_t row = 1; row <= kRows; ++row) is_right[row] = is_right[row] || begins_a_book(event, row);
+    if (!event.last_of_event()) continue;
+    for (std::uint32_t row = 1; row <= kRows; ++row) {
+      if (!is_right[row] || (event.instrument() != row && event.instrument() != kAllInstruments)) continue;
+      ++late.compared;
+      expect_like(books, expected, row);
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "row " << row << ", from event " << begin << " to " << i;
+      const bool is_same = books.trading_state(row) == expected.trading_state(row);
+      ASSERT_TRUE(is_same || !late.knows_states) << "row " << row;
+    }
+  }
+}
+
+TEST(FollowedBooks, make_late_readers_right_from_the_next_event_on) {
+  Late late;
+  for (std::uint64_t seed = 1; seed <= by_form<std::uint64_t>(2, 60); ++seed) {
+    const Published run = publish(seed, seed % 2 == 0 ? kLittle : kEnough, 8'000);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    const InstrumentTable instruments = instruments_of_feed();
+    cases::Random random(seed);
+    // One that has followed the ring from its beginning, one that came later, and one that missed events.
+    for (const std::size_t from : {std::size_t{0}, run.ring.size() / 3, std::size_t{0}}) {
+      const bool misses = from == 0 && late.compared != 0 && random.chance(50);
+      FollowedBooks followed({.instruments = kRows, .orders = 100'000});
+      followed.begin(&instruments.view(), from == 0);
+      late.knows_states = from == 0;
+      // As a feed defines its instruments.
+      for (std::uint32_t row = 1; from == 0 && row <= kRows; ++row) {
+        followed.take(Event::of({.channel = kChannel, .instrument = row, .kind = Kind::Definition}));
+      }
+      BookSet expected(kEnough);
+      define_all(expected);
+      std::size_t next_look = from + random.below(400);
+      for (std::size_t i = 0; i < run.ring.size(); ++i) {
+        if (i == next_look) {
+          BookSet copy(kEnough);
+          define_all(copy);
+          for (std::size_t k = 0; k < i; ++k) {
+            (void)copy.apply(run.ring[k]);
+            while (copy.take_stale().row != 0) {
+            }
+          }
+          expect_right_from_state(run, followed, copy, i, 600, late);
+          ASSERT_FALSE(HasFailure()) << "seed " << seed;
+          next_look += 1 + random.below(900);
+        }
+        if (misses && i == run.ring.size() / 2) {
+          followed.lose();
+          late.knows_states = false;
+          i += 100;
+          next_look = std::max(next_look, i + 1);
+        }
+        if (i >= from && i < run.ring.size()) followed.take(run.ring[i]);
+      }
+    }
+  }
+  EXPECT_GT(late.compared, 2'000U);
+  EXPECT_GT(late.right_at_once, 50U);
 }
 
 TEST(Publisher, spends_no_time_on_instruments_that_an_event_does_not_concern) {
