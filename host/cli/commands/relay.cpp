@@ -12,6 +12,8 @@
 
 #include "host/cli/common/commands.hpp"
 #include "host/cli/common/messages.hpp"
+#include "host/cli/common/recorded_refill.hpp"
+#include "host/cli/common/recordings.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/cli/common/stream_arguments.hpp"
 #include "host/os/clock.hpp"
@@ -40,6 +42,7 @@ struct RelayArguments {
   bool watch = false;
   bool once = false;
   std::optional<std::uint64_t> books;
+  std::string settings;
 };
 
 relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
@@ -116,9 +119,9 @@ std::unique_ptr<relay::KeyValues> open_key_values(const RelayArguments& argument
   const bool is_kafka = relay::is_kafka_address(arguments.address);
   const std::uint64_t replicas = arguments.replicas.value_or(1);
   if (!arguments.feed.empty() || arguments.max_bytes || arguments.keep_oldest || arguments.watch ||
-      (is_kafka && arguments.replicas)) {
+      !arguments.settings.empty() || (is_kafka && arguments.replicas)) {
     throw ToolError(kExitUsage,
-                    "--feed, --max-bytes, --keep-oldest and --watch: not with --books; nor --replicas with "
+                    "--feed, --max-bytes, --keep-oldest, --watch and --settings: not with --books; nor --replicas with "
                     "a topic of Kafka");
   }
   if (replicas == 0 || replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
@@ -159,12 +162,17 @@ int run_relay(const RelayArguments& arguments) {
   if (arguments.books) return run_books(arguments, tell);
   relay::RelayOptions options = relay_from(arguments);
   const std::unique_ptr<relay::Store> store = open_store(arguments, tell);
+  std::optional<RecordedRefill> refill;
+  if (!arguments.settings.empty()) {
+    options.refill = &refill.emplace(settings_of("", arguments.settings), arguments.ring);
+  }
   catch_stop_signals();
   relay::Relay machine(*store, std::move(options), tell);
   const bool is_well = drive(machine);
   const relay::RelayCounts& counts = machine.counts();
-  print_stderr("stopbit: {}: {} records in {} messages stored, {} lost{}, {} sessions\n", printable(arguments.ring),
-               counts.records, counts.messages, counts.lost,
+  print_stderr("stopbit: {}: {} records in {} messages stored, {}{} lost{}, {} sessions\n", printable(arguments.ring),
+               counts.records, counts.messages,
+               counts.refilled == 0 ? "" : fmt::format("{} from the recording, ", counts.refilled), counts.lost,
                counts.unknown_losses == 0 ? "" : " and an unknown number more", counts.sessions);
   if (!is_well) throw ToolError(kExitRejected, machine.problem().message);
   return counts.lost == 0 && counts.unknown_losses == 0 ? kExitDone : kExitRejected;
@@ -196,7 +204,8 @@ Command relay_command() {
           "transactional id is stopbit-relay-TOPIC: a relay that begins ends another one of the same topic. Readers "
           "need isolation level read_committed.\n"
           "\n"
-          "The writer of a live ring never waits: what the ring no longer has when the relay comes to it is lost, and "
+          "The writer of a live ring never waits: what the ring no longer has when the relay comes to it is taken from "
+          "the appliance's recorder (--settings) or, without one or if it does not have exactly these slots, lost and "
           "counted in the stream itself, on stderr and in the exit status. The writer of a lossless ring waits until "
           "the server has confirmed the records, but no longer than its patience: then the relay is one that may lose "
           "records, and says so. Rings of market events are refused.\n"

@@ -563,9 +563,12 @@ def books():
     writer = tables_of(ring, changes=100)
     relay = relay_of(ring, server, "--books", "10", stream="books", label="relay-two")
     relay.says("writing the states")
-    for count in range(1, 4):
+
+    def is_noticed():
         server.publish("$KV.books.foreign", b"7")
-        relay.says("wrong last sequence", 1)
+        return "wrong last sequence" in relay.log()
+
+    wait_for("what the relay says of a foreign value", is_noticed)
     wait_for("the states of the tables", lambda: states_of(ring).items() <= bucket.values().items())
     # A server that stands still keeps nothing waiting but the relay, and has the newest values afterwards.
     server.process.send_signal(signal.SIGSTOP)
