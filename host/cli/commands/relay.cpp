@@ -268,6 +268,13 @@ Command relay_command() {
             .value = "",
             .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
             .target = &arguments->watch},
+           {.names = "--settings",
+            .value = "APPLIANCE.toml",
+            .help = "The settings of the appliance that writes RING. What the ring no longer has when the relay comes "
+                    "to it "
+                    "is decoded again from what the recorder of these settings has written.",
+            .target = &arguments->settings,
+            .hint = file_hint({".toml"})},
            {.names = "--once",
             .value = "",
             .help = "Ends when the ring has ended and all of it is stored.",

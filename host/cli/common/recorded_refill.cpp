@@ -210,6 +210,10 @@ Result<std::unique_ptr<relay::FoundRecords>> RecordedRefill::find(const relay::M
   options.limits = settings_.limits;
   options.channel_options.stale_after = settings_.stale_after;
   options.image_generation = static_cast<std::uint16_t>(missing.image_generation);
+  // A ring that came with another image has no records of the packets before it. Times of a port that plays a capture
+  // are of another day.
+  const bool is_of_now = record::HeaderView(missing.after.front()).arrival_ns() >= missing.epoch;
+  const std::uint64_t since_ns = is_of_now ? missing.epoch : 0;
   const auto decode = [&](record::RecordSink& sink, const std::function<bool()>& is_done) {
     const std::vector<recorder::RecordedFile> files = recordings_in(settings_.recorder->folder);
     Sources sources;
@@ -218,7 +222,7 @@ Result<std::unique_ptr<relay::FoundRecords>> RecordedRefill::find(const relay::M
       std::copy_if(files.begin(), files.end(), std::back_inserter(own), [&](const recorder::RecordedFile& file) {
         return file.name.line == line && file.written_ns >= missing.epoch;
       });
-      sources.push_back(std::make_unique<Later>(std::move(own), missing.epoch));
+      sources.push_back(std::make_unique<Later>(std::move(own), since_ns));
     }
     const std::unique_ptr<Engine> engine = engine_for("", program.value(), options, false);
     (void)run_pipeline(

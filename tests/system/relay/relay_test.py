@@ -4,14 +4,17 @@
     relay_test.py killed STOPBIT PROBE              relay, server and writer are killed at random; STOPBIT_KILLS times
     relay_test.py hostile STOPBIT PROBE [TEST...]   what servers, networks and users do to a relay
     relay_test.py books STOPBIT PROBE VALUES        the states of instruments in a bucket, across kills
+    relay_test.py refill STOPBIT PROBE              what a ring no longer has comes from its appliance's recorder
     relay_test.py read_back STOPBIT PROBE SAMPLE    tail, subscribe and the ring itself give the same records
 
 Status 77: there is no nats-server here.
 """
 
+import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -453,6 +456,116 @@ def read_back_from(server, sample, *more):
     print(len(texts["ring"].splitlines()), "lines, the same from the ring, the stream and the ring made of it")
 
 
+APPLIANCE = """name = "{name}"
+state = "state"
+[recorder]
+folder = "packets"
+[rings]
+slots = 32768
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "day.pcap"
+speed = 2
+[[feed]]
+file = "feed.toml"
+a = "capture"
+"""
+FEED = """name = "replayed"
+[[image]]
+name = "cme"
+templates = ["made/cme.xml"]
+[[channel]]
+number = 3
+name = "incremental"
+image = "cme"
+framing = "cme"
+ring = "{ring}"
+window = {{ packets = 1024, time = "10s" }}
+a = {{ group = "239.20.1.1", port = 20001 }}
+b = {{ group = "239.20.2.1", port = 20002 }}
+"""
+EXCHANGE = """preset = "cme"
+seed = 5
+duration = "20s"
+channels = 1
+instruments = 20
+rate = 4000
+[line_a]
+group = "239.20.1.1:20001"
+impair = { loss = 0.01 }
+[line_b]
+group = "239.20.2.1:20002"
+impair = { loss = 0.01 }
+[impair_both]
+loss = 0.002
+"""
+
+
+def refill():
+    ring = ring_name("refill")
+    path = lambda name: os.path.join(FOLDER, name)
+    for name, text in (("feed", FEED.format(ring=ring)), ("appliance", APPLIANCE.format(name=ring)), ("sim", EXCHANGE)):
+        with open(path(name + ".toml"), "w") as out:
+            out.write(text)
+    subprocess.run([STOPBIT, "simulate", "sim.toml", "-o", "day.pcap", "--write-feed", "made", "-q"], cwd=FOLDER, check=True)
+    server = Server("server-refill").start()
+    published = lambda: count_of(ring)[0]
+
+    def overrun(relay, turn):
+        """The relay is stopped, or does not run, while more records come than the ring holds."""
+        if turn % 2 == 0:
+            relay.process.send_signal(signal.SIGSTOP)
+        else:
+            relay.kill()
+        target = published() + 8_000
+        wait_for("an overrun ring", lambda: published() > target)
+
+    def go_on(relay, turn):
+        if turn % 2 == 0:
+            relay.process.send_signal(signal.SIGCONT)
+        else:
+            relay.start()
+
+    def run_day(label, turns):
+        """Stops the relay at these turns; each gets what is done before it goes on, and what the relay has to say."""
+        relay = relay_of(ring, server, "--settings", "appliance.toml", stream=label, label="relay-" + label)
+        appliance = Process("appliance-" + label, [STOPBIT, "run", "appliance.toml", "-q"]).start()
+        wait_for("messages", lambda: server.sequence(label) > 10)
+        for turn, (before, words, times) in enumerate(turns):
+            overrun(relay, turn)
+            before()
+            go_on(relay, turn)
+            relay.says(words, times)
+        assert appliance.ends() == 0, logs()
+        records, epoch = count_of(ring)
+        relay.says(f"the ring made at {epoch} has ended with record {records};")
+        status = relay.stop()
+        told = subprocess.run([STOPBIT, "tail", server.address(label), "--from-start", "--header"], capture_output=True,
+                              timeout=PATIENCE)
+        return relay, records, status, told
+
+    found = "are from the recording"
+    relay, records, status, told = run_day("WHOLE", [(lambda: None, found, 1), (lambda: None, found, 2)])
+    assert status == 0 and told.returncode == 0, logs()
+    assert "lost, from record" not in relay.log(), logs()
+    # The recorder's packets, decoded in one go, give the same records with the same heads.
+    wanted = subprocess.run([STOPBIT, "replay", *glob.glob(path("packets/*.pcapng")), "--merge", "--feed", "feed.toml",
+                             "--format", "jsonl", "--header", "-q"], cwd=FOLDER, capture_output=True).stdout
+    assert len(told.stdout.splitlines()) == records, (len(told.stdout.splitlines()), records)
+    assert told.stdout == wanted, (told.stdout[:500], wanted[:500])
+    # A recording that lacks packets gives nothing: the relay and the stream say what is missing.
+    remove = lambda: shutil.rmtree(path("packets"))
+    relay, records, status, told = run_day("CUT", [(remove, "the recording does not have them", 1)])
+    assert status == 1 and told.returncode == 1, logs()
+    lost = sum(int(count) for count in re.findall(r"(\d+) records lost, from record \d+ on, slots \d+ to \d+", relay.log()))
+    assert lost > 1_000 and len(told.stdout.splitlines()) + lost == records, (lost, records, told.stderr)
+    assert b"records lost before they reached the stream" in told.stderr, told.stderr
+    print(f"{len(wanted.splitlines())} records whole by the recording; without it {lost} lost and said so")
+
+
 def read_back():
     read_back_from(Server().start(), sys.argv[4])
 
@@ -589,7 +702,7 @@ def run(test):
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy", "books"):
+        for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy", "books", "refill"):
             subprocess.run([STOPBIT, "ring", "rm", ring_name(label)], capture_output=True)
     shutil.rmtree(FOLDER)
 
@@ -598,7 +711,7 @@ def main():
     if SERVER is None:
         print("there is no nats-server here")
         sys.exit(77)
-    run({"killed": killed, "hostile": hostile, "read_back": read_back, "books": books}[sys.argv[1]])
+    run({"killed": killed, "hostile": hostile, "read_back": read_back, "books": books, "refill": refill}[sys.argv[1]])
 
 
 if __name__ == "__main__":
