@@ -531,7 +531,8 @@ def refill():
 
     def run_day(label, turns):
         """Stops the relay at these turns; each gets what is done before it goes on, and what the relay has to say."""
-        relay = relay_of(ring, server, "--settings", "appliance.toml", stream=label, label="relay-" + label)
+        subprocess.run([STOPBIT, "ring", "rm", ring], capture_output=True)  # of the day before
+        relay = relay_of(ring, server, "--settings", "appliance.toml", "--feed", label, stream=label, label="relay-" + label)
         appliance = Process("appliance-" + label, [STOPBIT, "run", "appliance.toml", "-q"]).start()
         wait_for("messages", lambda: server.sequence(label) > 10)
         for turn, (before, words, times) in enumerate(turns):
