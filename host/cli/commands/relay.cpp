@@ -45,9 +45,15 @@ struct RelayArguments {
   std::string settings;
 };
 
+std::uint64_t replicas_of(const RelayArguments& arguments) {
+  constexpr std::uint64_t kMaxReplicas = 5;
+  const std::uint64_t replicas = arguments.replicas.value_or(1);
+  if (replicas == 0 || replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
+  return replicas;
+}
+
 relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
-  constexpr std::uint64_t kMaxReplicas = 5;
   relay::NatsStreamOptions options;
   const std::string feed = arguments.feed.empty() ? arguments.ring : arguments.feed;
   if (!relay::is_nats_name(feed)) {
@@ -58,10 +64,9 @@ relay::NatsStreamOptions stream_from(const RelayArguments& arguments) {
   }
   options.subject = "stopbit." + feed;
   options.max_bytes = arguments.max_bytes.value_or(0);
-  options.replicas = arguments.replicas.value_or(1);
+  options.replicas = replicas_of(arguments);
   options.keeps_oldest = arguments.keep_oldest;
   if (options.max_bytes > kMaxBytes) throw ToolError(kExitUsage, "--max-bytes: too large");
-  if (options.replicas == 0 || options.replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
   if (options.keeps_oldest && options.max_bytes == 0) throw ToolError(kExitUsage, "--keep-oldest needs --max-bytes");
   options.access = nats_access(arguments.address, arguments.stream.nats, arguments.token_file);
   return options;
@@ -115,19 +120,17 @@ bool drive(Machine& machine) {
 
 std::unique_ptr<relay::KeyValues> open_key_values(const RelayArguments& arguments) {
   check_stream_options(arguments.address, arguments.stream, arguments.token_file);
-  constexpr std::uint64_t kMaxReplicas = 5;
   const bool is_kafka = relay::is_kafka_address(arguments.address);
-  const std::uint64_t replicas = arguments.replicas.value_or(1);
   if (!arguments.feed.empty() || arguments.max_bytes || arguments.keep_oldest || arguments.watch ||
       !arguments.settings.empty() || (is_kafka && arguments.replicas)) {
     throw ToolError(kExitUsage,
                     "--feed, --max-bytes, --keep-oldest, --watch and --settings: not with --books; nor --replicas with "
                     "a topic of Kafka");
   }
-  if (replicas == 0 || replicas > kMaxReplicas) throw ToolError(kExitUsage, "--replicas: 1 to 5");
   auto made = is_kafka ? relay::make_kafka_key_values(kafka_access(arguments.address, arguments.stream.kafka_config))
                        : relay::make_nats_key_values(
-                             nats_access(arguments.address, arguments.stream.nats, arguments.token_file), replicas);
+                             nats_access(arguments.address, arguments.stream.nats, arguments.token_file),
+                             replicas_of(arguments));
   if (!made) throw ToolError(kExitEnvironment, made.message());
   return std::move(made).value();
 }
@@ -208,7 +211,8 @@ Command relay_command() {
           "the appliance's recorder (--settings) or, without one or if it does not have exactly these slots, lost and "
           "counted in the stream itself, on stderr and in the exit status. The writer of a lossless ring waits until "
           "the server has confirmed the records, but no longer than its patience: then the relay is one that may lose "
-          "records, and says so. Rings of market events are refused.\n"
+          "records, and says so. Rings of market events are refused without "
+          "--books.\n"
           "\n"
           "With --books RATE the relay reads the tables beside a ring of events instead, as `stopbit states` does, and "
           "writes the newest state of each instrument that has changed, at most RATE times a second: what changes "
@@ -291,7 +295,9 @@ Command relay_command() {
                    {"stopbit relay cme kafka://broker1:9092,broker2:9092/cme --kafka-config access.properties",
                     "into a topic of Kafka"},
                    {"stopbit relay cme-events nats://nats1/books --books 10",
-                    "best prices and states ten times a second, then: nats kv watch books"},
+                    "best prices and states ten times a second; then: nats kv watch books"},
+                   {"stopbit relay cme nats://nats1/CME --settings /etc/stopbit/cme/appliance.toml",
+                    "what the ring no longer has comes from the appliance's recorder"},
                    {"stopbit relay day nats://127.0.0.1/DAY --once",
                     "with `stopbit replay day.pcap ... --ring day --lossless 1`: a recorded day, complete"}},
       .run = [arguments] { return run_relay(*arguments); },
