@@ -96,7 +96,7 @@ void KafkaClient::on_error(rd_kafka_t* handle, int code, const char* reason, voi
 
 int KafkaClient::on_statistics(rd_kafka_t* /*handle*/, char* text, std::size_t size, void* self) {
   static_cast<KafkaClient*>(self)->fetched_ = next_offset_in({text, size});
-  return 0;  // The library keeps the text.
+  return 0;  // The library frees the text.
 }
 
 StoreFailure KafkaClient::failure(const std::string& what, rd_kafka_resp_err_t code) {
