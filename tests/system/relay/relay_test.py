@@ -468,7 +468,7 @@ name = "md"
 name = "capture"
 kind = "capture"
 file = "day.pcap"
-speed = 2
+speed = 4
 [[feed]]
 file = "feed.toml"
 a = "capture"
