@@ -17,7 +17,8 @@ import tempfile
 import time
 
 
-def server_at(folder):
+def server_at(folder, before=()):
+    """A server with its files there, and its address. `before`: what its command begins with."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -25,7 +26,7 @@ def server_at(folder):
     with open(config, "w") as out:
         out.write(f'listen: "127.0.0.1:{port}"\njetstream {{ store_dir: "{folder}/store" }}\n')
     path = shutil.which("nats-server") or "/usr/sbin/nats-server"
-    server = subprocess.Popen([path, "-c", config], stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([*before, path, "-c", config], stderr=subprocess.DEVNULL)
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint64_t kLookNs = 100'000'000;    ///< For a ring of the name.
 constexpr std::uint64_t kEndLookNs = 10'000'000;  ///< Whether the writer has ended: a system call.
-constexpr std::size_t kAskEvery = 8;  ///< Messages for each answer of the store, which says that all before are stored.
 
 bool is_same(const std::optional<Head>& a, const std::optional<Head>& b) {
   return a.has_value() == b.has_value() && (!a || id_of(*a) == id_of(*b));
@@ -75,6 +74,7 @@ bool Relay::open_ring(std::uint64_t now_ns) {
   next_ = {reader_->position(), reader_->next_record()};
   batch_ = {};
   part_ = 0;
+  drop_found();
   is_placed_ = has_ended_ = is_drained_ = was_detached_ = has_told_end_ = false;
   ending_ = Ending::None;
   outbox_.clear();
@@ -149,7 +149,11 @@ Status Relay::go_on_after(const Head& last) {
   if (is_inside) {
     part_ = static_cast<std::uint16_t>(after.number - next_.number);
   } else if (next_.records > after.records || last.is_open) {
-    mark_lost(after, next_);
+    // A record that takes several messages begins the first of them.
+    const std::uint64_t part = last.part + last.slots();
+    const bool is_part = last.is_open && part < reader_->max_record_slots() && part <= last.end && after.records != 0;
+    gap_ = is_part ? Gap{after, {after.number - part, after.records - 1}, static_cast<std::uint16_t>(part)}
+                   : Gap{after, after, 0};
   }
   return Done{};
 }
@@ -195,6 +199,7 @@ void Relay::reopen() {
   next_ = {reader_->position(), reader_->next_record()};
   batch_ = {};
   part_ = 0;
+  drop_found();
   has_ended_ = is_drained_ = false;
   ending_ = Ending::None;
 }
@@ -238,10 +243,80 @@ void Relay::mark_lost(const Place& from, const Place& to) {
   head.count = to.records - from.records;
   (void)outbox_.add(head);
   counts_.lost += head.count;
-  tell_(fmt::format("{} records lost, from record {} on: the ring no longer has them", head.count, from.records + 1));
+  tell_(fmt::format("{} records lost, from record {} on, slots {} to {}: the ring no longer has them", head.count,
+                    from.records + 1, from.number, to.number - 1));
+}
+
+void Relay::drop_found() noexcept {
+  gap_.reset();
+  found_.reset();
+  kept_ = {};
+}
+
+/// The record after a gap is the next: what is in the gap comes from the refill, or is lost. False: it is not known
+/// yet, because this process is to end.
+bool Relay::close_gap() {
+  const Gap gap = *gap_;
+  if (options_.refill != nullptr) {
+    tell_(fmt::format("the ring no longer has records {} to {}, slots {} to {}: looking for them in the recording",
+                      gap.begin.records + 1, next_.records, gap.from.number, next_.number - 1));
+    auto found = options_.refill->find({.epoch = reader_->epoch(),
+                                        .image = reader_->image(),
+                                        .image_generation = reader_->image_generation(),
+                                        .slot_count = reader_->slot_count(),
+                                        .max_record_slots = reader_->max_record_slots(),
+                                        .first = gap.begin.number,
+                                        .end = next_.number,
+                                        .count = next_.records - gap.begin.records,
+                                        .after = batch_});
+    if (found) {
+      found_ = std::move(found).value();
+      after_found_ = next_;
+      kept_ = batch_;
+      batch_ = {};
+      next_ = gap.begin;
+      part_ = gap.part;
+      gap_.reset();
+      return true;
+    }
+    if (options_.stops && options_.stops()) return false;
+    tell_("the recording does not have them: " + found.message());
+  }
+  gap_.reset();
+  mark_lost(gap.from, next_);
+  return true;
+}
+
+/// The next batch of what was found, or of the ring after it.
+void Relay::take_found() {
+  Result<std::span<const record::Slot>> more = found_->next();
+  if (more && !more.value().empty() && record::HeaderView(more.value().front()).slots() <= part_) {
+    more = Failure{"the stream has more of a record than the recording"};
+  }
+  if (more && !more.value().empty()) {
+    batch_ = more.value();
+    return;
+  }
+  const Place to = std::exchange(after_found_, {});
+  if (!more) {
+    tell_("the records of the recording cannot be read: " + more.message());
+    part_ = 0;
+    mark_lost(next_, to);
+  } else {
+    tell_("the records that the ring no longer had are from the recording");
+  }
+  next_ = to;
+  batch_ = std::exchange(kept_, {});
+  found_.reset();
 }
 
 void Relay::end_ring(Ending ending) {
+  if (gap_) {
+    // Without a record after it. The End follows at the next look.
+    mark_lost(gap_->from, next_);
+    gap_.reset();
+    return;
+  }
   Head head = head_at(Kind::End, next_);
   head.ending = ending;
   (void)outbox_.add(head);
@@ -252,8 +327,18 @@ void Relay::end_ring(Ending ending) {
 bool Relay::collect(std::uint64_t now_ns) {
   bool has_collected = false;
   while (!outbox_.is_full() && !has_ended_) {
+    if (!batch_.empty() && gap_) {
+      if (!close_gap()) break;
+      has_collected = true;
+      continue;
+    }
     if (!batch_.empty()) {
       pack();
+      has_collected = true;
+      continue;
+    }
+    if (found_) {
+      take_found();
       has_collected = true;
       continue;
     }
@@ -266,12 +351,12 @@ bool Relay::collect(std::uint64_t now_ns) {
     }
     has_collected = true;
     if (poll == ring::Poll::Damaged) {
-      tell_(reader_->damage());
+      if (!gap_) tell_(reader_->damage());
       end_ring(Ending::Damaged);
     } else if (poll == ring::Poll::Lost) {
-      const Place now{reader_->position(), reader_->next_record()};
-      mark_lost(next_, now);
-      next_ = now;
+      // Where it ends is known with the next record.
+      if (!gap_) gap_ = Gap{next_, next_, 0};
+      next_ = {reader_->position(), reader_->next_record()};
     } else {
       batch_ = reader_->slots();
       next_ = {reader_->record_number(), reader_->record_index()};
@@ -322,7 +407,7 @@ void Relay::pack() {
     if (count < rest.size()) {
       part_ = static_cast<std::uint16_t>(part_ + count);
       to->head.is_open = true;
-      to->needed_from = next_.number;
+      to->needed_from = needed_from();
       outbox_.seal();
       continue;
     }
@@ -330,7 +415,8 @@ void Relay::pack() {
     ++next_.records;
     batch_ = batch_.subspan(view.slots());
     part_ = 0;
-    to->needed_from = next_.number;
+    if (found_) ++counts_.refilled;
+    to->needed_from = needed_from();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include "host/relay/backoff.hpp"
 #include "host/relay/message.hpp"
 #include "host/relay/outbox.hpp"
+#include "host/relay/refill.hpp"
 #include "host/relay/store.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/base/result.hpp"
@@ -23,14 +25,16 @@ struct RelayOptions {
   bool once = false;                        ///< Ends with the ring; else waits for the next one of its name.
   std::size_t outstanding = 512;            ///< Messages that are sent or waiting to be; bounds memory.
   std::uint64_t answer_ns = 5'000'000'000;  ///< A session ends if the store confirms nothing for this long.
-  std::function<bool()> stops = {};         ///< Ends the wait for a seat. May be empty.
+  std::function<bool()> stops = {};         ///< Ends the wait for a seat, and for a refill. May be empty.
+  Refill* refill = nullptr;                 ///< Has what the ring no longer has. May be null.
 };
 
 struct RelayCounts {
   std::uint64_t records = 0;  ///< Stored, by this process.
   std::uint64_t slots = 0;
   std::uint64_t messages = 0;
-  std::uint64_t lost = 0;            ///< Records that the ring no longer had.
+  std::uint64_t refilled = 0;        ///< Records that the ring no longer had, but the refill did.
+  std::uint64_t lost = 0;            ///< Records that neither had.
   std::uint64_t unknown_losses = 0;  ///< Rings that were replaced while no relay ran: how many records is not known.
   std::uint64_t sessions = 0;
 };
@@ -38,8 +42,8 @@ struct RelayCounts {
 /// Copies rings of one name into a stream, each record once: across restarts of this process, of the store and of the
 /// ring's writer. Where to go on is read from the stream's last message, so it has no state of its own.
 ///
-/// What the ring no longer has is a Lost message in the stream. Bounded: while the store is away, `outstanding`
-/// messages wait in memory and the ring keeps the rest, as long as it can.
+/// What the ring no longer has comes from the refill, or is a Lost message in the stream. Bounded: while the store is
+/// away, `outstanding` messages wait in memory and the ring keeps the rest, as long as it can.
 ///
 /// One thread.
 class Relay {
@@ -67,6 +71,13 @@ class Relay {
     std::uint64_t records = 0;
   };
 
+  /// Records that the ring no longer has.
+  struct Gap {
+    Place from;              ///< After what the stream or the outbox has.
+    Place begin;             ///< The same, or the record of which the stream has the first slots:
+    std::uint16_t part = 0;  ///< so many.
+  };
+
   [[nodiscard]] bool open_ring(std::uint64_t now_ns);
   void begin_session(std::uint64_t now_ns);
   [[nodiscard]] Status find_place(const std::optional<Head>& last);
@@ -80,6 +91,11 @@ class Relay {
   void pack();
   void end_ring(Ending ending);
   void mark_lost(const Place& from, const Place& to);
+  [[nodiscard]] bool close_gap();
+  void take_found();
+  void drop_found() noexcept;
+  /// The first slot of the ring that is needed once what was packed is stored.
+  [[nodiscard]] std::uint64_t needed_from() const noexcept { return found_ ? after_found_.number : next_.number; }
   [[nodiscard]] bool exchange(std::uint64_t now_ns, bool waits);
   [[nodiscard]] Result<Done, StoreFailure> send_all();
   void take_confirmed(std::size_t count);
@@ -108,6 +124,10 @@ class Relay {
   Place next_;                           ///< The record after what was packed.
   std::span<const record::Slot> batch_;  ///< Records of the reader's last batch, from the one that is packed next.
   std::uint16_t part_ = 0;               ///< Slots of its first record that are packed.
+  std::optional<Gap> gap_;               ///< Before the next record of the ring.
+  std::unique_ptr<FoundRecords> found_;  ///< What was in a gap; `batch_` is of it.
+  Place after_found_;                    ///< Where the ring goes on after them,
+  std::span<const record::Slot> kept_;   ///< with this batch.
   std::optional<Head> confirmed_;        ///< The last message known to be stored.
 
   bool has_session_ = false;

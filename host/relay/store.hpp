@@ -21,6 +21,9 @@ struct StoreFailure {
   std::string message;
 };
 
+/// Messages for each answer of an engine, which says that all before are stored.
+inline constexpr std::size_t kAskEvery = 8;
+
 /// One stream of an engine, to which only this relay should write. It keeps messages in the order in which they were
 /// sent, and takes a message only directly after the message that was sent before it. So a message that is stored says
 /// that all before it are, and none is stored twice, whatever a former session left on its way.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/relay/books/books.hpp"
 #include "host/relay/kafka/kafka.hpp"
 #include "host/relay/kafka/record.hpp"
 #include "host/relay/message.hpp"
@@ -50,6 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (key.empty() || text.find(key) == text.npos || text.find(value) == text.npos) __builtin_trap();
     }
   }
+  if (relay::next_offset_in(text) < -1) __builtin_trap();
+  const std::string book = relay::key_of_book(text);
+  if (book.find_first_of(". *>\n", 5) != std::string::npos || book.size() > 6 + 3 * size) __builtin_trap();
   (void)relay::decode_message(all);
 
   Sink sink;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "host/cli/common/appliance_name.hpp"
@@ -9,6 +7,7 @@
 #include "host/cli/common/live_market.hpp"
 #include "host/cli/common/messages.hpp"
 #include "host/cli/common/text.hpp"
+#include "host/market/state/print.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -20,15 +19,9 @@ struct StatesArguments {
   std::string user;
 };
 
-struct State {
-  std::string key, name;
-  market::state::Top top;
-  market::state::DayView day;
-};
-
-Grid::Cells cells(const LiveMarket& market, const State& state) {
-  return {state.key,
-          state.name,
+Grid::Cells cells(const LiveMarket& market, const market::state::Picture& state) {
+  return {plain(market::key_of(state.instrument)),
+          plain(market::instrument_name(state.instrument)),
           std::string(market::name_of(state.top.state)),
           standing_text(state.top),
           market.quantity(state.top.bid_quantity),
@@ -42,40 +35,6 @@ Grid::Cells cells(const LiveMarket& market, const State& state) {
           market.quantity(state.day.volume)};
 }
 
-void append_json(const LiveMarket& market, std::uint32_t row, const State& state, std::string& out) {
-  const auto text = [&](const char* key, std::string_view value) {
-    if (!value.empty()) out += fmt::format(",\"{}\":\"{}\"", key, value);
-  };
-  const auto known = [&](const char* key, std::uint8_t to) {
-    if (to == market::state::kWhole) return text(key, "all");
-    out += fmt::format(",\"{}\":{}", key, to);
-  };
-  out += fmt::format("{{\"row\":{},\"instrument\":{}", row, json(state.key));
-  if (!state.name.empty()) out += ",\"name\":" + json(state.name);
-  text("trading", market::name_of(state.top.state));
-  text("book", market::name_of(state.top.standing));
-  if (state.top.standing != market::Standing::Latest) text("cause", market::name_of(state.top.cause));
-  text("bid", market.price(state.top.bid));
-  text("bid_quantity", market.quantity(state.top.bid_quantity));
-  text("ask", market.price(state.top.ask));
-  text("ask_quantity", market.quantity(state.top.ask_quantity));
-  known("bids_known", state.top.bid_known);
-  known("asks_known", state.top.ask_known);
-  out += fmt::format(",\"channel\":{},\"sequence\":{},\"time\":{}", state.top.channel, state.top.sequence,
-                     state.top.arrival_ns);
-  text("last", market.price(state.day.last));
-  text("last_quantity", market.quantity(state.day.last_quantity));
-  if (state.day.last_ns != 0) out += fmt::format(",\"last_time\":{}", state.day.last_ns);
-  if (state.day.aggressor != market::Side::None) text("aggressor", market::name_of(state.day.aggressor));
-  text("high", market.price(state.day.high));
-  text("low", market.price(state.day.low));
-  text("volume", market.quantity(state.day.volume));
-  if (state.day.exchange_state != 0) {
-    out += fmt::format(",\"code\":{},\"scale\":{}", state.day.exchange_state, state.day.scale);
-  }
-  out += "}\n";
-}
-
 int states(const StatesArguments& arguments) {
   accept_user(arguments.user);
   const LiveMarket market(arguments.ring);
@@ -87,22 +46,17 @@ int states(const StatesArguments& arguments) {
              "low", "volume"});
   std::uint32_t unread = 0;
   for (std::uint32_t row = first; row <= last; ++row) {
-    market::InstrumentRow instrument;
-    State state;
-    if (!market.instruments().read(row, instrument) ||
+    market::state::Picture state;
+    if (!market.instruments().read(row, state.instrument) ||
         market.states().read(row, state.top, state.day) != market::state::Read::Ok) {
       ++unread;
       continue;
     }
-    const bool is_text = arguments.format == "text";
-    const std::string_view key = market::key_of(instrument);
-    const std::string_view name = market::instrument_name(instrument);
-    state.key = is_text ? plain(key) : std::string(key);
-    state.name = is_text ? plain(name) : std::string(name);
-    if (is_text) {
+    if (arguments.format == "text") {
       grid.add(cells(market, state));
     } else {
-      append_json(market, row, state, out.buffer());
+      market::state::append_json(row, state, market.instruments().quantity_decimals(), "", out.buffer());
+      out.buffer() += '\n';
       out.flush_if_full();
     }
   }

@@ -139,6 +139,11 @@ bool InstrumentView::replaced() const noexcept {
   return file_.ok() && !os::is_at(file_, path_);
 }
 
+std::uint64_t InstrumentView::version(std::uint32_t number) const noexcept {
+  if (number == 0 || number > count()) return 0;
+  return load(*reinterpret_cast<const std::uint64_t*>(&row(number)), __ATOMIC_ACQUIRE);
+}
+
 bool InstrumentView::read(std::uint32_t number, InstrumentRow& to) const noexcept {
   if (number == 0 || number > count()) return false;
   const auto* const words = reinterpret_cast<const std::uint64_t*>(&row(number));

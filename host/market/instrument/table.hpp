@@ -56,6 +56,8 @@ class InstrumentView {
 
   /// A consistent copy. False if there is no such row, or its writer changes it all the time.
   [[nodiscard]] bool read(std::uint32_t row, InstrumentRow& to) const noexcept;
+  /// Changes with each change of the row; 0: there is no such row.
+  [[nodiscard]] std::uint64_t version(std::uint32_t row) const noexcept;
 
   /// Row with this key or, else, this name; 0: none.
   [[nodiscard]] std::uint32_t find(std::string_view key) const noexcept;

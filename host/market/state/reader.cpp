@@ -163,6 +163,11 @@ Read Reader::read(std::uint32_t row, Top& top, DayView& day) const noexcept {
   return read;
 }
 
+std::uint64_t Reader::version(std::uint32_t row) const noexcept {
+  if (row == 0 || row > header_.rows) return 0;
+  return __atomic_load_n(part(row, 0), __ATOMIC_ACQUIRE);
+}
+
 Read Reader::read_levels(std::uint32_t row, std::span<Row> bids, std::span<Row> asks, Counts& counts) const noexcept {
   if (row == 0 || row > header_.rows || header_.levels == 0) return Read::NoRow;
   std::array<std::uint64_t, levels_words(kMaxLevels)> words{};

@@ -75,6 +75,9 @@ class Reader {
   [[nodiscard]] Read read(std::uint32_t row, DayView& day) const noexcept;
   /// Both as they were at one moment.
   [[nodiscard]] Read read(std::uint32_t row, Top& top, DayView& day) const noexcept;
+  /// Changes with each change of the book or the day; 0: there is no such row. For readers that look at many rows to
+  /// find those that have changed.
+  [[nodiscard]] std::uint64_t version(std::uint32_t row) const noexcept;
   /// The first rows of both sides, as at the end of an event. `bids` and `asks` hold levels() rows; `counts` receives
   /// how many there are.
   struct Counts {

@@ -52,6 +52,7 @@ Result<std::unique_ptr<KafkaClient>, StoreFailure> KafkaClient::open(rd_kafka_ty
   std::array<char, 512> why{};
   rd_kafka_conf_set_opaque(conf, client.get());
   rd_kafka_conf_set_error_cb(conf, on_error);
+  rd_kafka_conf_set_stats_cb(conf, on_statistics);
   // Errors come through the function above; the library's own lines on stderr would say them again.
   rd_kafka_conf_set_log_cb(conf, [](const rd_kafka_t*, int, const char*, const char*) {});
   KafkaSettings all = access.settings;
@@ -93,6 +94,11 @@ void KafkaClient::on_error(rd_kafka_t* handle, int code, const char* reason, voi
   client.reason_ = stable(reason);
 }
 
+int KafkaClient::on_statistics(rd_kafka_t* /*handle*/, char* text, std::size_t size, void* self) {
+  static_cast<KafkaClient*>(self)->fetched_ = next_offset_in({text, size});
+  return 0;  // The library frees the text.
+}
+
 StoreFailure KafkaClient::failure(const std::string& what, rd_kafka_resp_err_t code) {
   rd_kafka_poll(handle_, 0);
   std::string text = rd_kafka_err2str(code);
@@ -114,6 +120,8 @@ Result<KafkaReader, StoreFailure> KafkaReader::open(const KafkaAccess& access, c
                                    {"auto.offset.reset", "error"},
                                    {"allow.auto.create.topics", "false"},
                                    {"check.crcs", "true"},
+                                   // The only word on how far it is in messages that are not handed on.
+                                   {"statistics.interval.ms", "500"},
                                    {"fetch.wait.max.ms", "50"},
                                    {"fetch.error.backoff.ms", "100"},
                                    // What a broker may make this process keep.
@@ -198,12 +206,16 @@ Result<Done, StoreFailure> KafkaReader::read_until(std::int64_t begin,
   if (const auto started = start(begin); !started) return started;
   constexpr std::uint64_t kNapMs = 50;
   std::uint64_t heard_ns = os::monotonic_clock_ns();
+  std::int64_t fetched = client_->fetched();
   while (!is_at_end_) {
     const auto message = next(kNapMs);
     if (!message) return message.failure();
     const std::uint64_t now_ns = os::monotonic_clock_ns();
     if (message.value()) {
       if (!each(*message.value())) break;
+      heard_ns = now_ns;
+    } else if (client_->fetched() != fetched) {
+      fetched = client_->fetched();
       heard_ns = now_ns;
     } else if (now_ns - heard_ns > std::uint64_t{kKafkaWaitMs} * 1'000'000) {
       return client_->failure("cannot read the topic " + name_, RD_KAFKA_RESP_ERR__TIMED_OUT);

@@ -36,16 +36,21 @@ class KafkaClient {
   [[nodiscard]] StoreFailure failure(const std::string& what, rd_kafka_resp_err_t code);
   /// Something that waiting does not repair, or the loss of all brokers, since the last call.
   [[nodiscard]] std::optional<StoreFailure> problem();
+  /// How far a reader has fetched its partition, as the library said last, with what it does not hand on: messages of
+  /// aborted transactions. -1: it has not said it.
+  [[nodiscard]] std::int64_t fetched() const noexcept { return fetched_; }
 
  private:
   explicit KafkaClient(std::string brokers) : brokers_(std::move(brokers)) {}
   static void on_error(rd_kafka_t* handle, int code, const char* reason, void* self);
+  static int on_statistics(rd_kafka_t* handle, char* text, std::size_t size, void* self);
 
   rd_kafka_t* handle_ = nullptr;
   std::string brokers_;
   std::string reason_;
   bool is_down_ = false;
   bool is_refused_ = false;
+  std::int64_t fetched_ = -1;
 };
 
 /// A client that reads what is committed, and its partition of one topic.
@@ -76,8 +81,8 @@ class KafkaReader {
   [[nodiscard]] Result<std::optional<Message>, StoreFailure> next(std::uint64_t wait_ms);
   /// Whether the last message was the last committed one.
   [[nodiscard]] bool is_at_end() const noexcept { return is_at_end_; }
-  /// Gives `each` the messages of offsets from `begin` on, to the end or until it returns false. Fails if none comes
-  /// for kKafkaWaitMs.
+  /// Gives `each` the messages of offsets from `begin` on, to the end or until it returns false. Fails if nothing is
+  /// fetched for kKafkaWaitMs.
   [[nodiscard]] Result<Done, StoreFailure> read_until(std::int64_t begin,
                                                       const std::function<bool(const Message&)>& each);
   /// The image of a layout in this topic; empty: it is not there, or not complete.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/relay/books/key_values.hpp"
 #include "host/relay/store.hpp"
 #include "host/relay/stream.hpp"
 #include "microcode/base/result.hpp"
@@ -43,5 +44,8 @@ struct KafkaAccess {
 [[nodiscard]] Result<std::unique_ptr<Store>> make_kafka_store(KafkaAccess access,
                                                               std::function<void(const std::string&)> tell);
 [[nodiscard]] Result<std::unique_ptr<Stream>> make_kafka_stream(KafkaAccess access);
+
+/// A compacted topic, in whose partition 0 the last message of a key is its value.
+[[nodiscard]] Result<std::unique_ptr<KeyValues>> make_kafka_key_values(KafkaAccess access);
 
 }  // namespace stopbit::relay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,5 +22,8 @@ struct KafkaRecord {
 };
 /// Checks that key, header and message say the same, and everything that decode_message does.
 [[nodiscard]] Result<Head> decode_kafka_record(const KafkaRecord& record);
+
+/// The highest offset that a reader fetches next, in the statistics of librdkafka (JSON, "next_offset"); -1: none.
+[[nodiscard]] std::int64_t next_offset_in(std::string_view statistics) noexcept;
 
 }  // namespace stopbit::relay

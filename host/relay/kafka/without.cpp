@@ -20,4 +20,8 @@ Result<std::unique_ptr<Stream>> make_kafka_stream(KafkaAccess /*access*/) {
   return Failure{kWithoutKafka};
 }
 
+Result<std::unique_ptr<KeyValues>> make_kafka_key_values(KafkaAccess /*access*/) {
+  return Failure{kWithoutKafka};
+}
+
 }  // namespace stopbit::relay

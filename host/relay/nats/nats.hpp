@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "host/relay/books/key_values.hpp"
 #include "host/relay/store.hpp"
 #include "host/relay/stream.hpp"
 #include "microcode/base/result.hpp"
@@ -52,5 +53,8 @@ struct NatsStreamOptions {
 [[nodiscard]] Result<std::unique_ptr<Store>> make_nats_store(NatsStreamOptions options);
 
 [[nodiscard]] Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess access);
+
+/// A bucket of key-value; `access.address.stream` is its name. It is made, in files, if it does not exist.
+[[nodiscard]] Result<std::unique_ptr<KeyValues>> make_nats_key_values(NatsAccess access, std::uint64_t replicas);
 
 }  // namespace stopbit::relay

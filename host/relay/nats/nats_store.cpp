@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "host/relay/nats/answer.hpp"
+#include "host/relay/nats/chain.hpp"
 #include "host/relay/nats/connection.hpp"
 #include "host/relay/nats/nats.hpp"
 #include "microcode/base/printable.hpp"
@@ -27,7 +27,7 @@ class NatsStore final : public Store {
   explicit NatsStore(NatsStreamOptions options) : options_(std::move(options)) {}
 
   Result<std::optional<Head>, StoreFailure> begin() override {
-    answers_.reset();
+    chain_.end();
     connection_.reset();
     auto opened = NatsConnection::open(options_.access);
     if (!opened) return opened.failure();
@@ -42,9 +42,10 @@ class NatsStore final : public Store {
       return made.failure();
     const auto info = prepare(name(), options_.subject + ".*", false);
     if (!info) return info.failure();
-    if (const auto waiting = wait_for_answers(); !waiting) return waiting.failure();
-    begun_ = info.value()->State.LastSeq;
-    sent_ = stored_ = 0;
+    if (const auto begun = chain_.begin(*connection_, options_.access.address.server, info.value()->State.LastSeq);
+        !begun) {
+      return begun.failure();
+    }
     if (info.value()->State.Msgs == 0) return std::optional<Head>();
     return last_message();
   }
@@ -69,49 +70,10 @@ class NatsStore final : public Store {
   }
 
   Result<Done, StoreFailure> send(const Outgoing& message, bool asks) override {
-    const std::string subject = options_.subject + "." + topic_of(message.head);
-    std::string id = id_of(message.head);
-    natsMsg* made = nullptr;
-    const std::span<const std::byte> bytes = message.message();
-    natsStatus status = natsMsg_Create(&made, subject.c_str(), asks ? inbox_.c_str() : nullptr,
-                                       reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size()));
-    const NatsMessage owned(made);
-    if (status == NATS_OK) status = natsMsgHeader_Set(made, "Nats-Msg-Id", id.c_str());
-    // The first message of a session names the stream's last by its sequence: a server that was started again may not
-    // remember that message's id.
-    if (status == NATS_OK) {
-      status = sent_ == 0 ? natsMsgHeader_Set(made, "Nats-Expected-Last-Sequence", std::to_string(begun_).c_str())
-                          : natsMsgHeader_Set(made, "Nats-Expected-Last-Msg-Id", last_id_.c_str());
-    }
-    if (status == NATS_OK) status = natsConnection_PublishMsg(connection_->connection(), made);
-    if (status != NATS_OK) return nats_failure("cannot send to " + options_.access.address.server, status);
-    last_id_ = std::move(id);
-    ++sent_;
-    return Done{};
+    return chain_.send(options_.subject + "." + topic_of(message.head), message.message(), asks, id_of(message.head));
   }
 
-  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override {
-    for (auto wait = static_cast<std::int64_t>(wait_ms);; wait = 0) {
-      natsMsg* found = nullptr;
-      const natsStatus status = natsSubscription_NextMsg(&found, answers_.get(), wait);
-      const NatsMessage message(found);
-      if (status == NATS_TIMEOUT) return stored_;
-      if (status == NATS_NO_RESPONDERS) {
-        return StoreFailure{StoreFailure::Kind::Away, "no stream takes the messages: is JetStream on its way up?"};
-      }
-      if (status != NATS_OK) return nats_failure("no answer from " + options_.access.address.server, status);
-      const std::span<const std::byte> text = bytes_of(found);
-      const auto sequence = parse_answer({reinterpret_cast<const char*>(text.data()), text.size()});
-      if (!sequence) return sequence.failure();
-      if (sequence.value() <= begun_ + stored_ || sequence.value() > begun_ + sent_) {
-        return StoreFailure{StoreFailure::Kind::Away,
-                            fmt::format("the server stored a message as number {}, not as one "
-                                        "of {} to {}: another process writes the stream",
-                                        sequence.value(), begun_ + stored_ + 1, begun_ + sent_)};
-      }
-      stored_ = sequence.value() - begun_;
-    }
-  }
+  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override { return chain_.stored(wait_ms); }
 
  private:
   [[nodiscard]] const std::string& name() const noexcept { return options_.access.address.stream; }
@@ -158,22 +120,10 @@ class NatsStore final : public Store {
     return owned;
   }
 
-  [[nodiscard]] Result<Done, StoreFailure> wait_for_answers() {
-    natsInbox* inbox = nullptr;
-    natsStatus status = natsInbox_Create(&inbox);
-    if (status == NATS_OK) inbox_ = inbox;
-    natsInbox_Destroy(inbox);
-    natsSubscription* made = nullptr;
-    if (status == NATS_OK) status = natsConnection_SubscribeSync(&made, connection_->connection(), inbox_.c_str());
-    answers_.reset(made);
-    if (status != NATS_OK) return nats_failure("cannot wait for answers", status);
-    return Done{};
-  }
-
   [[nodiscard]] Result<std::optional<Head>, StoreFailure> last_message() {
     natsMsg* found = nullptr;
     jsErrCode code = {};
-    const natsStatus status = js_GetMsg(&found, connection_->stream(), name().c_str(), begun_, nullptr, &code);
+    const natsStatus status = js_GetMsg(&found, connection_->stream(), name().c_str(), chain_.begun(), nullptr, &code);
     const NatsMessage message(found);
     if (status != NATS_OK) return nats_failure("cannot read the last message of " + name(), status, code);
     const Result<Head> head = decode_message(bytes_of(found));
@@ -183,12 +133,7 @@ class NatsStore final : public Store {
 
   NatsStreamOptions options_;
   std::optional<NatsConnection> connection_;
-  NatsSubscription answers_;  ///< Ends before the connection.
-  std::string inbox_;
-  std::string last_id_;
-  std::uint64_t begun_ = 0;  ///< Sequence of the stream's last message when the session began.
-  std::uint64_t sent_ = 0;
-  std::uint64_t stored_ = 0;
+  NatsChain chain_;  ///< Ends before the connection.
 };
 
 }  // namespace

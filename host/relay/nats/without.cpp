@@ -19,4 +19,8 @@ Result<std::unique_ptr<Stream>> make_nats_stream(NatsAccess /*access*/) {
   return Failure{kWithout};
 }
 
+Result<std::unique_ptr<KeyValues>> make_nats_key_values(NatsAccess /*access*/, std::uint64_t /*replicas*/) {
+  return Failure{kWithout};
+}
+
 }  // namespace stopbit::relay

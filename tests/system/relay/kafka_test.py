@@ -3,6 +3,7 @@
 
     kafka_test.py killed STOPBIT PROBE MOCK SAMPLE       relay and writer are killed at random; STOPBIT_KILLS times
     kafka_test.py hostile STOPBIT PROBE MOCK SAMPLE      what brokers, other producers and users do to a relay
+    kafka_test.py books STOPBIT PROBE MOCK SAMPLE VALUES   the states of instruments in a compacted topic
     kafka_test.py read_back STOPBIT PROBE MOCK SAMPLE    tail, subscribe and the ring itself give the same records
 
 The mock keeps the newest 5 MB, in memory: the stream is read while it is written, and the brokers are never killed. It
@@ -241,7 +242,7 @@ def can_connect(port):
 
 def hostile():
     for test in (hostile_brokers, hostile_producers, hostile_topics):
-        if len(sys.argv) > 6 and test.__name__ not in sys.argv[6:]:
+        if len(sys.argv) > 7 and test.__name__ not in sys.argv[7:]:
             continue
         test()
         print("ok", test.__name__)
@@ -251,5 +252,11 @@ def read_back():
     relay_test.read_back_from(Brokers(), SAMPLE, "--limit", "8000")
 
 
+def books():
+    brokers = Brokers(topics=("B",))
+    bucket = relay_test.Bucket(os.path.abspath(sys.argv[6]), brokers.address("B"))
+    relay_test.books_in(brokers, bucket, "B", False)
+
+
 if __name__ == "__main__":
-    run({"killed": killed, "hostile": hostile, "read_back": read_back}[sys.argv[1]])
+    run({"killed": killed, "hostile": hostile, "read_back": read_back, "books": books}[sys.argv[1]])

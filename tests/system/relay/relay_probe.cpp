@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/image/image.hpp"
+#include "tests/lib/market_tables.hpp"
 
 // Both ends of a relay, for tests of it.
 //
@@ -26,8 +28,10 @@
 //                                         is killed; only while a reader has a seat, so that the ring has what a relay
 //                                         that is killed has not stored
 //     relay_probe fill RING SLOTS         writes records of run 1 until the ring has SLOTS slots, and ends
-//     relay_probe count RING              records that the ring has had, and its epoch
-//     relay_probe check ADDRESS [RINGS]   reads a stream from its oldest message to its newest, or to the end of ring
+//     relay_probe books RING ROWS CHANGES makes tables of instruments and their states, and this many changes of bids,
+//     as fast as it can; says "done", and is well until it is killed relay_probe count RING              records that
+//     the ring has had, and its epoch relay_probe check ADDRESS [RINGS]   reads a stream from its oldest message to its
+//     newest, or to the end of ring
 //                                         number RINGS, and compares each word with what `write` has written; a line
 //                                         for each ring
 //     relay_probe message                 key, channel and bytes of a message as a relay writes it to Kafka, in hex
@@ -100,6 +104,21 @@ int fill(const char* name, std::uint64_t slots) {
   for (std::uint64_t index = 0; made.value().head() - begin < slots;) write_one(made.value(), 1, index++);
   fmt::print("{} {} {}\n", made.value().head() - begin, made.value().records(), made.value().epoch());
   return 0;
+}
+
+int books(const char* name, std::uint32_t rows, std::uint64_t changes) {
+  testing::MarketTables tables(name, rows);
+  for (std::uint32_t row = 1; row <= rows; ++row) tables.add(fmt::format("I {}/{}", row, row % 7));
+  std::mt19937_64 random(rows);
+  for (std::uint64_t i = 0; i < changes; ++i) {
+    tables.bid(1 + static_cast<std::uint32_t>(random() % rows), static_cast<std::int64_t>(random() % 1'000'000));
+  }
+  fmt::print("done\n");
+  std::fflush(stdout);
+  for (;;) {
+    tables.beat(os::wall_clock_ns());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 int count(const char* name) {
@@ -224,11 +243,17 @@ int main(int count_of_arguments, char** arguments) {
   if (given.size() == 4 && given[1] == "fill") {
     return fill(given[2].c_str(), std::strtoull(given[3].c_str(), nullptr, 10));
   }
+  if (given.size() == 5 && given[1] == "books") {
+    return books(given[2].c_str(), static_cast<std::uint32_t>(std::strtoul(given[3].c_str(), nullptr, 10)),
+                 std::strtoull(given[4].c_str(), nullptr, 10));
+  }
   if (given.size() == 2 && given[1] == "message") return message();
   if (given.size() == 3 && given[1] == "count") return count(given[2].c_str());
   if ((given.size() == 3 || given.size() == 4) && given[1] == "check") {
     return check(given[2].c_str(), given.size() == 4 ? std::strtoull(given[3].c_str(), nullptr, 10) : 0);
   }
-  std::fprintf(stderr, "relay_probe write RING RUN RATE | fill RING SLOTS | count RING | check ADDRESS [RINGS]\n");
+  std::fprintf(stderr,
+               "relay_probe write RING RUN RATE | fill RING SLOTS | books RING ROWS CHANGES | count RING | check "
+               "ADDRESS [RINGS]\n");
   return 2;
 }

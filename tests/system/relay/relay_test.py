@@ -3,14 +3,18 @@
 
     relay_test.py killed STOPBIT PROBE              relay, server and writer are killed at random; STOPBIT_KILLS times
     relay_test.py hostile STOPBIT PROBE [TEST...]   what servers, networks and users do to a relay
+    relay_test.py books STOPBIT PROBE VALUES        the states of instruments in a bucket, across kills
+    relay_test.py refill STOPBIT PROBE              what a ring no longer has comes from its appliance's recorder
     relay_test.py read_back STOPBIT PROBE SAMPLE    tail, subscribe and the ring itself give the same records
 
 Status 77: there is no nats-server here.
 """
 
+import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -126,6 +130,10 @@ class Server(Process):
         super().start()
         wait_for("the server", self.is_up)
         return self
+
+    def request(self, subject, payload):
+        """Published, with an inbox for the answer, which is not read."""
+        self.publish(subject + " _INBOX.test", payload)
 
     def publish(self, subject, payload):
         """As any client does that may."""
@@ -448,8 +456,243 @@ def read_back_from(server, sample, *more):
     print(len(texts["ring"].splitlines()), "lines, the same from the ring, the stream and the ring made of it")
 
 
+APPLIANCE = """name = "{name}"
+state = "state"
+[recorder]
+folder = "packets"
+[rings]
+slots = 32768
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "day.pcap"
+speed = 4
+[[feed]]
+file = "feed.toml"
+a = "capture"
+"""
+FEED = """name = "replayed"
+[[image]]
+name = "cme"
+templates = ["made/cme.xml"]
+[[channel]]
+number = 3
+name = "incremental"
+image = "cme"
+framing = "cme"
+ring = "{ring}"
+window = {{ packets = 1024, time = "10s" }}
+a = {{ group = "239.20.1.1", port = 20001 }}
+b = {{ group = "239.20.2.1", port = 20002 }}
+"""
+EXCHANGE = """preset = "cme"
+seed = 5
+duration = "20s"
+channels = 1
+instruments = 20
+rate = 4000
+[line_a]
+group = "239.20.1.1:20001"
+impair = { loss = 0.01 }
+[line_b]
+group = "239.20.2.1:20002"
+impair = { loss = 0.01 }
+[impair_both]
+loss = 0.002
+"""
+
+
+def refill():
+    ring = ring_name("refill")
+    path = lambda name: os.path.join(FOLDER, name)
+    for name, text in (("feed", FEED.format(ring=ring)), ("appliance", APPLIANCE.format(name=ring)), ("sim", EXCHANGE)):
+        with open(path(name + ".toml"), "w") as out:
+            out.write(text)
+    subprocess.run([STOPBIT, "simulate", "sim.toml", "-o", "day.pcap", "--write-feed", "made", "-q"], cwd=FOLDER, check=True)
+    server = Server("server-refill").start()
+    published = lambda: count_of(ring)[0]
+
+    def overrun(relay, turn):
+        """The relay is stopped, or does not run, while more records come than the ring holds."""
+        if turn % 2 == 0:
+            relay.process.send_signal(signal.SIGSTOP)
+        else:
+            relay.kill()
+        target = published() + 8_000
+        wait_for("an overrun ring", lambda: published() > target)
+
+    def go_on(relay, turn):
+        if turn % 2 == 0:
+            relay.process.send_signal(signal.SIGCONT)
+        else:
+            relay.start()
+
+    def run_day(label, turns):
+        """Stops the relay at these turns; each gets what is done before it goes on, and what the relay has to say."""
+        subprocess.run([STOPBIT, "ring", "rm", ring], capture_output=True)  # of the day before
+        relay = relay_of(ring, server, "--settings", "appliance.toml", "--feed", label, stream=label, label="relay-" + label)
+        appliance = Process("appliance-" + label, [STOPBIT, "run", "appliance.toml", "-q"]).start()
+        wait_for("messages", lambda: server.sequence(label) > 10)
+        for turn, (before, words, times) in enumerate(turns):
+            overrun(relay, turn)
+            before()
+            go_on(relay, turn)
+            relay.says(words, times)
+        assert appliance.ends() == 0, logs()
+        records, epoch = count_of(ring)
+        relay.says(f"the ring made at {epoch} has ended with record {records};")
+        status = relay.stop()
+        told = subprocess.run([STOPBIT, "tail", server.address(label), "--from-start", "--header"], capture_output=True,
+                              timeout=PATIENCE)
+        return relay, records, status, told
+
+    found = "are from the recording"
+    relay, records, status, told = run_day("WHOLE", [(lambda: None, found, 1), (lambda: None, found, 2)])
+    assert status == 0 and told.returncode == 0, logs()
+    assert "lost, from record" not in relay.log(), logs()
+    # The recorder's packets, decoded in one go, give the same records with the same heads.
+    wanted = subprocess.run([STOPBIT, "replay", *glob.glob(path("packets/*.pcapng")), "--merge", "--feed", "feed.toml",
+                             "--format", "jsonl", "--header", "-q"], cwd=FOLDER, capture_output=True).stdout
+    assert len(told.stdout.splitlines()) == records, (len(told.stdout.splitlines()), records)
+    assert told.stdout == wanted, (told.stdout[:500], wanted[:500])
+    # A recording that lacks packets gives nothing: the relay and the stream say what is missing.
+    remove = lambda: shutil.rmtree(path("packets"))
+    relay, records, status, told = run_day("CUT", [(remove, "the recording does not have them", 1)])
+    assert status == 1 and told.returncode == 1, logs()
+    lost = sum(int(count) for count in re.findall(r"(\d+) records lost, from record \d+ on, slots \d+ to \d+", relay.log()))
+    assert lost > 1_000 and len(told.stdout.splitlines()) + lost == records, (lost, records, told.stderr)
+    assert b"records lost before they reached the stream" in told.stderr, told.stderr
+    print(f"{len(wanted.splitlines())} records whole by the recording; without it {lost} lost and said so")
+
+
 def read_back():
     read_back_from(Server().start(), sys.argv[4])
+
+
+class Bucket:
+    """Read by another program."""
+
+    def __init__(self, *command):
+        self.command = command
+
+    def values(self):
+        """{key: value}; empty if they cannot be read now."""
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=PATIENCE)
+        return dict(line.split("\t", 1) for line in done.stdout.splitlines()) if done.returncode == 0 else {}
+
+    def status(self):
+        return json.loads(self.values().get("status", "{}"))
+
+
+def states_of(ring):
+    """What a bucket has to have of the ring's tables: {key: value}."""
+    said = subprocess.run([STOPBIT, "states", ring, "--format", "jsonl"], check=True, capture_output=True, text=True).stdout
+    epoch = subprocess.run([PROBE, "count", ring], check=True, capture_output=True, text=True).stdout.split()[1]
+    wanted = {}
+    for line in said.splitlines():
+        key = json.loads(line)["instrument"].replace(" ", "=20")
+        wanted[f"book.{key}"] = f'{{"epoch":{epoch},' + line[1:]
+    return wanted
+
+
+def tables_of(ring, rows=300, changes=200_000, label="tables"):
+    writer = Process(label, [PROBE, "books", ring, str(rows), str(changes)]).start()
+    return writer
+
+
+def is_level(bucket, ring):
+    values = bucket.values()
+    values.pop("status", None)
+    return values == states_of(ring)
+
+
+def books_in(server, bucket, stream, kill_server):
+    """Values are those of the tables whatever is killed, and are stale when nothing keeps them up to date."""
+    ring = ring_name("books")
+    relay = relay_of(ring, server, "--books", "50", stream=stream, label="relay-books")
+    relay.says("waiting for tables")
+    wait_for("a status", lambda: bucket.status().get("writer") == "absent")
+    # The relay, or its server, is killed while rows change.
+    writer = tables_of(ring, changes=20_000_000)
+    relay.says("writing the states of 300 instruments")
+    wait_for("values", lambda: len(bucket.values()) > 300)
+    for kill in range(6):
+        victim = server if kill_server and kill % 2 else relay
+        victim.kill()
+        victim.start()
+        before = bucket.status().get("time", 0)
+        wait_for("a later status", lambda: bucket.status().get("time", 0) > before)
+    writer.says("done")
+    wait_for("the states of the tables", lambda: is_level(bucket, ring))
+    # Nothing changes: only the status is written, and says that all is well.
+    relay.kill()
+    relay.start()
+    before = bucket.status()["time"]
+    wait_for("a later status", lambda: bucket.status()["time"] > before)
+    assert bucket.status()["writer"] == "running" and is_level(bucket, ring)
+    # The writer stands still, goes on, and dies.
+    books = lambda: [json.loads(value) for key, value in bucket.values().items() if key != "status"]
+    writer.process.send_signal(signal.SIGSTOP)
+    wait_for("stale books", lambda: all(book.get("cause") == "writer_silent" for book in books()))
+    writer.process.send_signal(signal.SIGCONT)
+    wait_for("books that are well again", lambda: is_level(bucket, ring))
+    writer.kill()
+    wait_for("stale books", lambda: all(book["book"] == "stale" and book["cause"] == "writer_died" for book in books()))
+    assert bucket.status()["writer"] == "writer_died"
+    # The next writer of the name has fewer instruments: what is not among them is stale.
+    writer = tables_of(ring, rows=10, changes=1000)
+    writer.says("done", 2)
+    wanted = lambda: states_of(ring).items()
+    wait_for("the next books", lambda: len(books()) == 300 and wanted() <= bucket.values().items())
+    assert sum(book["book"] == "stale" for book in books()) >= 290
+    assert relay.stop() == 0, logs()
+    writer.kill()
+    # With --once it ends with the tables.
+    again = relay_of(ring, server, "--books", "50", "--once", stream=stream, label="relay-once")
+    assert again.ends() == 0, logs()
+    assert "10 values written" in again.log(), again.log()
+
+
+def books():
+    server = Server("server-books").start()
+    bucket = Bucket(os.path.abspath(sys.argv[4]), f"nats://127.0.0.1:{server.port}", "books")
+    books_in(server, bucket, "books", True)
+    # Streams that are no buckets, and buckets that forget.
+    ring = ring_name("books")
+    writer = writer_of(ring_name("streams"), 1)
+    stream = relay_of(ring_name("streams"), server, stream="KV_taken", label="relay-stream")
+    wait_for("messages", lambda: server.sequence("KV_taken") > 0)
+    assert stream.stop() == 0
+    writer.kill()
+    refused = relay_of(ring, server, "--books", "1", stream="taken", label="relay-taken")
+    assert refused.ends() == 1 and "is no bucket" in refused.log(), logs()
+    server.request("$JS.API.STREAM.CREATE.KV_short", json.dumps({
+        "name": "KV_short", "subjects": ["$KV.short.>"], "max_msgs_per_subject": 1, "max_age": 3_600_000_000_000,
+        "retention": "limits", "storage": "file", "num_replicas": 1, "discard": "new"}).encode())
+    refused = relay_of(ring, server, "--books", "1", stream="short", label="relay-short")
+    assert refused.ends() == 1 and "time to live" in refused.log(), logs()
+    # Another writer of the bucket: the relay says so, and goes on.
+    writer = tables_of(ring, changes=100)
+    relay = relay_of(ring, server, "--books", "10", stream="books", label="relay-two")
+    relay.says("writing the states")
+
+    def is_noticed():
+        server.publish("$KV.books.foreign", b"7")
+        return "wrong last sequence" in relay.log()
+
+    wait_for("what the relay says of a foreign value", is_noticed)
+    wait_for("the states of the tables", lambda: states_of(ring).items() <= bucket.values().items())
+    # A server that stands still keeps nothing waiting but the relay, and has the newest values afterwards.
+    server.process.send_signal(signal.SIGSTOP)
+    relay.says("confirmed nothing for 5000 ms")
+    server.process.send_signal(signal.SIGCONT)
+    before = bucket.status()["time"]
+    wait_for("a later status", lambda: bucket.status()["time"] > before)
+    wait_for("the states of the tables", lambda: states_of(ring).items() <= bucket.values().items())
+    assert relay.stop() == 0
+    writer.kill()
 
 
 def run(test):
@@ -460,7 +703,7 @@ def run(test):
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy"):
+        for label in ("killed", "away", "names", "servers", "secrets", "streams", "tls", "back", "copy", "books", "refill"):
             subprocess.run([STOPBIT, "ring", "rm", ring_name(label)], capture_output=True)
     shutil.rmtree(FOLDER)
 
@@ -469,7 +712,7 @@ def main():
     if SERVER is None:
         print("there is no nats-server here")
         sys.exit(77)
-    run({"killed": killed, "hostile": hostile, "read_back": read_back}[sys.argv[1]])
+    run({"killed": killed, "hostile": hostile, "read_back": read_back, "books": books, "refill": refill}[sys.argv[1]])
 
 
 if __name__ == "__main__":

@@ -231,6 +231,27 @@ TEST(TimeSearch, begins_at_the_last_message_that_may_have_a_record_before_the_ti
   EXPECT_FALSE(find_time(1, 100, 50, [](std::uint64_t, std::uint64_t) { return StoreFailure{}; }));
 }
 
+TEST(TimeSearch, finds_a_place_at_which_the_time_is_reached_if_the_clock_was_set_back) {
+  // 20 messages, of which those from `step` on are of a clock that was set back by 7.
+  for (std::size_t step = 0; step <= 20; ++step) {
+    std::vector<std::uint64_t> times;
+    for (std::uint64_t i = 0; i < 20; ++i) times.push_back(100 + i - (i >= step ? 7 : 0));
+    const auto find = [&](std::uint64_t first, std::uint64_t end) {
+      return first < end ? std::optional(TimedMessage{first, times[first]}) : std::nullopt;
+    };
+    for (std::uint64_t time = 80; time < 130; ++time) {
+      const auto found = find_time(0, times.size(), time, find);
+      ASSERT_TRUE(found);
+      const std::uint64_t at = found.value();
+      ASSERT_LT(at, times.size());
+      // Records of that time or later follow at once, or none does in what follows; nothing before is skipped unless
+      // an earlier record came first.
+      EXPECT_TRUE(at == 0 || times[at] < time) << step << ' ' << time;
+      EXPECT_TRUE(at + 1 == times.size() || times[at + 1] >= time || times[at] >= time) << step << ' ' << time;
+    }
+  }
+}
+
 TEST(TimeSearch, takes_the_time_of_the_first_record_that_begins_in_a_message) {
   std::array<record::Slot, 2> slots{};
   slots[0].words[1] = 1'000;  // goes on with a record
@@ -243,6 +264,17 @@ TEST(TimeSearch, takes_the_time_of_the_first_record_that_begins_in_a_message) {
   EXPECT_EQ(time_of(head, bytes.first(record::kSlotBytes)), std::nullopt);
   head.kind = Kind::Lost;
   EXPECT_EQ(time_of(head, bytes), std::nullopt);
+}
+
+TEST(KafkaStatistics, say_how_far_a_reader_has_fetched) {
+  EXPECT_EQ(next_offset_in(R"({"topics":{"S":{"partitions":{"0":{"partition":0,"next_offset":1234,"app_offset":7},)"
+                           R"("-1":{"partition":-1,"next_offset":-1001}}}}})"),
+            1234);
+  EXPECT_EQ(next_offset_in(R"("next_offset": 5)"), 5);
+  for (const char* none : {"", "{}", "\"next_offset\":", "\"next_offset\":-1001", "\"next_offset\":x",
+                           "\"next_offset\":99999999999999999999"}) {
+    EXPECT_EQ(next_offset_in(none), -1) << none;
+  }
 }
 
 TEST(NatsAnswer, is_a_sequence_or_an_error) {

@@ -67,10 +67,54 @@ std::vector<std::uint64_t> up_to(std::uint64_t count, std::uint64_t from = 0) {
   return all;
 }
 
+/// Everything that a ring has ever had, by a reader that is never late.
+class FakeRefill final : public Refill {
+ public:
+  struct Kept {
+    std::uint64_t number = 0;
+    std::vector<record::Slot> slots;
+  };
+  void take_from(ring::Reader& reader) {
+    while (reader.poll() == ring::Poll::Record) {
+      kept.push_back({reader.record_number(), {reader.record().begin(), reader.record().end()}});
+    }
+  }
+  Result<std::unique_ptr<FoundRecords>> find(const MissingRecords& missing) override {
+    asked.push_back(missing);
+    if (!why_not.empty()) return Failure{why_not};
+    auto found = std::make_unique<Found>();
+    for (const Kept& one : kept) {
+      if (one.number >= missing.first && one.number < missing.end) found->rest.push_back(one.slots);
+    }
+    EXPECT_EQ(found->rest.size(), missing.count);
+    found->breaks_after = breaks_after;
+    return std::unique_ptr<FoundRecords>(std::move(found));
+  }
+
+  std::vector<Kept> kept;
+  std::vector<MissingRecords> asked;
+  std::string why_not;
+  std::size_t breaks_after = ~std::size_t{0};  ///< Records.
+
+ private:
+  struct Found final : FoundRecords {
+    Result<std::span<const record::Slot>> next() override {
+      if (at == breaks_after) return Failure{"it is damaged"};
+      if (at == rest.size()) return std::span<const record::Slot>();
+      return std::span<const record::Slot>(rest[at++]);
+    }
+    std::vector<std::vector<record::Slot>> rest;
+    std::size_t at = 0;
+    std::size_t breaks_after = 0;
+  };
+};
+
 class RelayTest : public ring::test::RingTest {
  protected:
   std::unique_ptr<Relay> make_relay(Store& store, bool once = false) {
     RelayOptions options;
+    options.refill = refill_;
+    options.stops = [this] { return stops_; };
     options.ring = name_;
     options.once = once;
     options.outstanding = 16;
@@ -90,7 +134,24 @@ class RelayTest : public ring::test::RingTest {
                          [&](const std::string& line) { return line.find(part) != std::string::npos; }) >= times;
   }
 
+  /// The stream's slots are those that `all` has had, in its order.
+  void expect_words(const FakeRefill& all) const {
+    std::vector<record::Slot> wanted;
+    for (const FakeRefill::Kept& one : all.kept) wanted.insert(wanted.end(), one.slots.begin(), one.slots.end());
+    std::size_t at = 0;
+    for (const std::vector<std::byte>& message : server_.messages) {
+      const Head head = decode_message(message).value();
+      ASSERT_NE(head.kind, Kind::Lost);
+      ASSERT_LE(at + head.slots(), wanted.size());
+      ASSERT_EQ(std::memcmp(message.data() + kHeadBytes, wanted.data() + at, head.slots() * sizeof(record::Slot)), 0);
+      at += head.slots();
+    }
+    EXPECT_EQ(at, wanted.size());
+  }
+
   Server server_;
+  Refill* refill_ = nullptr;
+  bool stops_ = false;
   std::uint64_t now_ = kMs;
   std::vector<std::string> told_;
 };
@@ -191,6 +252,108 @@ TEST_F(RelayTest, counts_in_the_stream_what_the_ring_no_longer_had) {
   EXPECT_EQ(back.lost, relay->counts().lost);
   EXPECT_EQ(back.seeds.back(), 999U);
   EXPECT_TRUE(has_told("records lost, from record 2 on"));
+}
+
+TEST_F(RelayTest, takes_what_the_ring_no_longer_has_from_the_refill) {
+  FakeRefill all;
+  refill_ = &all;
+  ring::Writer writer = make_writer(64);
+  ring::Reader watcher = make_reader();
+  std::uint64_t seed = 0;
+  const auto write_some = [&](int count) {
+    for (int i = 0; i < count; ++i, ++seed) {
+      write_record(writer, static_cast<std::uint32_t>(1 + seed % 4), seed);
+      all.take_from(watcher);
+    }
+  };
+  write_some(1);
+  FakeStore store(server_);
+  level(*make_relay(store));
+  // Overrun while no relay ran, and while one runs.
+  write_some(1'000);
+  const auto relay = make_relay(store);
+  level(*relay);
+  EXPECT_EQ(all.asked.size(), 1U);
+  write_some(1'000);
+  level(*relay);
+  EXPECT_EQ(all.asked.size(), 2U);
+  EXPECT_EQ(all.asked.back().first, all.kept[1'001].number);
+  const ReadBack back = read_back(server_, 4);
+  EXPECT_EQ(back.seeds, up_to(2'001));
+  EXPECT_EQ(back.lost + back.repeated + back.damaged, 0U);
+  expect_words(all);
+  EXPECT_EQ(relay->counts().lost, 0U);
+  EXPECT_EQ(relay->counts().refilled, all.asked[0].count + all.asked[1].count);
+  EXPECT_TRUE(has_told("looking for them in the recording", 2));
+  EXPECT_TRUE(has_told("are from the recording", 2));
+}
+
+TEST_F(RelayTest, refills_from_the_middle_of_a_record) {
+  constexpr std::uint32_t kLong = 300;
+  FakeRefill all;
+  refill_ = &all;
+  ring::Writer writer = make_writer(4096, kLong);
+  ring::Reader watcher = make_reader();
+  for (std::uint64_t i = 0; i < 8; ++i) write_record(writer, i % 2 == 0 ? kLong : 2, i);
+  all.take_from(watcher);
+  {
+    FakeStore store(server_);
+    level(*make_relay(store));
+  }
+  for (std::uint64_t i = 8; i < 200; ++i) {
+    write_record(writer, i % 2 == 0 ? kLong : 2, i);
+    all.take_from(watcher);
+  }
+  const std::vector<std::vector<std::byte>> begun = server_.messages;
+  for (std::size_t keep = 1; keep < begun.size(); ++keep) {
+    server_.messages.assign(begun.begin(), begun.begin() + static_cast<std::ptrdiff_t>(keep));
+    server_.last_id = id_of(decode_message(server_.messages.back()).value());
+    FakeStore store(server_);
+    level(*make_relay(store));
+    const ReadBack back = read_back(server_, kLong);
+    ASSERT_EQ(back.seeds, up_to(200)) << keep;
+    expect_words(all);
+  }
+}
+
+TEST_F(RelayTest, says_which_slots_are_lost_if_the_refill_does_not_have_them) {
+  FakeRefill all;
+  refill_ = &all;
+  ring::Writer writer = make_writer(64);
+  ring::Reader watcher = make_reader();
+  write_record(writer, 1, 0);
+  FakeStore store(server_);
+  level(*make_relay(store));
+  for (std::uint64_t i = 1; i < 1'000; ++i) {
+    write_record(writer, 1, i);
+    all.take_from(watcher);
+  }
+  all.why_not = "the disk was full";
+  // A relay that is to end leaves it to the next one.
+  stops_ = true;
+  const auto ended = make_relay(store);
+  for (int i = 0; i < 10; ++i) (void)ended->step(now_ += 20 * kMs);
+  EXPECT_EQ(read_back(server_, 4).lost, 0U);
+  stops_ = false;
+  level(*make_relay(store));
+  const ReadBack back = read_back(server_, 4);
+  EXPECT_EQ(back.seeds.size() + back.lost, 1'000U);
+  EXPECT_EQ(back.lost, all.asked.back().count);
+  EXPECT_TRUE(has_told("the recording does not have them: the disk was full"));
+  EXPECT_TRUE(has_told("slots " + std::to_string(all.asked.back().first) + " to " +
+                       std::to_string(all.asked.back().end - 1) + ": the ring no longer has them"));
+  // What cannot be read after all is lost from there on.
+  all.why_not.clear();
+  all.breaks_after = 100;
+  for (std::uint64_t i = 1'000; i < 2'000; ++i) {
+    write_record(writer, 1, i);
+    all.take_from(watcher);
+  }
+  level(*make_relay(store));
+  const ReadBack more = read_back(server_, 4);
+  EXPECT_EQ(more.seeds.size() + more.lost, 2'000U);
+  EXPECT_EQ(more.lost, back.lost + all.asked.back().count - 100);
+  EXPECT_EQ(more.seeds.back(), 1'999U);
 }
 
 TEST_F(RelayTest, says_that_a_ring_was_replaced_while_no_relay_ran) {
