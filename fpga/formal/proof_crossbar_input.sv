@@ -7,36 +7,41 @@ module proof_crossbar_input (
   input logic        valid_i,
   input logic [1:0]  kind_i,
   input logic        up_i,
-  input logic [2:0]  grants_i,
-  input logic [2:0]  have_channel_i,
+  input logic [3:0]  agreed_i,    // which packet is taken; the last output is none
   input logic [2:0]  discards_i,
   input logic [1:0]  slot_i       // that is followed
 );
   import stopbit_link_pkg::*;
-  logic            ready, willing, freed;
-  logic [2:0][0:0] waiting;
-  logic [2:0]      wants, holds, agrees;
+  logic            ready, busy, freed;
+  logic [2:0]      has;
+  logic [3:0]      wants;
   formal_reset i_reset (.clk_i, .rst_ni);
   stopbit_crossbar_input #(.Units(1), .Links(2), .NumClasses(1), .NumVcs(1), .Slots(4), .AlmostFull(2)) i_dut (
     .clk_i, .rst_ni, .up_i, .patience_i(32'd0), .config_i(1'b0), .config_table_i(stopbit_switch_pkg::TABLE_OWN), .config_address_i('0),
     .config_data_i('0), .valid_i, .cell_i('{kind: cell_kind_t'(kind_i), data: '0}), .ready_o(ready), .freed_o(freed),
-    .freed_channel_o(), .waiting_o(waiting), .may_send_i('1), .wants_o(wants), .willing_o(willing), .holds_o(holds), .grants_i,
-    .have_channel_i, .agrees_o(agrees), .channels_i('0), .discards_i, .done_o(), .done_channel_o(), .done_slots_o(),
+    .freed_channel_o(), .waiting_o(), .may_send_i('1), .has_o(has), .wants_o(wants), .busy_o(busy), .outputs_o(), .agreed_i,
+    .channels_i('0), .discards_i, .done_o(), .done_channel_o(), .done_slots_o(),
     .sends_o(), .cell_o(), .events_o()
   );
 
-  // Outputs grant what they were asked for a cycle before, if they are free; whether there is something, they know.
-  logic [2:0] may_grant_q;
+  // An output granted the packet two cycles before, when the input was free, and it was taken a cycle before.
+  logic [2:0] agreed_q;  // that a packet was taken, by cycle
+  logic       busy1_q, busy2_q, none1_q, none2_q;
+  logic [2:0] has_q;
   logic [1:0] slot_q;
   logic       begun_q = 1'b0;
   always_ff @(posedge clk_i) begin
-    begun_q     <= 1'b1;
-    slot_q      <= slot_i;
-    may_grant_q <= rst_ni ? wants & {3{willing}} & ~holds : '0;
+    begun_q  <= 1'b1;
+    slot_q   <= slot_i;
+    {busy2_q, busy1_q} <= {busy1_q, busy};
+    {none2_q, none1_q} <= rst_ni ? {none1_q, wants[3]} : '0;
+    has_q    <= rst_ni ? has : '0;
+    agreed_q <= rst_ni ? {agreed_q[1:0], agreed_i != '0} : '0;
   end
   always_comb begin
-    assume ((grants_i & ~may_grant_q) == '0);
-    assume (have_channel_i == {waiting[2], waiting[1], waiting[0]});
+    assume ((agreed_i & (agreed_i - 1'b1)) == '0);
+    assume ((agreed_i & ~{none2_q, has_q}) == '0);
+    assume (agreed_i == '0 || (agreed_q == '0 && !busy2_q));
     if (begun_q) assume (slot_i == slot_q);
   end
 

@@ -152,6 +152,7 @@ class CrossbarTest : public ::testing::Test {
     model().config_table_i = table;
     model().config_address_i = static_cast<std::uint16_t>(address);
     model().config_data_i = data;
+    watch();
     bench_->step();
     model().config_i = 0;
     for (std::size_t port = 0; port < kPorts; ++port) {

@@ -69,6 +69,20 @@ TEST_F(CrossbarHostile, leaves_out_cells_that_are_in_no_packet) {
   recovered();
 }
 
+TEST_F(CrossbarHostile, a_reset_forgets_that_a_packet_was_cut) {
+  Packet packet = this->packet(to(5), kBad, kMaxPayload + 2);
+  packet.pop_back();
+  expect_cut(packet, kMaxPayload, 5);
+  inject(kBad, packet);
+  run([this] { return !injects(kBad); });
+  settle(100);
+  EXPECT_EQ(events_[kBad].stray, 0U);
+  reset();
+  inject(kBad, Cell{Cell::Payload, 1});
+  settle(100);
+  EXPECT_EQ(events_[kBad].stray, 1U);
+}
+
 TEST_F(CrossbarHostile, cuts_a_packet_that_is_too_long) {
   for (std::size_t cells = 30; cells <= 36; ++cells) {
     const Packet packet = this->packet(to(5), kBad, cells);
@@ -282,6 +296,7 @@ TEST_F(CrossbarHostile, a_sender_without_credits_loses_its_own_packets) {
   run([this] { return !injects(kBad); });
   settle();
   const std::uint64_t lost = events_[kBad].overrun;
+  EXPECT_EQ(events_[kBad].stray, 0U) << "the rest of a packet goes with it";
   EXPECT_GT(lost, 100U);
   hold(5, false);
   settle(8'000);

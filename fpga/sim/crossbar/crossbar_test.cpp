@@ -169,6 +169,66 @@ TEST_F(Crossbar, adaptive_packets_avoid_an_output_that_is_stuck) {
   for (const Received& each : received_) EXPECT_EQ(each.out, kUnits);
 }
 
+/// A link with credits whose queue is long because other inputs use it.
+TEST_F(Crossbar, adaptive_packets_avoid_a_long_queue) {
+  configure(Local, 77, 1U << 2 << 6 | 0b000011U);
+  checks_ = false;
+  keep_received(true);
+  const auto others = [this] {
+    for (std::size_t in = 1; in < 5; ++in) {
+      while (waiting_[in].size() < 2) send(in, packet(to(kUnits, 2), in, 8));
+    }
+  };
+  for (int i = 0; i < 200; ++i) {
+    others();
+    cycle();
+  }
+  received_.clear();
+  for (int i = 0; i < 60; ++i) send(0, packet({.node = 0x1400 | 77}, 0, 1));
+  const auto came = [this](std::size_t out) {
+    return std::count_if(received_.begin(), received_.end(), [&](const Received& each) {
+      return each.out == out && (Start::of(each.packet.front().data).vpid & 15) == 0;
+    });
+  };
+  run([&] {
+    others();
+    return came(kUnits) + came(kUnits + 1) == 60;
+  });
+  EXPECT_GT(came(kUnits + 1), 44);
+}
+
+/// Two channels of an input for one output that other inputs want as well: one packet of each in turn.
+TEST_F(Crossbar, channels_of_an_input_take_turns) {
+  keep_received(true);
+  const auto others = [this] {
+    for (std::size_t in = 1; in < 5; ++in) {
+      while (waiting_[in].size() < 2) send(in, packet(to(5), in, 8));
+    }
+  };
+  for (int i = 0; i < 200; ++i) {
+    others();
+    cycle();
+  }
+  received_.clear();
+  for (const std::size_t traffic_class : {1U, 3U}) {
+    for (int i = 0; i < 10; ++i) send(0, packet(to(5, traffic_class), 0, 1));
+  }
+  std::vector<std::size_t> order;
+  std::size_t seen = 0;
+  run([&] {
+    others();
+    for (; seen < received_.size(); ++seen) {
+      const Start start = Start::of(received_[seen].packet.front().data);
+      if ((start.vpid & 15) == 0) order.push_back(start.traffic_class);
+    }
+    return order.size() == 20;
+  });
+  std::size_t same = 0;
+  for (std::size_t i = 1; i < order.size(); ++i) same += order[i] == order[i - 1];
+  EXPECT_LE(same, 5U);
+  finish();
+}
+
 /// A link is only chosen if it has credits itself, however short its queue is, and whatever other outputs have.
 TEST_F(Crossbar, adaptive_packets_avoid_an_output_without_credits) {
   constexpr std::size_t kLast = kVcs - 1;
