@@ -96,9 +96,14 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
 }
 
 void Translator::begin_packet(const record::HeaderView& header) noexcept {
-  if (has_packet_ended_ || packet_ != header.sequence() || packet_channel_ != header.channel()) {
+  // Each block of a packet says that it ends. A carousel may have one packet, again and again.
+  const bool may_be_next = has_packet_ended_ && header.sequence() == 0;
+  const bool is_same =
+      packet_ == header.sequence() && packet_channel_ == header.channel() && packet_epoch_ == header.sender_epoch();
+  if (may_be_next || !is_same) {
     packet_ = header.sequence();
     packet_channel_ = header.channel();
+    packet_epoch_ = header.sender_epoch();
     is_packet_void_ = false;
     spent_ = 0;
   }

@@ -268,6 +268,7 @@ class Translator {
   bool has_packet_ended_ = true;
   bool is_packet_void_ = false;  ///< Its rest is not read.
   std::uint16_t packet_channel_ = 0;
+  std::uint16_t packet_epoch_ = 0;
   std::uint32_t packet_ = 0;
   std::uint64_t spent_ = 0;  ///< Work for instruments that it does not name, in rows.
 

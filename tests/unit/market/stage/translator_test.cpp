@@ -695,12 +695,12 @@ TEST(Translator, does_no_more_work_for_all_instruments_than_a_packet_has_need_of
   const std::string status = R"({"template":"Status","fields":{"Group":"G","State":17}})";
   const std::string clear =
       R"({"template":"Refresh","fields":{"Entries":[{"Type":"J"},)" + entry("A", 9, R"("Type":"4")") + "]}}";
-  for (const auto& [message, most] : {std::pair(reset, 8U), std::pair(status, 700U), std::pair(clear, 24U)}) {
+  const auto attack = [](const std::string& message, std::size_t most, bool has_blocks) {
     Line line;
     line.read(definition("A"));
     line.refresh(bid("A", 1, 1, "10"));
     (void)line.take();
-    line.last_of_packet(false);
+    line.last_of_packet(has_blocks);
     for (int i = 0; i < 1'000; ++i) line.read(message, 3);
     line.last_of_packet(true);
     line.read(message, 3);
@@ -717,6 +717,11 @@ TEST(Translator, does_no_more_work_for_all_instruments_than_a_packet_has_need_of
     line.refresh(bid("A", 11, 2, "10"));
     EXPECT_EQ(line.books().standing(1), Standing::Latest) << message;
     EXPECT_EQ(line.bids(), "11*1 10*5 whole");
+  };
+  for (const bool has_blocks : {false, true}) {
+    attack(reset, 8, has_blocks);
+    attack(status, 700, has_blocks);
+    attack(clear, 24, has_blocks);
   }
 }
 
