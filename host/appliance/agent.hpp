@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -108,6 +110,10 @@ class Agent {
   [[nodiscard]] os::SpscQueue<std::unique_ptr<RosterChange>>& changes() noexcept { return changes_; }
   [[nodiscard]] os::SpscQueue<std::unique_ptr<RosterChange>>& changed() noexcept { return changed_; }
   static constexpr std::size_t kRosterChanges = 2;
+  /// Room for loads at once: an image may run in every ring of an agent, those included that are added later.
+  [[nodiscard]] static std::size_t room_for_loads(std::size_t outputs) noexcept {
+    return std::bit_ceil(outputs + feed::kMaxChannels);
+  }
 
   /// Null: nothing is asked for.
   [[nodiscard]] ReplayLink* replay() const noexcept { return parts_.replay.get(); }
@@ -139,10 +145,9 @@ class Agent {
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::size_t kNotices = 4'096;
-  static constexpr std::size_t kEvidence = 64;               ///< As many kinds of errors have a place in its counters.
-  static constexpr std::size_t kLoads = feed::kMaxChannels;  ///< An image may run in a ring for each channel.
-  static constexpr std::size_t kAnswers = 32;                ///< Of a turn: what the lines bring comes first.
-  static constexpr std::uint64_t kStallNs = 1'000'000;       ///< A turn that comes later than this after the last one.
+  static constexpr std::size_t kEvidence = 64;          ///< As many kinds of errors have a place in its counters.
+  static constexpr std::size_t kAnswers = 32;           ///< Of a turn: what the lines bring comes first.
+  static constexpr std::uint64_t kStallNs = 1'000'000;  ///< A turn that comes later than this after the last one.
   static constexpr std::uint64_t kDrainNs = 500'000'000;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;

@@ -696,6 +696,12 @@ std::string Appliance::why_busy() {
 }
 
 Result<std::string> Appliance::change_over(const std::vector<Wanted>& wanted, Diagnostics& diagnostics) {
+  for (std::size_t a = 0; a < agents_.size(); ++a) {
+    const auto is_its = [&](const Wanted& one) { return output_entries_[one.output].agent == a; };
+    if (static_cast<std::size_t>(std::count_if(wanted.begin(), wanted.end(), is_its)) > agents_[a]->loads().room()) {
+      return Failure{"too many image changes are waiting; the previous image remains in use"};
+    }
+  }
   std::vector<std::pair<std::size_t, std::unique_ptr<Load>>> loads;
   for (const Wanted& one : wanted) {
     const RecordOutputEntry& entry = output_entries_[one.output];
@@ -710,7 +716,7 @@ Result<std::string> Appliance::change_over(const std::vector<Wanted>& wanted, Di
     if (on_card_ != nullptr && o == card_output_) {
       besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
-    if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};
+    if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};  // there was room
   }
   return besides;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +10,7 @@
 #include "host/appliance/counter_rows.hpp"
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/reader_watch.hpp"
+#include "host/os/disk/disk.hpp"
 #include "host/os/shm/folder.hpp"
 
 namespace stopbit::appliance {
@@ -441,8 +441,7 @@ std::vector<std::string> find_appliances() {
   std::vector<std::string> names;
   std::error_code error;
   for (const os::UserFolder& folder : os::folders_of(os::Accepted().users())) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path, error)) {
-      const std::string name = entry.path().filename().string();
+    for (const std::string& name : disk::names_in(folder.path, error)) {
       if (name.ends_with(kEnd) && name.size() > kEnd.size()) names.push_back(name.substr(0, name.size() - kEnd.size()));
     }
   }

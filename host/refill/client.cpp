@@ -48,12 +48,15 @@ std::int64_t Client::day_of(std::uint64_t wall_ns, std::int64_t day_begins_s) no
   return s / kDayS - (s % kDayS < 0 ? 1 : 0);
 }
 
-/// A clock that is set back gives no connection back.
+bool Client::begins_day(std::int64_t& day, std::int64_t today) noexcept {
+  const bool is_next = day < today;
+  // Midnight may come twice. But a clock that was days ahead must not keep the next days from beginning.
+  if (is_next || day > today + 1) day = today;
+  return is_next;
+}
+
 void Client::begin_day(const Now& now) noexcept {
-  const std::int64_t day = day_of(now.wall_ns, limits_.day_begins_s);
-  if (day <= day_) return;
-  day_ = day;
-  used_ = 0;
+  if (begins_day(day_, day_of(now.wall_ns, limits_.day_begins_s))) used_ = 0;
 }
 
 void Client::give_up(Range range, GivenUp why) {

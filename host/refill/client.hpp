@@ -112,6 +112,9 @@ class Client {
   [[nodiscard]] bool is_idle() const noexcept { return state_ == State::Idle; }
   /// Of the exchange, since 1970.
   [[nodiscard]] static std::int64_t day_of(std::uint64_t wall_ns, std::int64_t day_begins_s) noexcept;
+  /// Moves `day` on to `today`. Whether a day with all its connections begins: a clock that is set back gives none
+  /// back.
+  [[nodiscard]] static bool begins_day(std::int64_t& day, std::int64_t today) noexcept;
   /// Connections that are left today.
   [[nodiscard]] std::uint32_t connections_left() const noexcept {
     return used_ < limits_.connections_a_day ? limits_.connections_a_day - used_ : 0;

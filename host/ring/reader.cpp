@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/os/deadline.hpp"
 #include "host/os/shm/folder.hpp"
 
 namespace stopbit::ring {
@@ -134,7 +135,7 @@ Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
   if (!opened) return opened;
   Reader& reader = opened.value();
   const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
-  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  const auto end = os::deadline_after(std::chrono::nanoseconds(std::min<std::uint64_t>(timeout_ns, INT64_MAX)));
   for (;;) {
     const Result<bool> seated = reader.take_seat();
     if (!seated) return Failure{seated.message()};

@@ -40,7 +40,10 @@ ReplayFeed* ReplayService::feed_of(const ReplayLink& link, std::uint32_t channel
 /// What one channel has used, no other has.
 void ReplayService::share_quota(const Now& now) {
   const std::int64_t today = refill::Client::day_of(now.wall_ns, options_.limits.day_begins_s);
-  if (used_.day < today) used_ = {.day = today};
+  const std::int64_t before = used_.day;
+  if (refill::Client::begins_day(used_.day, today)) used_.connections = 0;
+  // On disk too: the next process may start on another day.
+  if (used_.day < before && !quota_.store(options_.place, used_)) ++not_stored_;
   for (const auto& feed : feeds_) feed->client().set_used(used_.connections, now);
 }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "host/bindings/c/handles.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
@@ -138,10 +136,7 @@ stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, int start
 }
 
 stopbit_status stopbit_ring_attach(stopbit_ring* ring, const char* name, uint64_t timeout_ns) {
-  constexpr uint64_t kMost = uint64_t{1} << 60;  // a clock can count that: 36 years
-  return open_with(ring, name, [&] {
-    return ring::Reader::attach(name, std::min(timeout_ns, kMost), {}, os::Accepted(ring->user));
-  });
+  return open_with(ring, name, [&] { return ring::Reader::attach(name, timeout_ns, {}, os::Accepted(ring->user)); });
 }
 
 int stopbit_ring_is_detached(const stopbit_ring* ring) {

@@ -1,12 +1,14 @@
 #include "host/cli/common/ring_files.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <system_error>
 
 #include "host/cli/common/messages.hpp"
+#include "host/os/disk/disk.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/segment.hpp"
 #include "host/ring/layout.hpp"
@@ -15,16 +17,14 @@
 namespace stopbit::tools {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t kMaxFiles = 4'096;  ///< Looked at in a folder: other programs of its user may fill it.
 
-bool is_ring(const fs::directory_entry& entry) {
-  std::error_code error;
-  if (!entry.is_regular_file(error) || entry.is_symlink(error)) return false;
-  const os::Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+bool is_ring(const std::string& path) {
+  const os::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
   std::uint64_t magic = 0;
-  return file.ok() && ::pread(file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == ring::kMagic;
+  return file.ok() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::pread(file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == ring::kMagic;
 }
 
 }  // namespace
@@ -33,13 +33,17 @@ std::vector<RingFile> ring_files() {
   std::vector<RingFile> found;
   for (const os::UserFolder& folder : os::folders_of(os::Accepted().users())) {
     std::error_code error;
-    std::size_t looked_at = 0;
-    for (const auto& file : fs::directory_iterator(folder.path, error)) {
-      if (++looked_at > kMaxFiles) {
-        print_stderr("stopbit: '{}' has more than {} files; the others are left out\n", folder.path, kMaxFiles);
-        break;
-      }
-      if (is_ring(file)) found.push_back({file.path().filename().string(), file.path().string()});
+    std::vector<std::string> names = disk::names_in(folder.path, error, kMaxFiles + 1);
+    // One that is another user's secret has none for us.
+    if (error && error != std::errc::permission_denied)
+      print_stderr("stopbit: cannot read '{}' to its end: {}\n", folder.path, error.message());
+    if (names.size() > kMaxFiles) {
+      print_stderr("stopbit: '{}' has more than {} files; the others are left out\n", folder.path, kMaxFiles);
+      names.pop_back();
+    }
+    for (const std::string& name : names) {
+      const std::string path = folder.path + '/' + name;
+      if (is_ring(path)) found.push_back({name, path});
     }
   }
   return found;

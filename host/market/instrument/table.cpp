@@ -145,10 +145,15 @@ std::uint64_t InstrumentView::version(std::uint32_t number) const noexcept {
 }
 
 bool InstrumentView::read(std::uint32_t number, InstrumentRow& to) const noexcept {
+  int tries = kTries;
+  return read(number, to, tries);
+}
+
+bool InstrumentView::read(std::uint32_t number, InstrumentRow& to, int& tries) const noexcept {
   if (number == 0 || number > count()) return false;
   const auto* const words = reinterpret_cast<const std::uint64_t*>(&row(number));
   std::uint64_t copy[kRowWords];
-  for (int i = 0; i < kTries; ++i) {
+  for (; tries > 0; --tries) {
     const std::uint64_t version = load(words[0], __ATOMIC_ACQUIRE);
     if ((version & 1) != 0) continue;
     for (std::size_t word = 0; word < kRowWords; ++word) copy[word] = load(words[word]);
@@ -182,9 +187,11 @@ std::uint32_t InstrumentView::find(std::string_view key) const noexcept {
 }
 
 std::uint32_t InstrumentView::find_name(std::string_view name) const noexcept {
+  // Of all rows together: a writer changes one at a time, but a hostile one may leave each as if it changed.
+  int tries = kTries;
   return search(1, hash_of(name), [&](std::uint32_t number) {
     InstrumentRow copy;
-    return read(number, copy) && instrument_name(copy) == name;
+    return read(number, copy, tries) && instrument_name(copy) == name;
   });
 }
 

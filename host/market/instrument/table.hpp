@@ -82,6 +82,8 @@ class InstrumentView {
   }
   /// The low bits choose the place in an index.
   [[nodiscard]] std::uint64_t hash_of(std::string_view text) const noexcept;
+  /// With at most `tries` tries, of which it takes away those that failed.
+  [[nodiscard]] bool read(std::uint32_t row, InstrumentRow& to, int& tries) const noexcept;
   template <class Fits>
   [[nodiscard]] std::uint32_t search(unsigned which, std::uint64_t hash, Fits fits) const noexcept;
 

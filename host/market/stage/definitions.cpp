@@ -132,6 +132,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
     const std::uint64_t within = is_limited ? values_.bits(message_.slots->within) + 1 : 0;
     const bool is_simple = is_limited && !message_.rule->simple.empty() && holds(message_.typed->simple);
     return directory_.groups().for_each(group, [&](std::uint32_t row) {
+      if (!afford(1)) return;
       const std::uint64_t complex = instruments_.row(row).complex;
       if (!is_limited || complex == within || (complex == 0 && is_simple)) take(row);
     });
@@ -140,6 +141,7 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
     ++counts_.nameless;
     return;
   }
+  if (!afford(instruments_.view().capacity())) return;
   if (has_any) instruments_.set_channel_state(static_cast<std::uint32_t>(state));
   take(kAllInstruments);
 }

@@ -224,6 +224,7 @@ void Translator::empty_all() noexcept {
   // Twice in a row says nothing new, and costs time for each instrument.
   const Event* const pending = writer_.pending();
   if (pending != nullptr && pending->kind() == Kind::Clear && pending->instrument() == kAllInstruments) return;
+  if (!afford(kResetRounds * instruments_.view().capacity())) return;
   if (std::exchange(has_cleared_, true)) {
     // No exchange empties its books, fills them and empties them in one message. The time that it costs must not grow
     // with the entries, so nothing is known of the books from here on.

@@ -28,17 +28,17 @@ class Products {
     names_[product] = name;
     return product;
   }
-  /// The instrument is of this product from now on. The first time costs nothing; a move looks for it among those of
-  /// its product.
+  /// The instrument is of this product from now on. Costs the same for any number of instruments: a sender may move
+  /// each with an entry.
   void put(std::uint32_t row, std::uint32_t product) noexcept {
     Link& link = links_[row];
     if (link.product == product) return;
     if (link.product != 0) {
-      std::uint32_t* at = &first_[link.product];
-      while (*at != row) at = &links_[*at].next;
-      *at = link.next;
+      (link.before != 0 ? links_[link.before].next : first_[link.product]) = link.next;
+      if (link.next != 0) links_[link.next].before = link.before;
     }
-    link = {.product = product, .next = first_[product]};
+    link = {.product = product, .next = first_[product], .before = 0};
+    if (link.next != 0) links_[link.next].before = row;
     first_[product] = row;
   }
   [[nodiscard]] std::uint32_t of(std::uint32_t row) const noexcept { return links_[row].product; }
@@ -52,7 +52,8 @@ class Products {
  private:
   struct Link {
     std::uint32_t product = 0;
-    std::uint32_t next = 0;
+    std::uint32_t next = 0;    ///< Row; 0: none.
+    std::uint32_t before = 0;  ///< The same.
   };
   std::uint32_t capacity_;
   std::uint32_t count_ = 0;

@@ -77,6 +77,12 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
     ++counts_.unreadable;
     return;
   }
+  begin_packet(header);
+  if (is_packet_void_) [[unlikely]] {
+    ++counts_.voided;
+    if (has_packet_ended_) writer_.flush(true);
+    return;
+  }
   ++counts_.records;
   const TemplatePlan& plan = map_.plans[header.template_index()];
   message_.plan = &plan;
@@ -87,6 +93,31 @@ void Translator::take(std::span<const record::Slot> slots) noexcept {
     read_message(slots);
   }
   end_record(header);
+}
+
+void Translator::begin_packet(const record::HeaderView& header) noexcept {
+  // Each block of a packet says that it ends. A carousel may have one packet, again and again.
+  const bool may_be_next = has_packet_ended_ && header.sequence() == 0;
+  const bool is_same =
+      packet_ == header.sequence() && packet_channel_ == header.channel() && packet_epoch_ == header.sender_epoch();
+  if (may_be_next || !is_same) {
+    packet_ = header.sequence();
+    packet_channel_ = header.channel();
+    packet_epoch_ = header.sender_epoch();
+    is_packet_void_ = false;
+    spent_ = 0;
+  }
+  has_packet_ended_ = (header.flags() & record::kFlagLastOfPacket) != 0;
+}
+
+bool Translator::afford(std::uint64_t rows) noexcept {
+  if (is_packet_void_) return false;
+  spent_ += rows;
+  if (spent_ <= kMostRounds * instruments_.view().capacity()) return true;
+  is_packet_void_ = is_void_ = true;
+  // What is not read is missing.
+  if (increments_ != nullptr) increments_->forget(Cause::Contradiction);
+  return false;
 }
 
 void Translator::end_record(const record::HeaderView& header) noexcept {
@@ -157,7 +188,9 @@ void Translator::read_message(std::span<const record::Slot> slots) noexcept {
       return;
     case MessageKind::Reset:
       // On a channel of snapshots it begins a cycle, and means nothing for books.
-      if (increments_ != nullptr) increments_->forget(Cause::Reset);
+      if (increments_ != nullptr && afford(kResetRounds * instruments_.view().capacity())) {
+        increments_->forget(Cause::Reset);
+      }
       return;
     case MessageKind::Other:
       if (!plan.has_entries) other();

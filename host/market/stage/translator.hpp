@@ -149,6 +149,10 @@ class Translator {
   struct OnMessage;  ///< Calls back for the entries of the message that is read.
 
   // translator.cpp: records, the message kinds, losses.
+  void begin_packet(const record::HeaderView& header) noexcept;
+  /// Whether the packet may cause this much more work; if not, nothing more of it is read, and nothing is known of its
+  /// channel's books.
+  [[nodiscard]] bool afford(std::uint64_t rows) noexcept;
   void read_message(std::span<const record::Slot> slots) noexcept;
   void end_record(const record::HeaderView& header) noexcept;
   void feed_event(const record::Slot& slot) noexcept;
@@ -206,6 +210,10 @@ class Translator {
   void states(std::span<const std::uint8_t> slots, std::span<const Span> scales, std::span<const StateField> fields,
               bool only_if_new) noexcept;
 
+  /// Work that the messages of one packet may cause for instruments that they do not name, as a multiple of all of
+  /// them: a message of one byte may be for all.
+  static constexpr std::uint64_t kMostRounds = 64;
+  static constexpr std::uint64_t kResetRounds = 16;  ///< That a reset counts for.
   static constexpr std::uint64_t kTickNs = 100'000'000;
   static constexpr std::uint64_t kSetBackNs = 10'000'000'000;
   static constexpr std::uint64_t kMostSetBackNs = std::uint64_t{1} << 62;  ///< What a file says may be any time.
@@ -255,6 +263,14 @@ class Translator {
   std::uint64_t ticked_ns_ = 0;
   std::uint64_t now_ns_ = 0;       ///< On the clock of arrivals: the last record, or tick().
   std::uint64_t set_back_ns_ = 0;  ///< By how much that was set back in all, at most kMostSetBackNs.
+
+  // Of the packet that is read.
+  bool has_packet_ended_ = true;
+  bool is_packet_void_ = false;  ///< Its rest is not read.
+  std::uint16_t packet_channel_ = 0;
+  std::uint16_t packet_epoch_ = 0;
+  std::uint32_t packet_ = 0;
+  std::uint64_t spent_ = 0;  ///< Work for instruments that it does not name, in rows.
 
   // Of the message that is read.
   SyncChannel* increments_ = nullptr;   ///< Of its channel; null: it is none of increments, or not known yet.

@@ -10,6 +10,8 @@
 #include <ctime>
 #include <utility>
 
+#include "host/os/deadline.hpp"
+
 namespace stopbit::nic {
 namespace {
 
@@ -63,7 +65,7 @@ bool EventCounters::poll(std::size_t event) noexcept {
 }
 
 bool EventCounters::spin(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = os::deadline_after(timeout);
   while (!poll(event)) {
     if (std::chrono::steady_clock::now() >= deadline) return poll(event);
   }
@@ -75,7 +77,7 @@ bool EventCounters::wait(std::size_t event, std::chrono::nanoseconds timeout) no
 }
 
 bool EventCounters::await(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
-  return pending(event) != 0 || await_event(memory_, event, taken_[event], std::chrono::steady_clock::now() + timeout);
+  return pending(event) != 0 || await_event(memory_, event, taken_[event], os::deadline_after(timeout));
 }
 
 void EventCounters::arm(std::size_t event, Handler handler) {
@@ -107,7 +109,7 @@ std::size_t EventCounters::next() noexcept {
 }
 
 std::size_t EventCounters::next(std::chrono::nanoseconds timeout) noexcept {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = os::deadline_after(timeout);
   for (bool in_time = true; in_time;) {
     const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
     if (const std::size_t event = next(); event != 0) return event;
@@ -122,7 +124,7 @@ std::size_t EventCounters::dispatch() {
 }
 
 std::size_t EventCounters::dispatch(std::chrono::nanoseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = os::deadline_after(timeout);
   for (bool in_time = true; in_time;) {
     const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
     if (const std::size_t calls = dispatch(); calls != 0) return calls;

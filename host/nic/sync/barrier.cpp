@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "host/os/deadline.hpp"
+
 namespace stopbit::nic {
 
 Barrier::Barrier(const CommandQueue& queue, EventCounters& events, std::vector<BarrierMember> members, std::size_t self,
@@ -52,7 +54,7 @@ bool Barrier::step() noexcept {
 bool Barrier::wait(std::chrono::nanoseconds timeout) noexcept {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(1);  // at a ring that had no room
-  const auto deadline = Clock::now() + timeout;
+  const auto deadline = os::deadline_after(timeout);
   if (!is_sound_) return false;
   if (!has_arrived_) arrive();
   while (!step()) {

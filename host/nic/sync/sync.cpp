@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "host/os/deadline.hpp"
+
 namespace stopbit::nic {
 
 const char* to_text(SyncStep step) noexcept {
@@ -184,18 +186,18 @@ bool SyncUser::run(Clock::time_point deadline, const IsDone& is_done) noexcept {
 bool SyncLock::acquire(std::chrono::nanoseconds timeout) noexcept {
   if (core_.state() == LockCore::State::Idle) start_acquire();
   const auto is_done = [this] { return core_.is_held() || core_.state() == LockCore::State::Idle; };
-  return run(Clock::now() + timeout, is_done) && core_.is_held();
+  return run(os::deadline_after(timeout), is_done) && core_.is_held();
 }
 
 bool SyncLock::release(std::chrono::nanoseconds timeout) noexcept {
   if (core_.is_held()) start_release();
   const auto is_done = [this] { return core_.state() == LockCore::State::Idle; };
-  return run(Clock::now() + timeout, is_done) && core_.error() == Error::None && !core_.was_broken();
+  return run(os::deadline_after(timeout), is_done) && core_.error() == Error::None && !core_.was_broken();
 }
 
 bool SyncLock::leave(std::chrono::nanoseconds timeout) noexcept {
   using State = LockCore::State;
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const Clock::time_point deadline = os::deadline_after(timeout);
   const auto state_is = [this](auto... states) { return ((core_.state() == states) || ...); };
   if (!run(deadline, [&] { return state_is(State::Waiting, State::Held, State::Idle, State::Leaving); })) return false;
   if (core_.state() == State::Waiting) core_.leave(wire_);
@@ -208,14 +210,14 @@ bool SyncQueue::insert(std::chrono::nanoseconds timeout) noexcept {
     is_inserted_ = true;
     start_wait();
   }
-  return run(Clock::now() + timeout, [this] { return core_.state() != QueueCore::State::Inserting; }) &&
+  return run(os::deadline_after(timeout), [this] { return core_.state() != QueueCore::State::Inserting; }) &&
          core_.error() == Error::None;
 }
 
 bool SyncQueue::wait(std::chrono::nanoseconds timeout) noexcept {
   if (!is_inserted_ && core_.is_idle()) start_wait();
   is_inserted_ = true;
-  const bool is_done = run(Clock::now() + timeout, [this] { return core_.is_idle(); });
+  const bool is_done = run(os::deadline_after(timeout), [this] { return core_.is_idle(); });
   is_inserted_ = !is_done;
   return is_done && core_.error() == Error::None;
 }
@@ -223,7 +225,7 @@ bool SyncQueue::wait(std::chrono::nanoseconds timeout) noexcept {
 bool SyncQueue::leave(std::chrono::nanoseconds timeout) noexcept {
   using State = QueueCore::State;
   if (kind_ == Kind::Semaphore) return false;
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const Clock::time_point deadline = os::deadline_after(timeout);
   const auto state_is = [this](auto... states) { return ((core_.state() == states) || ...); };
   if (!run(deadline, [&] { return state_is(State::Waiting, State::Idle, State::Leaving); })) return false;
   if (core_.is_waiting()) core_.leave(wire_);
@@ -233,7 +235,7 @@ bool SyncQueue::leave(std::chrono::nanoseconds timeout) noexcept {
 }
 
 bool SyncQueue::signal(std::chrono::nanoseconds timeout) noexcept {
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const Clock::time_point deadline = os::deadline_after(timeout);
   const auto is_done = [this] { return core_.is_idle(); };
   if (!run(deadline, is_done)) return false;
   start_signal();
@@ -241,7 +243,7 @@ bool SyncQueue::signal(std::chrono::nanoseconds timeout) noexcept {
 }
 
 bool SyncMonitor::wait(SyncQueue& condition, std::chrono::nanoseconds timeout) noexcept {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = os::deadline_after(timeout);
   const auto left = [&] { return deadline - std::chrono::steady_clock::now(); };
   // In the queue before the lock is free: so no signal is lost in between.
   if (stage_ == Stage::Inside || stage_ == Stage::Inserting) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/os/clock.hpp"
 #include "host/os/shm/read_file.hpp"
 
 namespace stopbit::os {
@@ -73,6 +74,9 @@ Result<Zone> Zone::parse(std::span<const std::byte> bytes) {
       return Failure{"the changes of the time zone are not in order"};
     }
   }
+  // What follows is the rule as text, such as CET-1CEST,M3.5.0,M10.5.0/3; without a comma it has one offset.
+  const auto rule = bytes.subspan(static_cast<std::size_t>(data_bytes(counts, kTimeBytes)));
+  zone.has_rule_ = std::find(rule.begin(), rule.end(), std::byte{','}) != rule.end();
   const auto is_wild = [](std::int64_t offset) { return offset > kMaxOffsetS || offset < -kMaxOffsetS; };
   if (is_wild(zone.first_offset_s_) || std::any_of(zone.changes_.begin(), zone.changes_.end(),
                                                    [&](const Change& change) { return is_wild(change.offset_s); })) {
@@ -88,6 +92,11 @@ Result<Zone> Zone::load(const std::string& name) {
   if (!text) return Failure{"there is no time zone '" + name + "' on this machine; the package tzdata has them"};
   Result<Zone> zone = parse(std::as_bytes(std::span(text.value())));
   if (!zone) return Failure{"time zone '" + name + "': " + zone.message()};
+  if (zone.value().is_left_to_rule(static_cast<std::int64_t>(wall_clock_ns() / 1'000'000'000))) {
+    return Failure{
+        "time zone '" + name +
+        "': its file lists no changes to and from summer time up to now; that of Debian's package tzdata does"};
+  }
   return zone;
 }
 

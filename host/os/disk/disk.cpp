@@ -116,10 +116,10 @@ int remove(const std::string& path) noexcept {
   return error == ENOENT ? 0 : error;
 }
 
-std::vector<std::string> names_in(const std::string& folder, std::error_code& error) {
+std::vector<std::string> names_in(const std::string& folder, std::error_code& error, std::size_t most) {
   namespace fs = std::filesystem;
   std::vector<std::string> names;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(folder, error), end; !error && at != end && names.size() < most; at.increment(error)) {
     names.push_back(at->path().filename().string());
   }
   return names;

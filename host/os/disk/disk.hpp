@@ -65,7 +65,9 @@ class File {
 /// Not an error if the file does not exist.
 [[nodiscard]] int remove(const std::string& path) noexcept;
 
-/// Names of the entries of a folder. The iterators of the standard library throw if the disk fails on the way.
-[[nodiscard]] std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
+/// Names of the entries of a folder, at most `most`. The iterators of the standard library throw if the disk fails on
+/// the way; here the names up to there are returned with the error.
+[[nodiscard]] std::vector<std::string> names_in(const std::string& folder, std::error_code& error,
+                                                std::size_t most = SIZE_MAX);
 
 }  // namespace stopbit::disk

@@ -506,6 +506,28 @@ TEST(Appliance, starts_a_new_image_in_more_rings_than_a_turn_of_its_agent_takes)
   }
 }
 
+TEST(Appliance, changes_an_image_in_all_rings_of_an_agent_or_in_none) {
+  const testing::Scratch rings;
+  OneChannel one("[[channel]]\nnumber = 8\nname = \"eight\"\nframing = \"cme\"\nring = \"" + rings.path("other") +
+                 "\"\na = { group = \"224.0.0.3\", port = 1000 }\n");
+  ASSERT_TRUE(one.made);
+  const auto before = one.made->program_of("seven");
+  os::SpscQueue<appliance::Exchange>& loads = one.agent().loads();
+  while (loads.room() > 1) ASSERT_TRUE(loads.push({}));
+  one.folder.write("ticks.xml", "<templates><template name=\"Tock\" id=\"1\"/></templates>");
+  Diagnostics diagnostics;
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("too many image changes are waiting"));
+  EXPECT_EQ(one.made->program_of("seven"), before);
+  appliance::Exchange none;
+  while (loads.pop(none)) EXPECT_EQ(none.output, nullptr) << "a ring has the new image, and the other one has not";
+  const auto answer = one.made->reload("ticks", diagnostics);
+  ASSERT_TRUE(answer) << answer.message() << diagnostics.format();
+  one.work();
+  EXPECT_EQ(one.counts().sum("image_generation"), 2U);
+  // More rings than the channels that one feed may have.
+  EXPECT_GE(appliance::Agent::room_for_loads(2 * feed::kMaxChannels), 2 * feed::kMaxChannels);
+}
+
 TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   OneChannel one("mode = \"fast\"\n");
   one.folder.write("ticks.xml", "<templates><template name=\"Tick\" id=\"1\"><uInt32/></template></templates>");

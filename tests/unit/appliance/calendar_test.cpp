@@ -105,6 +105,35 @@ TEST_F(CalendarTest, refuses_what_makes_no_sense) {
   }
 }
 
+/// A file of version 2 with one change to an offset of an hour, and a rule after it.
+std::string zone_file(std::int64_t from_s, const std::string& rule) {
+  const auto number = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int i = bytes; i-- > 0;) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  const auto head = [&](std::uint64_t changes, std::uint64_t types) {
+    return "TZif2" + std::string(15, '\0') + number(0, 12) + number(changes, 4) + number(types, 4) + number(0, 4);
+  };
+  const std::string types = number(0, 6) + number(3'600, 4) + number(0, 2);
+  return head(0, 0) + head(1, 2) + number(static_cast<std::uint64_t>(from_s), 8) + number(1, 1) + types + "\n" + rule +
+         "\n";
+}
+
+TEST(Zone, tells_where_a_file_leaves_the_offset_to_a_rule_that_is_not_read) {
+  constexpr std::int64_t kChange = 846'378'000;  // 1996, as in files without the changes that a rule gives
+  const auto parsed = [&](const std::string& rule) {
+    const std::string file = zone_file(kChange, rule);
+    return os::Zone::parse(std::as_bytes(std::span(file))).value();
+  };
+  const os::Zone slim = parsed("CET-1CEST,M3.5.0,M10.5.0/3");
+  EXPECT_EQ(slim.offset_at(kChange), 3'600);
+  EXPECT_FALSE(slim.is_left_to_rule(kChange));
+  EXPECT_TRUE(slim.is_left_to_rule(kChange + 1));
+  EXPECT_FALSE(parsed("MSK-3").is_left_to_rule(kChange + 1)) << "no summer time";
+  EXPECT_FALSE(parsed("").is_left_to_rule(kChange + 1));
+}
+
 TEST(Zone, refuses_files_that_are_cut) {
   std::string bytes;
   if (!std::filesystem::exists("/usr/share/zoneinfo/Europe/Berlin")) GTEST_SKIP() << "there is no tzdata";

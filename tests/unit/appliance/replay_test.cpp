@@ -416,6 +416,39 @@ TEST(ReplayService, a_clock_that_was_ahead_gives_no_connection_back) {
   }
 }
 
+TEST(ReplayService, a_clock_that_was_years_ahead_does_not_end_the_quota_of_the_days_after) {
+  const testing::Scratch folder;
+  for (const std::uint64_t start : {kNoon + 4'000 * kDay, kNoon, kNoon + kDay, kNoon + 2 * kDay}) {
+    Desk desk(folder, {.connections_a_day = 3}, start);
+    desk.step();
+    EXPECT_EQ(desk.left(), start == kNoon ? 0U : 3U) << "what was used counts for the day on which the clock is right";
+    for (std::uint64_t n = 10; n < 13; ++n) {
+      desk.want(4, n, n);
+      desk.step(100 * kSecond);
+      desk.service->failed(desk.now);
+      desk.wire.is_open = false;
+    }
+    EXPECT_EQ(desk.wire.connects, start == kNoon ? 0U : 3U);
+  }
+}
+
+TEST(ReplayService, a_clock_that_is_set_back_over_midnight_gives_no_connection_back) {
+  const testing::Scratch folder;
+  Desk desk(folder, {.connections_a_day = 3}, kNoon + kDay / 2 - kSecond);
+  desk.step(2 * kSecond);
+  desk.want(4, 10, 10);
+  desk.step(kSecond);
+  EXPECT_EQ(desk.left(), 2U);
+  desk.take({.kind = ReplayWant::Kind::Forget, .channel = 4, .epoch = 2});
+  desk.now.wall_ns -= kDay / 24;
+  desk.step(kSecond);
+  EXPECT_EQ(desk.left(), 2U);
+  desk.step(kDay / 24);  // midnight again
+  EXPECT_EQ(desk.left(), 2U);
+  desk.step(kDay);
+  EXPECT_EQ(desk.left(), 3U);
+}
+
 TEST(ReplayService, makes_no_connection_that_it_cannot_note) {
   const testing::Scratch folder;
   Desk desk(folder, {.connections_a_day = 3});

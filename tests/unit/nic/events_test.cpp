@@ -141,6 +141,19 @@ TEST(Events, are_counted_and_taken_one_by_one) {
   EXPECT_FALSE(counters.wait(5, 1ms)) << "nothing happens, and it comes back";
 }
 
+TEST(Events, are_waited_for_longer_than_a_clock_can_count) {
+  PageMemory memory;
+  EventSource source(memory.page());
+  EventCounters counters(memory.page());
+  // Some of the signals come when the wait has begun, as threads take their time to start.
+  for (int i = 0; i < 100; ++i) {
+    std::thread signalling([&] { EXPECT_TRUE(source.signal(1)); });
+    EXPECT_TRUE(i % 2 == 0 ? counters.wait(1, std::chrono::nanoseconds::max())
+                           : counters.spin(1, std::chrono::nanoseconds::max()));
+    signalling.join();
+  }
+}
+
 TEST(Events, wake_a_sleeping_thread_and_call_handlers_once_for_each) {
   PageMemory memory;
   EventSource source(memory.page());

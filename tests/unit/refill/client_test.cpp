@@ -200,6 +200,8 @@ TEST(ReplayClient, uses_no_more_connections_than_a_day_has) {
   session.now.wall_ns -= 2 * kDay;
   session.client.tick(session.now);
   EXPECT_EQ(session.client.connections_left(), 3U) << "a clock that is set back";
+  session.client.tick(testing::turn(session.now, kDay));
+  EXPECT_EQ(session.client.connections_left(), 4U) << "the day after";
 }
 
 TEST(ReplayClient, says_when_too_much_is_wanted) {

@@ -292,6 +292,16 @@ TEST_F(LosslessRing, waits_for_the_folder_of_its_readers) {
   EXPECT_EQ(read_all(reader, 0, 7, 0), 1U);
 }
 
+TEST_F(LosslessRing, waits_for_a_seat_as_long_as_it_is_told_to) {
+  const Writer writer = make_lossless();  // which does not look for readers
+  for (const std::uint64_t forever : {~std::uint64_t{0}, static_cast<std::uint64_t>(INT64_MAX)}) {
+    int asked = 0;
+    const Result<Reader> reader = Reader::attach(name_, forever, [&] { return ++asked < 3; });
+    EXPECT_EQ(asked, 3);
+    EXPECT_EQ(reader.message(), "cannot attach to the ring '" + path_ + "': the wait was interrupted");
+  }
+}
+
 TEST_F(LosslessRing, has_sixteen_seats) {
   Writer writer = make_lossless();
   std::vector<Reader> readers;

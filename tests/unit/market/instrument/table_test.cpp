@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,6 +56,38 @@ TEST(InstrumentTable, survives_names_that_change_without_end) {
   }
   EXPECT_EQ(table.view().find_name("n5"), 0U);
   EXPECT_GT(table.view().refused_names(), 9'900U) << "what is not found has been counted";
+}
+
+/// What a neighbour may write: every place of the index by name has a number, and each row seems to change for ever.
+/// The search must cost no more than among as many rows that can be read.
+TEST(InstrumentTable, is_searched_for_a_name_in_bounded_time_whatever_its_writer_left) {
+  constexpr std::uint32_t kCapacity = 1U << 15;
+  const std::size_t bytes = instrument_table_bytes(kCapacity);
+  const std::size_t slots = instrument_index_slots(kCapacity);
+  InstrumentTable table = InstrumentTable::make({.capacity = kCapacity}).value();
+  ASSERT_EQ(table.add("1", [&](InstrumentRow& row) { table.set_name(row, "one"); }), 1U);
+  auto* const data = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(&table.row(0))) - kInstrumentHeaderBytes;
+  auto* const by_name = reinterpret_cast<std::uint32_t*>(data + bytes) - slots;
+  std::fill_n(by_name, slots, 1U);
+  const auto cpu_ns = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+  };
+  const auto cost_of_search = [&] {
+    std::uint64_t best = ~std::uint64_t{0};
+    for (int i = 0; i < 5; ++i) {
+      const std::uint64_t begin = cpu_ns();
+      EXPECT_EQ(table.view().find_name("another"), 0U);
+      best = std::min(best, cpu_ns() - begin);
+    }
+    return best;
+  };
+  const std::uint64_t sound = cost_of_search();
+  const_cast<InstrumentRow&>(table.row(1)).version = 1;
+  EXPECT_LT(cost_of_search(), 2 * sound);
+  const_cast<InstrumentRow&>(table.row(1)).version = 2;
+  EXPECT_EQ(table.view().find_name("one"), 1U);
 }
 
 TEST(InstrumentTable, has_its_rows_where_no_sender_can_know) {

@@ -689,6 +689,42 @@ TEST(Translator, empties_all_books_once_a_message) {
   EXPECT_EQ(line.bids(), "whole");
 }
 
+/// A packet may have a thousand messages of a byte or two, each of which says something of all instruments.
+TEST(Translator, does_no_more_work_for_all_instruments_than_a_packet_has_need_of) {
+  const std::string reset = R"({"template":"Restart","fields":{}})";
+  const std::string status = R"({"template":"Status","fields":{"Group":"G","State":17}})";
+  const std::string clear =
+      R"({"template":"Refresh","fields":{"Entries":[{"Type":"J"},)" + entry("A", 9, R"("Type":"4")") + "]}}";
+  const auto attack = [](const std::string& message, std::size_t most, bool has_blocks) {
+    Line line;
+    line.read(definition("A"));
+    line.refresh(bid("A", 1, 1, "10"));
+    (void)line.take();
+    line.last_of_packet(has_blocks);
+    for (int i = 0; i < 1'000; ++i) line.read(message, 3);
+    line.last_of_packet(true);
+    line.read(message, 3);
+    const std::vector<std::string> events = line.take();
+    EXPECT_LE(events.size(), most) << message;
+    EXPECT_EQ(events.back(), "stale contradiction .") << message;
+    EXPECT_GT(line.counts().voided, 400U) << "what is not read is counted";
+    EXPECT_EQ(line.books().standing(1), Standing::Stale) << "and missing";
+    // A snapshot from before the packet's end lacks what was not read.
+    line.read(snapshot("A", 1, row(1, "9")), 4);
+    line.refresh(bid("A", 10, 1, "11"));
+    EXPECT_EQ(line.books().standing(1), Standing::Stale) << message;
+    line.read(snapshot("A", 10, row(1, "11")), 6);
+    line.refresh(bid("A", 11, 2, "10"));
+    EXPECT_EQ(line.books().standing(1), Standing::Latest) << message;
+    EXPECT_EQ(line.bids(), "11*1 10*5 whole");
+  };
+  for (const bool has_blocks : {false, true}) {
+    attack(reset, 8, has_blocks);
+    attack(status, 700, has_blocks);
+    attack(clear, 24, has_blocks);
+  }
+}
+
 TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
   Line line("order");
   const auto order = [](int number, int action, const std::string& more) {
