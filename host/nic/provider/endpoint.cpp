@@ -135,8 +135,8 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (domain.is_dead(*to)) return -FI_EHOSTUNREACH;
   const std::size_t length = call.from.bytes();
   if (length > EndpointLimits::kMaxMessage) return -FI_EMSGSIZE;
-  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > EndpointLimits::kInject) return -FI_EMSGSIZE;
-  const bool is_long = length > EndpointLimits::kEager;
+  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > kInject) return -FI_EMSGSIZE;
+  const bool is_long = length > domain.eager_bytes();
   const bool waits = is_long || (!call.is_inject && (call.options & FI_DELIVERY_COMPLETE) != 0);
   if (waits && sends.is_full()) {
     domain.progress();
@@ -177,10 +177,7 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (is_long) {
     OfferBody offer;
     offer.length = length;
-    // A receiver reads one piece; several have to be asked for.
-    offer.address = call.from.count() == 1 ? reinterpret_cast<std::uint64_t>(call.from.first()) : 0;
-    offer.process = domain.process();
-    offer.process_space = domain.process_space();
+    domain.locate(call.from, offer);
     std::memcpy(at.data() + packet, &offer, sizeof(offer));
     packet += sizeof(offer);
   } else {
@@ -443,7 +440,7 @@ void Endpoint::fetch(std::uint32_t id, const Head& head, const PeerName& from, c
   begin(receiving, head, from, offer.length);
   if (domain.is_dead(from)) return end_receive(id, FI_ECONNRESET);
   const std::uint64_t bytes = std::min<std::uint64_t>(offer.length, receiving.into.bytes());
-  if (bytes == 0 || domain.copy(receiving.into, offer, bytes)) {
+  if (bytes == 0 || domain.copy(receiving.into, from, offer, bytes)) {
     // A process that is alive now was alive during the copy, so its number was not another's.
     if (!domain.is_alive(from.node)) return end_receive(id, FI_ECONNRESET);
     tell_done(from, head.request, 0);

@@ -32,8 +32,6 @@ struct EndpointLimits {
   static constexpr std::size_t kUnexpected = 16384;
   static constexpr std::size_t kBlocks = 4096;  ///< For unexpected messages that are longer than kShort.
   static constexpr std::size_t kShort = 128;
-  static constexpr std::size_t kEager = 8192;  ///< What travels in one packet.
-  static constexpr std::size_t kInject = 1024;
   static constexpr std::size_t kMaxMessage = std::size_t{1} << 40U;
 };
 

@@ -185,7 +185,7 @@ int setopt(fid* /*ep*/, int /*level*/, int /*option*/, const void* /*value*/, st
 
 int getname(fid* fid, void* into, std::size_t* length) {
   Endpoint& endpoint = endpoint_of(fid);
-  const Name name = endpoint.domain.name_of(endpoint.domain.own_name(endpoint.number));
+  const Name name = endpoint.domain.own_full_name(endpoint.number);
   const bool fits = *length >= sizeof(name);
   if (into != nullptr) std::memcpy(into, &name, std::min(*length, sizeof(name)));
   *length = sizeof(name);
