@@ -35,6 +35,8 @@ class Carrier {
 
   /// Whether the process of a node is alive, as far as the carrier can know. May make system calls.
   [[nodiscard]] virtual bool is_alive(NodeId node) = 0;
+  /// The program knows an endpoint of the node now.
+  virtual void meet(NodeId /*node*/) {}
   /// What is known of the node is its predecessor's.
   virtual void forget(NodeId node) noexcept = 0;
   /// The process, if the kernel vouches for it: what it offers may be copied out of its memory.
@@ -42,8 +44,9 @@ class Carrier {
 
   /// Frames that were sent arrive, also after this process has ended.
   [[nodiscard]] virtual bool keeps_frames() const noexcept = 0;
-  /// Others can join only while this node makes progress, so a thread must make it.
+  /// Others join at this node, so a thread must tend() it while the program makes no calls.
   [[nodiscard]] virtual bool admits_others() const noexcept { return false; }
+  virtual void tend() {}
 };
 
 /// Numbers of nodes, without this one.

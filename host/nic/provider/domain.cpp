@@ -36,8 +36,6 @@ constexpr std::uint64_t kLookEveryNs = 50'000'000;
 constexpr std::uint64_t kStepsOfTheDead = 64;
 constexpr std::uint64_t kStepsOfClock = 8;
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
-/// Where packets may be lost, for acknowledgements.
-constexpr std::uint64_t kLongLingerNs = 5'000'000'000;
 /// Time in which this process makes no calls counts as this much: what peers have sent meanwhile has not been read yet,
 /// so that they are not taken for silent.
 constexpr std::uint64_t kMostPauseNs = 250'000'000;
@@ -52,8 +50,8 @@ constexpr std::size_t kPiecesPerStep = 64;
 constexpr std::uint64_t kShortSleepNs = 20'000;
 constexpr std::uint64_t kLongSleepNs = 200'000;
 constexpr std::uint64_t kBusyNs = 2'000'000;
-/// Of a thread that is there for others who join.
-constexpr std::uint64_t kAdmittingSleepNs = 1'000'000;
+/// Of a thread that only admits others.
+constexpr long kAdmittingSleepNs = 1'000'000;
 
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
@@ -186,6 +184,7 @@ void Domain::meet(const PeerName& peer) {
     carrier_->forget(peer.node);
   }
   links_.invite(peer.node);
+  carrier_->meet(peer.node);
   node.birth = peer.birth;
   node.dead_at_step = 0;
 }
@@ -314,6 +313,7 @@ void Domain::run() {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  if (!has_own_thread_) return admit_others();
   for (std::uint64_t busy_ns = os::monotonic_clock_ns(); !is_closing_;) {
     std::size_t done = 0;
     std::uint64_t now = 0;
@@ -327,9 +327,20 @@ void Domain::run() {
       ::sched_yield();
       continue;
     }
-    const std::uint64_t quiet_ns = has_own_thread_ ? kLongSleepNs : kAdmittingSleepNs;
-    const timespec pause{0, static_cast<long>(now - busy_ns < kBusyNs && has_own_thread_ ? kShortSleepNs : quiet_ns)};
+    const timespec pause{0, static_cast<long>(now - busy_ns < kBusyNs ? kShortSleepNs : kLongSleepNs)};
     ::nanosleep(&pause, nullptr);
+  }
+}
+
+/// Only that: all else waits for the program's calls, as it wants.
+void Domain::admit_others() {
+  while (!is_closing_) {
+    {
+      const Guard guard(*this);
+      carrier_->tend();
+    }
+    constexpr timespec kPause{0, kAdmittingSleepNs};
+    ::nanosleep(&kPause, nullptr);
   }
 }
 
@@ -387,7 +398,7 @@ void Domain::lost(NodeId id) {
 void Domain::flush() {
   const std::uint64_t begin = os::monotonic_clock_ns();
   const bool keeps = carrier_->keeps_frames();
-  for (std::uint64_t now = begin; now - begin < (keeps ? kLingerNs : kLongLingerNs); now = os::monotonic_clock_ns()) {
+  for (std::uint64_t now = begin; now - begin < kLingerNs; now = os::monotonic_clock_ns()) {
     progress();
     // Where frames may be lost, a packet has not arrived until it is acknowledged.
     bool is_waiting = !answers_.empty() || (!keeps && !links_.is_idle());

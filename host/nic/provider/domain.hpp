@@ -169,6 +169,7 @@ class Domain final : public fid_domain, public PacketSink {
   [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
   void report() const;
   void run();
+  void admit_others();
 
   std::string counters_file_;
   std::uint32_t birth_ = 0;

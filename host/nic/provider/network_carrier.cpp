@@ -64,9 +64,12 @@ class NetworkCarrier final : public Carrier {
     if (node.gone_since_ns == 0) node.gone_since_ns = now;
     return now - node.gone_since_ns < (node.was_seen ? kGraceNs : kUnseenNs);
   }
+  /// A member that is seen now is dead as soon as it is one no more.
+  void meet(NodeId node) override { (void)is_alive(node); }
   void forget(NodeId node) noexcept override { nodes_[node] = {}; }
   [[nodiscard]] bool keeps_frames() const noexcept override { return false; }
   [[nodiscard]] bool admits_others() const noexcept override { return transport_->node() == 0; }
+  void tend() override { transport_->progress(); }
 
  private:
   struct Node {
