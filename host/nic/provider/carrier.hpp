@@ -46,7 +46,10 @@ class Carrier {
   [[nodiscard]] virtual bool keeps_frames() const noexcept = 0;
   /// Others join at this node, so a thread must tend() it while the program makes no calls.
   [[nodiscard]] virtual bool admits_others() const noexcept { return false; }
+  /// Also gives the kernel the frames that wait for more.
   virtual void tend() {}
+  /// Frames that no member has sent.
+  [[nodiscard]] virtual std::uint64_t rejected() const noexcept { return 0; }
 };
 
 /// Numbers of nodes, without this one.

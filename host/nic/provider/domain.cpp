@@ -88,7 +88,8 @@ fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
 }  // namespace
 
 Result<std::unique_ptr<Domain>> Domain::open(const Parameters& parameters, const Options& options, void* user) {
-  Result<std::unique_ptr<Carrier>> carrier = parameters.is_remote() ? open_network(parameters) : open_memory(parameters);
+  Result<std::unique_ptr<Carrier>> carrier =
+      parameters.is_remote() ? open_network(parameters) : open_memory(parameters);
   if (!carrier) return carrier.failure();
   return std::unique_ptr<Domain>(new Domain(parameters, std::move(carrier).value(), options, user));
 }
@@ -126,9 +127,12 @@ Domain::~Domain() {
   report();
 }
 
-void Domain::report() const {
+void Domain::report() {
   if (counters_file_.empty()) return;
-  std::string line = "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(carrier_->transport().node());
+  counters_.resent = links_.counters().resent;
+  counters_.rejected_datagrams = carrier_->rejected();
+  std::string line =
+      "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(carrier_->transport().node());
 #define STOPBIT_PROVIDER_COUNTER(name, meaning) line += ", \"" #name "\": " + std::to_string(counters_.name);
 #include "host/nic/provider/counters.def"
 #undef STOPBIT_PROVIDER_COUNTER
@@ -198,7 +202,10 @@ std::span<std::byte> Domain::place(NodeId node) {
 
 bool Domain::send_placed(const PeerName& to, std::span<const std::byte> packet) {
   // The time of the last progress. After a long computation the packet may so go twice; its receiver drops one.
-  return links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) == SendResult::Sent;
+  if (links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) != SendResult::Sent) return false;
+  // The program may make no call for long now.
+  if (asks_the_silent_) carrier_->tend();
+  return true;
 }
 
 void Domain::answer(const PeerName& to, const Head& head) {
@@ -359,6 +366,7 @@ std::size_t Domain::progress() {
     next_look_ns_ = now_ns_ + kLookEveryNs;
     look_for_dead(false);
   }
+  if (asks_the_silent_ && done != 0) carrier_->tend();  // acknowledgements and answers need not wait for the next call
   return done;
 }
 

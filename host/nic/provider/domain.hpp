@@ -35,8 +35,8 @@ struct Counters {
 /// A node of a network, and what its endpoints share: links, progress, death of peers.
 ///
 /// Progress is made by the program's calls, and by a thread if the program wants one, or if others join here. A peer is
-/// dead when its process has ended, as the carrier knows. In shared memory none is given up because it is silent: a rank
-/// may compute for as long as it likes. Over a network, silence for the time that the user has chosen is death.
+/// dead when its process has ended, as the carrier knows. In shared memory none is given up because it is silent: a
+/// rank may compute for as long as it likes. Over a network, silence for the time that the user has chosen is death.
 class Domain final : public fid_domain, public PacketSink {
  public:
   static constexpr std::size_t kEndpoints = 64;
@@ -124,11 +124,11 @@ class Domain final : public fid_domain, public PacketSink {
   [[nodiscard]] std::uint32_t process_space() const noexcept { return process_space_; }
   /// Whether messages may be copied out of a process of that space.
   [[nodiscard]] bool copies_from(std::uint32_t space) const noexcept { return copies_once_ && space == process_space_; }
-  /// Says where a buffer is, to a peer that may copy it; one in several pieces has to be asked for. Nothing of it is for
-  /// another host.
+  /// Says where a buffer is, to a peer that may copy it; one in several pieces has to be asked for. Nothing of it is
+  /// for another host.
   void locate(const Pieces& buffer, OfferBody& offer) const noexcept;
-  /// Copies `bytes` out of the peer's process. False: the kernel does not allow it, there is no such memory, or the peer
-  /// names a process that is not its own.
+  /// Copies `bytes` out of the peer's process. False: the kernel does not allow it, there is no such memory, or the
+  /// peer names a process that is not its own.
   [[nodiscard]] bool copy(const Pieces& into, const PeerName& peer, const OfferBody& from, std::uint64_t bytes);
   [[nodiscard]] Regions& regions() noexcept { return regions_; }
   /// No peer reaches it any more.
@@ -140,8 +140,8 @@ class Domain final : public fid_domain, public PacketSink {
     std::uint32_t birth = 0;       ///< Of the process that was sent to last.
     std::uint32_t dead_birth = 0;  ///< Of the last one that died.
     std::size_t expected = 0;
-    std::size_t answers = 0;         ///< That wait for room to it.
-    std::uint64_t dead_at_step = 0;  ///< When its death was seen; 0: it was not.
+    std::size_t answers = 0;          ///< That wait for room to it.
+    std::uint64_t dead_at_step = 0;   ///< When its death was seen; 0: it was not.
     std::uint32_t process = 0;        ///< As the kernel says; 0: it does not.
     std::uint32_t process_birth = 0;  ///< For which it was asked.
   };
@@ -167,7 +167,7 @@ class Domain final : public fid_domain, public PacketSink {
   void look_for_dead(bool asks_all);
   [[nodiscard]] std::uint32_t process_of(const PeerName& peer);
   [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
-  void report() const;
+  void report();
   void run();
   void admit_others();
 

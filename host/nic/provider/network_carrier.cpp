@@ -26,8 +26,8 @@ constexpr std::uint64_t kUnseenNs = 20 * kSecond;
 /// Packets for a peer that computes go again this rarely at last.
 constexpr std::uint64_t kSlowestResendNs = 200'000'000;
 
-/// Other nodes by what node 0 says of them. A process that ends, however it ends, closes its connection to node 0, which
-/// tells the others. Without node 0 only silence shows that a node is dead.
+/// Other nodes by what node 0 says of them. A process that ends, however it ends, closes its connection to node 0,
+/// which tells the others. Without node 0 only silence shows that a node is dead.
 class NetworkCarrier final : public Carrier {
  public:
   NetworkCarrier(std::unique_ptr<UdpTransport> transport, const Parameters& parameters, const UdpEndpoint& own)
@@ -70,6 +70,11 @@ class NetworkCarrier final : public Carrier {
   [[nodiscard]] bool keeps_frames() const noexcept override { return false; }
   [[nodiscard]] bool admits_others() const noexcept override { return transport_->node() == 0; }
   void tend() override { transport_->progress(); }
+  [[nodiscard]] std::uint64_t rejected() const noexcept override {
+    const UdpCounters& counters = transport_->counters();
+    return counters.malformed + counters.version + counters.strangers + counters.stale + counters.replayed +
+           counters.forged;
+  }
 
  private:
   struct Node {

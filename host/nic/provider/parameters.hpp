@@ -15,9 +15,9 @@ struct Parameters {
 
   /// HOST:PORT at which processes meet to speak over the network. Empty: shared memory.
   std::string rendezvous;
-  std::string listen;             ///< Own HOST or HOST:PORT. Empty: the address from which `rendezvous` is reached.
-  std::string token_file;         ///< The secret of the network. Empty: none.
-  bool is_encrypted = true;       ///< Else any host that reaches the ports may join, read and forge.
+  std::string listen;        ///< Own HOST or HOST:PORT. Empty: the address from which `rendezvous` is reached.
+  std::string token_file;    ///< The secret of the network. Empty: none.
+  bool is_encrypted = true;  ///< Else any host that reaches the ports may join, read and forge.
   std::size_t frame_bytes = 1400;
   std::size_t silence_s = 60;   ///< A peer that owes an answer and is silent for this time is lost.
   std::size_t patience_s = 30;  ///< Time after which joining fails.

@@ -24,12 +24,12 @@ constexpr std::uint32_t kProtocol = FI_PROV_SPECIFIC | 0x5342U;
 
 constexpr std::uint64_t kBothCaps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t kSendCaps = kBothCaps | FI_SEND | FI_READ | FI_WRITE;
-constexpr std::uint64_t kReceiveCaps =
-    kBothCaps | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE | FI_DIRECTED_RECV | FI_RMA_EVENT;
+constexpr std::uint64_t kReceiveCaps = kBothCaps | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |
+                                       FI_DIRECTED_RECV | FI_RMA_EVENT | FI_MULTI_RECV;
 constexpr std::uint64_t kCaps = kSendCaps | kReceiveCaps | FI_LOCAL_COMM | FI_REMOTE_CQ_DATA;
 constexpr std::uint64_t kSendFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
-constexpr std::uint64_t kReceiveFlags = FI_COMPLETION;
+constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MULTI_RECV;
 /// Among messages; and among remote access of up to eager_bytes().
 constexpr std::uint64_t kOrder = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW |
                                  FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |
@@ -53,9 +53,9 @@ bool is_within(std::uint64_t wanted, std::uint64_t offered) {
 
 bool suits(const fi_tx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kSendFlags) &&
-         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE &&
-         wanted.inject_size <= kInject && wanted.size <= EndpointLimits::kSends &&
-         wanted.iov_limit <= Pieces::kMax && wanted.rma_iov_limit <= kRemotePieces;
+         is_within(wanted.msg_order, kOrder) && wanted.comp_order == FI_ORDER_NONE && wanted.inject_size <= kInject &&
+         wanted.size <= EndpointLimits::kSends && wanted.iov_limit <= Pieces::kMax &&
+         wanted.rma_iov_limit <= kRemotePieces;
 }
 bool suits(const fi_rx_attr& wanted) {
   return is_within(wanted.caps, kCaps) && is_within(wanted.op_flags, kReceiveFlags) &&

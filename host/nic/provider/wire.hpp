@@ -17,8 +17,8 @@ struct PeerName {
   friend bool operator==(const PeerName&, const PeerName&) = default;
 };
 
-/// Where a process receives over a network: an IPv6 address, or IPv4 as IPv6 maps it, and a port of UDP. Zeros in shared
-/// memory.
+/// Where a process receives over a network: an IPv6 address, or IPv4 as IPv6 maps it, and a port of UDP. Zeros in
+/// shared memory.
 struct Place {
   std::array<std::uint8_t, 16> host{};
   std::uint16_t port = 0;

@@ -4,6 +4,7 @@ import os
 import pathlib
 import socket
 import subprocess
+import tempfile
 import time
 
 PATIENCE = 400  # seconds: for a hang, not for a slow machine
@@ -37,8 +38,8 @@ def pair(server, client, env, listens=None):
     """Runs two programs that meet over a socket, and returns what the second prints. Each is a function of the port.
     `listens`: a command that prints something once the first listens, if that is not to be seen from here."""
     port = free_port()
-    first = subprocess.Popen([str(word) for word in server(port)], env=env, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
+    said = tempfile.TemporaryFile(mode="w+")
+    first = subprocess.Popen([str(word) for word in server(port)], env=env, stdout=said, stderr=subprocess.STDOUT)
     try:
         if listens is None:
             wait_for_listener(port)
@@ -47,8 +48,10 @@ def pair(server, client, env, listens=None):
             while not run(listens(port), env):
                 assert time.monotonic() < end, "no listener"
                 time.sleep(0.02)
-        text = run(client(port), env)
-        assert first.wait(PATIENCE) == 0, f"{first.args}: exit {first.returncode}"
+        text = run(client(port), env, expect=None)
+        code = first.wait(PATIENCE)
+        said.seek(0)
+        assert code == 0, f"{first.args}: exit {code}\n{said.read()}\n{text}"
         return text
     finally:
         first.kill()

@@ -46,7 +46,7 @@ def info(env, _work):
     text = programs.run(["fi_info", "-p", "stopbit"], env)
     assert "provider: stopbit" in text and "FI_EP_RDM" in text, text
     # What it does not have it does not offer.
-    for caps in ("FI_MULTI_RECV", "FI_MULTICAST"):
+    for caps in ("FI_FENCE", "FI_MULTICAST"):
         programs.run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
     assert "FI_STOPBIT_NETWORK" in programs.run(["fi_info", "-e"], env)
 

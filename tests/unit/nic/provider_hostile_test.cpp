@@ -70,7 +70,7 @@ struct Node {
   [[nodiscard]] PeerName name() const { return domain->own_name(Endpoint::of(ep).number); }
   [[nodiscard]] CompletionQueue& queue() const { return *static_cast<CompletionQueue*>(cq); }
   [[nodiscard]] fi_addr_t insert(const Node& other) const {
-    const Name name = other.domain->name_of(other.name());
+    const Name name = other.domain->own_full_name(other.name().endpoint);
     fi_addr_t address = 0;
     EXPECT_EQ(fi_av_insert(av, &name, 1, &address, 0, nullptr), 1);
     return address;
@@ -279,7 +279,8 @@ TEST(ProviderHostile, a_peer_names_no_process_but_its_own) {
   EXPECT_TRUE(give(victim, peer.name(), packet_of(head, offer)));
   EXPECT_EQ(victim.domain->counters().malformed, 2U);
 
-  const Name name = victim.domain->name_of(peer.name());
+  Name name = victim.domain->own_full_name(0);
+  name.peer = peer.name();
   fi_addr_t to = 0;
   ASSERT_EQ(fi_av_insert(victim.av, &name, 1, &to, 0, nullptr), 1);
   ASSERT_EQ(fi_read(victim.ep, wide.data(), wide.size(), nullptr, to, 0, kKey, nullptr), 0);

@@ -92,14 +92,15 @@ inline int ask(const Info& hints) {
   return result;
 }
 
-constexpr std::uint64_t kAll =
-    FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV | FI_REMOTE_CQ_DATA | FI_RMA_EVENT;
+constexpr std::uint64_t kAll = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV |
+                               FI_REMOTE_CQ_DATA | FI_RMA_EVENT | FI_MULTI_RECV;
 
 /// A node with an endpoint.
 class Side {
  public:
   struct How {
     std::uint64_t transmit_flags = FI_TRANSMIT;
+    std::uint64_t receive_flags = FI_RECV;
     bool has_counters = false;
     std::uint64_t op_flags = 0;
     int mr_mode = 0;
@@ -128,7 +129,7 @@ class Side {
     must(fi_endpoint(domain, info.get(), &ep, nullptr), "fi_endpoint");
     must(fi_ep_bind(ep, &av->fid, 0), "bind av");
     must(fi_ep_bind(ep, &sends->fid, how.transmit_flags), "bind cq");
-    must(fi_ep_bind(ep, &receives->fid, FI_RECV), "bind cq");
+    must(fi_ep_bind(ep, &receives->fid, how.receive_flags), "bind cq");
     if (how.has_counters) {
       fi_cntr_attr attr{};
       must(fi_cntr_open(domain, &attr, &sent, nullptr), "fi_cntr_open");
