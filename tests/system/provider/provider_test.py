@@ -229,7 +229,8 @@ def bad_network(env, work):
         assert "1m" in text and "=10" in text, text
         lines = counters(work / "counters")
         assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 20 * 2**20, lines
-        assert total(lines, "malformed") == total(lines, "peers_lost") == 0, lines
+        # The last acknowledgement may be lost, and its receiver then sees the other leave.
+        assert total(lines, "malformed") == total(lines, "refused") == 0, lines
         assert total(lines, "resent") > 0, lines
     assert all(count > 50 for count in pair.counts.values()), pair.counts
 
@@ -243,14 +244,16 @@ def killed(env, work):
         env["FI_LOG_LEVEL"] = "warn"
         for dies in (0, 1):
             command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-S", "1048576", "-I", "1000000"]
-            ends = [subprocess.Popen(pair.on(0, command + ["-B", "47012"]), env=env, stdout=subprocess.DEVNULL,
+            control = str(programs.free_port())  # the last one's may not be free again yet
+            before = sent_bytes(pair)
+            ends = [subprocess.Popen(pair.on(0, command + ["-B", control]), env=env, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.PIPE, text=True)]
             try:
-                wait_until(lambda: programs.run(pair.on(0, ["ss", "-ltnH", "sport = :47012"]), env))
-                ends.append(subprocess.Popen(pair.on(1, command + ["-P", "47012", two_hosts.FIRST]), env=env,
+                wait_until(lambda: programs.run(pair.on(0, ["ss", "-ltnH", f"sport = :{control}"]), env))
+                ends.append(subprocess.Popen(pair.on(1, command + ["-P", control, two_hosts.FIRST]), env=env,
                                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
                 # In the middle: each has sent megabytes.
-                wait_until(lambda: sent_bytes(pair) > 20 * 2**20)
+                wait_until(lambda: sent_bytes(pair) > before + 20 * 2**20)
                 ends[dies].kill()
                 # An error, well before its silence would be one.
                 _, text = ends[1 - dies].communicate(timeout=programs.PATIENCE)
