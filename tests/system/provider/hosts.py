@@ -46,6 +46,11 @@ class Hosts:
         """The command, to be run on one of them."""
         return ["ip", "netns", "exec", self.names[host]] + [str(word) for word in command]
 
+    def cut(self):
+        """Nothing arrives any more, and nobody is told."""
+        assert _ip("-n", self.names[1], "address", "flush", "dev", "cable") and _ip(
+            "-n", self.names[1], "link", "set", "cable", "arp", "off"), "cut"
+
     def _make_cable(self):
         return _ip("link", "add", "cable", "netns", self.names[0], "type", "veth", "peer", "name", "cable", "netns",
                    self.names[1])

@@ -12,6 +12,7 @@ import os
 import pathlib
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -235,35 +236,61 @@ def bad_network(env, work):
     assert all(count > 50 for count in pair.counts.values()), pair.counts
 
 
+class Transfer:
+    """fi_pingpong with long messages between two hosts, without end."""
+
+    def __init__(self, pair, env):
+        self.pair, self.env, self.ends = pair, env, []
+        self.control = str(programs.free_port())
+
+    def __enter__(self):
+        command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-S", "1048576", "-I", "1000000"]
+        self._start(0, command + ["-B", self.control])
+        wait_until(lambda: programs.run(self.pair.on(0, ["ss", "-ltnH", f"sport = :{self.control}"]), self.env))
+        self._start(1, command + ["-P", self.control, two_hosts.FIRST])
+        self.wait_for_bytes()
+        return self
+
+    def __exit__(self, *_):
+        for end in self.ends:
+            end.kill()
+            end.communicate()
+
+    def _start(self, host, command):
+        self.ends.append(subprocess.Popen(self.pair.on(host, command), env=self.env, stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.PIPE, text=True))
+
+    def wait_for_bytes(self):
+        """Until megabytes more have been sent."""
+        before = sent_bytes(self.pair)
+        wait_until(lambda: sent_bytes(self.pair) > before + 20 * 2**20)
+
+    def expect_error(self, end):
+        _, text = self.ends[end].communicate(timeout=programs.PATIENCE)
+        assert self.ends[end].returncode > 0, text
+
+
 def killed(env, work):
-    """A process that is killed in the middle of a transfer, the one at the rendezvous or the other."""
+    """A process that computes, one that is killed in the middle of a transfer, and a cable that is cut."""
     need("fi_pingpong", "ss")
     with two_hosts.Hosts() as pair:
         need_hosts(pair)
         meet(env, work, two_hosts.FIRST, 5177)
-        env["FI_LOG_LEVEL"] = "warn"
-        for dies in (0, 1):
-            command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-S", "1048576", "-I", "1000000"]
-            control = str(programs.free_port())  # the last one's may not be free again yet
-            before = sent_bytes(pair)
-            ends = [subprocess.Popen(pair.on(0, command + ["-B", control]), env=env, stdout=subprocess.DEVNULL,
-                                     stderr=subprocess.PIPE, text=True)]
-            try:
-                wait_until(lambda: programs.run(pair.on(0, ["ss", "-ltnH", f"sport = :{control}"]), env))
-                ends.append(subprocess.Popen(pair.on(1, command + ["-P", control, two_hosts.FIRST]), env=env,
-                                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
-                # In the middle: each has sent megabytes.
-                wait_until(lambda: sent_bytes(pair) > before + 20 * 2**20)
-                ends[dies].kill()
-                # An error, well before its silence would be one.
-                _, text = ends[1 - dies].communicate(timeout=programs.PATIENCE)
-                assert ends[1 - dies].returncode != 0, text
-            finally:
-                for end in ends:
-                    end.kill()
-                    end.communicate()
+        for dies in (0, 1):  # the one at the rendezvous, or the other
+            with Transfer(pair, env) as transfer:
+                transfer.ends[1 - dies].send_signal(signal.SIGSTOP)
+                time.sleep(2)  # it makes no calls for seconds, and is not given up
+                transfer.ends[1 - dies].send_signal(signal.SIGCONT)
+                transfer.wait_for_bytes()
+                transfer.ends[dies].kill()
+                transfer.expect_error(1 - dies)
             lines = counters(work / "counters") if (work / "counters").exists() else []
             assert all(line["peers_lost"] == 1 for line in lines), lines
+        env["FI_STOPBIT_SILENCE"] = "2"
+        with Transfer(pair, env) as transfer:
+            pair.cut()
+            transfer.expect_error(0)
+            transfer.expect_error(1)
 
 
 def sent_bytes(pair):
