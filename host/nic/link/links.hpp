@@ -39,9 +39,9 @@ inline constexpr std::size_t kLinkBytes = 40;         ///< Of a frame, besides i
 
 struct LinkOptions {
   std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
-  std::uint64_t slowest_resend_ns = 0;    ///< To a node that is silent more and more rarely, down to this; 0: no.
   std::uint64_t silence_ns = 5'000'000;   ///< Silence after which a node that owes an answer is lost.
   std::uint64_t acknowledge_ns = 20'000;  ///< Time for which an acknowledgement waits for a packet to carry it.
+  std::uint64_t slowest_resend_ns = 0;    ///< To a node that is silent more and more rarely, down to this; 0: no.
 };
 
 struct LinkCounters {

@@ -26,6 +26,7 @@
 #include "host/nic/provider/remote_calls.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/random.hpp"
+#include "host/os/shm/read_file.hpp"
 #include "host/os/shm/segment.hpp"
 
 namespace stopbit::nic::provider {
@@ -460,7 +461,10 @@ int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void
     options.has_basic_regions = info->domain_attr->mr_mode == FI_MR_BASIC;
   }
   try {
-    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), options, context);
+    const Parameters parameters = read_parameters();
+    if (const std::string warning = os::exposure_of_secret(parameters.token_file); !warning.empty())
+      FI_WARN(&provider(), FI_LOG_DOMAIN, "%s\n", warning.c_str());
+    Result<std::unique_ptr<Domain>> opened = Domain::open(parameters, options, context);
     if (opened) {
       *domain = std::move(opened).value().release();
       return 0;

@@ -49,7 +49,8 @@ def info(env, _work):
     # What it does not have it does not offer.
     for caps in ("FI_FENCE", "FI_MULTICAST"):
         programs.run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
-    assert "FI_STOPBIT_NETWORK" in programs.run(["fi_info", "-e"], env)
+    text = programs.run(["fi_info", "-e"], env)
+    assert "FI_STOPBIT_NETWORK" in text and "FI_STOPBIT_RENDEZVOUS" in text, text
 
 
 def pingpong(env, work):
