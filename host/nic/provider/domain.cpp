@@ -435,7 +435,10 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
   }
   if (asks && node.answers >= kMostAnswers) return false;
   const PeerName peer{from, head.source, head.source_birth};
-  if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
+  if (node.birth != head.source_birth) {
+    node.birth = head.source_birth;
+    carrier_->meet(from);
+  }
   Endpoint* const endpoint = find(head.target);
   if (endpoint != nullptr && endpoint->is_enabled && head.target_birth == birth_) {
     return endpoint->take(head, peer, packet.subspan(sizeof(head)));
