@@ -26,6 +26,8 @@ namespace stopbit::nic::provider {
 namespace {
 
 constexpr std::uint64_t kKey = 7;
+/// Also of processes that this one starts.
+const std::string kNetwork = "provider-hostile-" + std::to_string(::getpid());
 
 void must(int result) {
   if (result != 0) throw std::runtime_error(fi_strerror(-result));
@@ -53,7 +55,7 @@ struct Node {
 
   static std::unique_ptr<Domain> open() {
     Parameters parameters;
-    parameters.network = "provider-hostile-" + std::to_string(::getpid());
+    parameters.network = kNetwork;
     auto made = Domain::open(parameters, {.is_shared = false, .has_basic_regions = false}, nullptr);
     if (!made) throw std::runtime_error(made.message());
     return std::move(made).value();
