@@ -69,8 +69,8 @@ def pingpong(options, env, pinned=False):
 def mpirun(env, ranks, *program, one_sided=False, through=(), extra=()):
     """A program of MPI whose messages, and if `one_sided` its windows, go over the provider `stopbit`. `through`: words
     before mpirun, `extra`: its options."""
-    command = [*through, "mpirun", *extra, "--oversubscribe", "-n", str(ranks), "--mca", "pml", "cm", "--mca", "mtl", "ofi",
-               "--mca", "mtl_ofi_provider_include", "stopbit"]
+    command = [*through, "mpirun", *extra, "--oversubscribe", "-n", str(ranks), "--mca", "pml", "cm",
+               "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "stopbit"]
     if one_sided:
         command += ["--mca", "osc", "rdma", "--mca", "btl", "ofi", "--mca", "btl_ofi_provider_include", "stopbit"]
     if os.geteuid() == 0:

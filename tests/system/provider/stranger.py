@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sends rubbish to a host for as long as it lives: datagrams to a port, and connections to the same port that say nothing
-or nonsense. usage: stranger.py HOST PORT"""
+"""Sends rubbish to a host for as long as it lives: datagrams to a port, and connections to the same port that say
+nothing or nonsense. usage: stranger.py HOST PORT"""
 
 import random
 import socket
