@@ -504,6 +504,15 @@ std::size_t BasicLinks<kSize>::deliver(NodeId from, std::size_t channel, PacketS
   return count;
 }
 
+/// The other node may make no calls for seconds. Its buffer should not fill with doubles meanwhile.
+template <std::uint32_t kSize>
+std::uint64_t BasicLinks<kSize>::resend_ns(NodeId peer, const Sent& sent, std::uint64_t now_ns) const noexcept {
+  constexpr std::uint64_t kPart = 4;  // of the silence
+  const std::uint64_t begun_ns = std::max(sent.first_ns, peers_[peer].heard_ns);
+  const std::uint64_t silent_ns = now_ns - std::min(now_ns, begun_ns);
+  return std::max(options_.resend_ns, std::min(silent_ns / kPart, options_.slowest_resend_ns));
+}
+
 /// The packets that have waited for their acknowledgement for too long, and those that the carrier had no room for.
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
@@ -514,8 +523,9 @@ std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, Pack
   for (std::uint32_t sequence = window.base; sequence != window.next; ++sequence) {
     if ((window.waits & bit_of(sequence)) == 0) continue;
     Sent& sent = window.sent[sequence % kWindow];
-    if (sent.has_left && now_ns - sent.last_ns < options_.resend_ns) {
-      window.look_ns = std::min(window.look_ns, sent.last_ns + options_.resend_ns);
+    const std::uint64_t pause_ns = resend_ns(peer, sent, now_ns);
+    if (sent.has_left && now_ns - sent.last_ns < pause_ns) {
+      window.look_ns = std::min(window.look_ns, sent.last_ns + pause_ns);
       continue;
     }
     if (now_ns - std::max(sent.first_ns, peers_[peer].heard_ns) >= options_.silence_ns) {

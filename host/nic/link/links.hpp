@@ -41,6 +41,7 @@ struct LinkOptions {
   std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
   std::uint64_t silence_ns = 5'000'000;   ///< Silence after which a node that owes an answer is lost.
   std::uint64_t acknowledge_ns = 20'000;  ///< Time for which an acknowledgement waits for a packet to carry it.
+  std::uint64_t slowest_resend_ns = 0;    ///< To a node that is silent more and more rarely, down to this; 0: no.
 };
 
 struct LinkCounters {
@@ -245,6 +246,8 @@ class BasicLinks {
   [[nodiscard]] bool wants_look(const PacketWindow& window, std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool must_ask(const PacketWindow& window, std::uint64_t now_ns) const noexcept;
   std::size_t look_for_answers(NodeId id, PacketSink& sink, std::uint64_t now_ns);
+  /// After which a packet goes again.
+  [[nodiscard]] std::uint64_t resend_ns(NodeId peer, const Sent& sent, std::uint64_t now_ns) const noexcept;
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after_session(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
   [[nodiscard]] static bool is_quiet(const Peer& peer) noexcept;

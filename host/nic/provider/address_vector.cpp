@@ -1,12 +1,15 @@
 #include "host/nic/provider/address_vector.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "host/nic/provider/domain.hpp"
 #include "host/nic/provider/not_offered.hpp"
+#include "host/nic/transport/address.hpp"
 
 namespace stopbit::nic::provider {
 namespace {
@@ -29,10 +32,10 @@ int insert(fid_av* av, const void* names, std::size_t count, fi_addr_t* addresse
     std::memcpy(&name, static_cast<const std::byte*>(names) + i * sizeof(name), sizeof(name));
     const bool is_name = vector.domain.is_name(name);
     if (errors != nullptr) errors[i] = is_name ? 0 : FI_EINVAL;
-    if (addresses != nullptr) addresses[i] = is_name ? vector.peers.size() : FI_ADDR_NOTAVAIL;
+    if (addresses != nullptr) addresses[i] = is_name ? vector.names.size() : FI_ADDR_NOTAVAIL;
     if (!is_name) continue;
-    vector.addresses.emplace(key_of(name.peer), vector.peers.size());
-    vector.peers.push_back(name.peer);
+    vector.addresses.emplace(key_of(name.peer), vector.names.size());
+    vector.names.push_back(name);
     vector.is_used.push_back(true);
     vector.domain.meet(name.peer);
     ++inserted;
@@ -47,12 +50,12 @@ int remove(fid_av* av, fi_addr_t* addresses, std::size_t count, std::uint64_t /*
     if (vector.find(addresses[i]) == nullptr) return -FI_EINVAL;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const PeerName peer = vector.peers[addresses[i]];
+    const PeerName peer = vector.names[addresses[i]].peer;
     vector.is_used[addresses[i]] = false;
     if (vector.address_of(peer) != addresses[i]) continue;
     vector.addresses.erase(key_of(peer));
-    for (std::size_t other = 0; other < vector.peers.size(); ++other) {
-      if (vector.is_used[other] && vector.peers[other] == peer) {
+    for (std::size_t other = 0; other < vector.names.size(); ++other) {
+      if (vector.is_used[other] && vector.names[other].peer == peer) {
         vector.addresses.emplace(key_of(peer), other);
         break;
       }
@@ -64,9 +67,8 @@ int remove(fid_av* av, fi_addr_t* addresses, std::size_t count, std::uint64_t /*
 int lookup(fid_av* av, fi_addr_t address, void* into, std::size_t* length) {
   AddressVector& vector = vector_of(av);
   const Domain::Guard guard(vector.domain);
-  const PeerName* const peer = vector.find(address);
-  if (peer == nullptr) return -FI_EINVAL;
-  const Name name = vector.domain.name_of(*peer);
+  if (vector.find(address) == nullptr) return -FI_EINVAL;
+  const Name& name = vector.names[address];
   std::memcpy(into, &name, std::min(*length, sizeof(name)));
   const bool fits = *length >= sizeof(name);
   *length = sizeof(name);
@@ -76,9 +78,18 @@ int lookup(fid_av* av, fi_addr_t address, void* into, std::size_t* length) {
 const char* straddr(fid_av* /*av*/, const void* from, char* buffer, std::size_t* length) {
   Name name;
   std::memcpy(&name, from, sizeof(name));
-  const int written =
-      std::snprintf(buffer, *length, "stopbit://%016llx/%u/%u/%08x", static_cast<unsigned long long>(name.network),
-                    unsigned{name.peer.node}, unsigned{name.peer.endpoint}, name.peer.birth);
+  // A host and port, or the network in shared memory.
+  std::array<char, 64> where;
+  if (name.place.port != 0) {
+    const std::string host = to_text(HostAddress{name.place.host});
+    const bool is_ipv6 = host.find(':') != std::string::npos;
+    (void)std::snprintf(where.data(), where.size(), is_ipv6 ? "[%s]:%u" : "%s:%u", host.c_str(),
+                        unsigned{name.place.port});
+  } else {
+    (void)std::snprintf(where.data(), where.size(), "%016llx", static_cast<unsigned long long>(name.network));
+  }
+  const int written = std::snprintf(buffer, *length, "stopbit://%s/%u/%u/%08x", where.data(), unsigned{name.peer.node},
+                                    unsigned{name.peer.endpoint}, name.peer.birth);
   *length = static_cast<std::size_t>(std::max(written, 0)) + 1;
   return buffer;
 }

@@ -18,13 +18,13 @@ struct AddressVector : fid_av {
 
   /// Null: there is no such address.
   [[nodiscard]] const PeerName* find(fi_addr_t address) const noexcept {
-    return address < peers.size() && is_used[address] ? &peers[address] : nullptr;
+    return address < names.size() && is_used[address] ? &names[address].peer : nullptr;
   }
   /// FI_ADDR_NOTAVAIL: the peer was not inserted.
   [[nodiscard]] fi_addr_t address_of(const PeerName& peer) const noexcept;
 
   Domain& domain;
-  std::vector<PeerName> peers;
+  std::vector<Name> names;
   std::vector<bool> is_used;
   std::unordered_map<std::uint64_t, fi_addr_t> addresses;  ///< By PeerName; the first of equal ones.
   unsigned users = 0;                                      ///< Endpoints that are bound to it.

@@ -28,9 +28,6 @@ struct AtomicCode {
           static_cast<fi_op>(word >> 8U & 0xFFU), static_cast<std::uint32_t>(word >> 32U)};
 }
 
-/// Of one operand of one operation, at most.
-inline constexpr std::size_t kAtomicBytes = 2048;
-
 /// 0: the type is not offered.
 [[nodiscard]] std::size_t atomic_size(fi_datatype type) noexcept;
 /// Whether the form, type and operation belong together and are offered. Any values may be asked about.

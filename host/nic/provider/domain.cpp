@@ -26,20 +26,20 @@
 #include "host/nic/provider/remote_calls.hpp"
 #include "host/os/clock.hpp"
 #include "host/os/random.hpp"
+#include "host/os/shm/read_file.hpp"
+#include "host/os/shm/segment.hpp"
 
 namespace stopbit::nic::provider {
 namespace {
 
-// Memory loses no frame, so a packet goes again only if a receiver's successor dropped it. And silence means nothing.
-constexpr LinkOptions kLinks{.resend_ns = 50'000'000, .silence_ns = ~std::uint64_t{0} / 4};
-/// A message of 8 KiB is one frame: two system calls and a wait are saved, for a second copy of so little.
-constexpr std::size_t kFrameBytes = EndpointLimits::kEager + sizeof(Head) + sizeof(RemoteBody) + kLinkBytes;
-static_assert(kAtomicBytes * 2 <= EndpointLimits::kEager);
 constexpr std::uint64_t kLookEveryNs = 50'000'000;
 /// Steps after which everything that a dead process left in our inbox has been read.
 constexpr std::uint64_t kStepsOfTheDead = 64;
 constexpr std::uint64_t kStepsOfClock = 8;
 constexpr std::uint64_t kLingerNs = 2'000'000'000;
+/// Time in which this process makes no calls counts as this much: what peers have sent meanwhile has not been read yet,
+/// so that they are not taken for silent.
+constexpr std::uint64_t kMostPauseNs = 250'000'000;
 /// Of a window of the high channel, kept for answers while pieces are sent.
 constexpr std::uint32_t kRoomForAnswers = 16;
 /// That wait for one node, which takes none: then it is not listened to, and nobody else feels it. An honest one has no
@@ -51,42 +51,8 @@ constexpr std::size_t kPiecesPerStep = 64;
 constexpr std::uint64_t kShortSleepNs = 20'000;
 constexpr std::uint64_t kLongSleepNs = 200'000;
 constexpr std::uint64_t kBusyNs = 2'000'000;
-constexpr int kClaims = 100;  // of a node's number, against processes that start at the same time
-
-std::uint64_t hash_of(const std::string& text) noexcept {
-  std::uint64_t hash = 0xCBF2'9CE4'8422'2325U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x0000'0100'0000'01B3U;
-  return hash;
-}
-
-/// Differs between hosts, and between two starts of one.
-std::string host_text() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string text;
-  std::getline(file, text);
-  return text;
-}
-
-Result<std::unique_ptr<ShmTransport>> claim_node(const std::string& network) {
-  (void)ShmTransport::remove_dead(network, Domain::kNodes);
-  ShmOptions options;
-  options.network = network;
-  options.nodes = Domain::kNodes;
-  options.slots = 32;
-  options.frame_bytes = kFrameBytes;
-  for (int claim = 0;; ++claim) {
-    const std::optional<NodeId> node = ShmTransport::free_node(network, Domain::kNodes);
-    if (!node) {
-      return Failure{"network '" + network + "' has " + std::to_string(Domain::kNodes) +
-                     " processes already; set FI_STOPBIT_NETWORK to another name"};
-    }
-    options.node = *node;
-    Result<std::unique_ptr<ShmTransport>> opened = ShmTransport::open(options);
-    if (opened || claim == kClaims) return opened;
-    // Another process was faster if the number is taken now; anything else is a failure.
-    if (ShmTransport::free_node(network, Domain::kNodes) == node) return opened;
-  }
-}
+/// Of a thread that only admits others.
+constexpr long kAdmittingSleepNs = 1'000'000;
 
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
@@ -123,27 +89,28 @@ fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
 }  // namespace
 
 Result<std::unique_ptr<Domain>> Domain::open(const Parameters& parameters, const Options& options, void* user) {
-  Result<std::unique_ptr<ShmTransport>> transport = claim_node(parameters.network);
-  if (!transport) return Failure{transport.message()};
-  return std::unique_ptr<Domain>(new Domain(parameters, std::move(transport).value(), options, user));
+  Result<std::unique_ptr<Carrier>> carrier =
+      parameters.is_remote() ? open_network(parameters) : open_memory(parameters);
+  if (!carrier) return carrier.failure();
+  return std::unique_ptr<Domain>(new Domain(parameters, std::move(carrier).value(), options, user));
 }
 
-Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> transport, const Options& options,
-               void* user)
+Domain::Domain(const Parameters& parameters, std::unique_ptr<Carrier> carrier, const Options& options, void* user)
     : fid_domain{{FI_CLASS_DOMAIN, user, &fid_ops}, &domain_ops, &registration_calls()},
       counters_file_(parameters.counters),
-      network_(parameters.network),
-      network_hash_(hash_of(parameters.network + '@' + host_text())),
       process_(static_cast<std::uint32_t>(::getpid())),
-      copies_once_(parameters.copies_once),
-      is_shared_(options.is_shared || options.has_thread || parameters.has_thread),
-      transport_(std::move(transport)),
-      links_(*transport_, kLinks),
-      nodes_(kNodes),
+      copies_once_(parameters.copies_once && !parameters.is_remote()),
+      is_shared_(options.is_shared || options.has_thread || parameters.has_thread || carrier->admits_others()),
+      carrier_(std::move(carrier)),
+      links_(carrier_->transport(), carrier_->links()),
+      eager_bytes_(provider::eager_bytes(links_.packet_bytes())),
+      asks_the_silent_(!carrier_->keeps_frames()),
+      has_own_thread_(options.has_thread || parameters.has_thread),
+      nodes_(carrier_->transport().nodes()),
       endpoints_(kEndpoints),
       uses_(kEndpoints),
       regions_(options.has_basic_regions) {
-  now_ns_ = os::monotonic_clock_ns();
+  now_ns_ = clock_ns_ = os::monotonic_clock_ns();
   // 31 bits, which are enough for the few processes of a number that a program can know, and leave room in a tag.
   while (birth_ == 0) birth_ = static_cast<std::uint32_t>(os::random_word() >> 33U);
   struct stat space {};
@@ -152,7 +119,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<ShmTransport> trans
   } else {
     copies_once_ = false;
   }
-  if (options.has_thread || parameters.has_thread) thread_ = std::thread([this] { run(); });
+  if (has_own_thread_ || carrier_->admits_others()) thread_ = std::thread([this] { run(); });
 }
 
 Domain::~Domain() {
@@ -161,9 +128,12 @@ Domain::~Domain() {
   report();
 }
 
-void Domain::report() const {
+void Domain::report() {
   if (counters_file_.empty()) return;
-  std::string line = "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(transport_->node());
+  counters_.resent = links_.counters().resent;
+  counters_.rejected_datagrams = carrier_->rejected();
+  std::string line =
+      "{\"process\": " + std::to_string(process_) + ", \"node\": " + std::to_string(carrier_->transport().node());
 #define STOPBIT_PROVIDER_COUNTER(name, meaning) line += ", \"" #name "\": " + std::to_string(counters_.name);
 #include "host/nic/provider/counters.def"
 #undef STOPBIT_PROVIDER_COUNTER
@@ -177,14 +147,15 @@ void Domain::report() const {
 }
 
 bool Domain::is_name(const Name& name) const noexcept {
-  return name.magic == Name::kMagic && name.version == Name::kVersion && name.network == network_hash_ &&
-         name.peer.node < kNodes && name.peer.birth != 0;
+  return name.magic == Name::kMagic && name.version == Name::kVersion && name.network == carrier_->network() &&
+         name.peer.node < nodes_.size() && name.peer.birth != 0 && carrier_->may_be_at(name.peer.node, name.place);
 }
 
-Name Domain::name_of(const PeerName& peer) const noexcept {
+Name Domain::own_full_name(std::uint16_t endpoint) const noexcept {
   Name name;
-  name.network = network_hash_;
-  name.peer = peer;
+  name.network = carrier_->network();
+  name.peer = own_name(endpoint);
+  name.place = carrier_->place();
   return name;
 }
 
@@ -210,14 +181,15 @@ void Domain::remove(Endpoint& endpoint) {
 
 void Domain::meet(const PeerName& peer) {
   NodeState& node = nodes_[peer.node];
-  if (node.birth == peer.birth || node.dead_birth == peer.birth || peer.node == transport_->node()) return;
+  if (node.birth == peer.birth || node.dead_birth == peer.birth || peer.node == links_.node()) return;
   // What was found under this number is its predecessor's.
   if (node.birth != 0) {
     node.dead_birth = node.birth;
     links_.lose(peer.node, *this);
-    transport_->disconnect(peer.node);
+    carrier_->forget(peer.node);
   }
   links_.invite(peer.node);
+  carrier_->meet(peer.node);
   node.birth = peer.birth;
   node.dead_at_step = 0;
 }
@@ -231,7 +203,10 @@ std::span<std::byte> Domain::place(NodeId node) {
 
 bool Domain::send_placed(const PeerName& to, std::span<const std::byte> packet) {
   // The time of the last progress. After a long computation the packet may so go twice; its receiver drops one.
-  return links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) == SendResult::Sent;
+  if (links_.send(to.node, VirtualChannel::Low, packet, false, now_ns_) != SendResult::Sent) return false;
+  // The program may make no call for long now.
+  if (asks_the_silent_) carrier_->tend();
+  return true;
 }
 
 void Domain::answer(const PeerName& to, const Head& head) {
@@ -295,8 +270,31 @@ void Domain::send_pieces() {
   }
 }
 
-bool Domain::copy(const Pieces& into, const OfferBody& from, std::uint64_t bytes) {
+void Domain::locate(const Pieces& buffer, OfferBody& offer) const noexcept {
+  if (!carrier_->keeps_frames()) return;
+  offer.address = buffer.count() == 1 ? reinterpret_cast<std::uint64_t>(buffer.first()) : 0;
+  offer.process = process_;
+  offer.process_space = process_space_;
+}
+
+/// A peer could otherwise have any process of this user read, and this one itself, which Yama forbids the peer.
+std::uint32_t Domain::process_of(const PeerName& peer) {
+  NodeState& node = nodes_[peer.node];
+  if (node.process_birth != peer.birth) {
+    node.process = static_cast<std::uint32_t>(carrier_->process_of(peer.node).value_or(0));
+    node.process_birth = peer.birth;
+  }
+  return node.process;
+}
+
+bool Domain::copy(const Pieces& into, const PeerName& peer, const OfferBody& from, std::uint64_t bytes) {
   if (from.address == 0 || !copies_from(from.process_space)) return false;
+  const std::uint32_t process = process_of(peer);
+  if (process == 0) return false;
+  if (from.process != process) {
+    ++counters_.malformed;
+    return false;
+  }
   constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30U;  // the system call takes less than 2 GiB
   if (bytes > kMostAtOnce) return false;
   std::array<iovec, Pieces::kMax> local{};
@@ -323,6 +321,7 @@ void Domain::run() {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  if (!has_own_thread_) return admit_others();
   for (std::uint64_t busy_ns = os::monotonic_clock_ns(); !is_closing_;) {
     std::size_t done = 0;
     std::uint64_t now = 0;
@@ -341,17 +340,34 @@ void Domain::run() {
   }
 }
 
+/// Only that: all else waits for the program's calls, as it wants.
+void Domain::admit_others() {
+  while (!is_closing_) {
+    {
+      const Guard guard(*this);
+      carrier_->tend();
+    }
+    constexpr timespec kPause{0, kAdmittingSleepNs};
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
 std::size_t Domain::progress() {
   ++steps_;
   const std::size_t done = links_.step(*this, now_ns_);
   // The clock is read when packets need not wait for it: the links' times may be a few calls old.
-  if (done == 0 || steps_ % kStepsOfClock == 0) now_ns_ = os::monotonic_clock_ns();
+  if (done == 0 || steps_ % kStepsOfClock == 0) {
+    const std::uint64_t clock_ns = os::monotonic_clock_ns();
+    now_ns_ += std::min(clock_ns - clock_ns_, kMostPauseNs);
+    clock_ns_ = clock_ns;
+  }
   if (!answers_.empty()) send_answers();
   if (!streams_.empty()) send_pieces();
   if (now_ns_ >= next_look_ns_) {
     next_look_ns_ = now_ns_ + kLookEveryNs;
     look_for_dead(false);
   }
+  if (asks_the_silent_ && done != 0) carrier_->tend();  // acknowledgements and answers need not wait for the next call
   return done;
 }
 
@@ -361,10 +377,10 @@ bool Domain::is_waited_for(NodeId node) const noexcept {
 }
 
 void Domain::look_for_dead(bool asks_all) {
-  for (NodeId id = 0; id < kNodes; ++id) {
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
     NodeState& node = nodes_[id];
-    if (id == transport_->node() || node.birth == 0 || links_.is_lost(id) || !is_waited_for(id)) continue;
-    if (transport_->is_alive(id)) {
+    if (id == links_.node() || node.birth == 0 || links_.is_lost(id) || !is_waited_for(id)) continue;
+    if (carrier_->is_alive(id)) {
       node.dead_at_step = 0;
     } else if (node.dead_at_step == 0 && !asks_all) {
       node.dead_at_step = steps_;
@@ -381,7 +397,7 @@ void Domain::lost(NodeId id) {
   NodeState& node = nodes_[id];
   ++counters_.peers_lost;
   node.dead_birth = node.birth;
-  transport_->disconnect(id);
+  carrier_->forget(id);
   node.answers -= std::erase_if(answers_, [id](const Answer& answer) { return answer.to.node == id; });
   for (Endpoint* const endpoint : endpoints_) {
     if (endpoint != nullptr) endpoint->lost(id);
@@ -390,11 +406,13 @@ void Domain::lost(NodeId id) {
 
 void Domain::flush() {
   const std::uint64_t begin = os::monotonic_clock_ns();
+  const bool keeps = carrier_->keeps_frames();
   for (std::uint64_t now = begin; now - begin < kLingerNs; now = os::monotonic_clock_ns()) {
     progress();
-    bool is_waiting = !answers_.empty();
-    for (NodeId id = 0; id < kNodes && !is_waiting; ++id) {
-      is_waiting = id != transport_->node() && !links_.is_lost(id) && !links_.has_left(id);
+    // Where frames may be lost, a packet has not arrived until it is acknowledged.
+    bool is_waiting = !answers_.empty() || (!keeps && !links_.is_idle());
+    for (NodeId id = 0; id < nodes_.size() && keeps && !is_waiting; ++id) {
+      is_waiting = id != links_.node() && !links_.is_lost(id) && !links_.has_left(id);
     }
     if (!is_waiting) return;
     ::sched_yield();
@@ -410,9 +428,17 @@ bool Domain::ordered(NodeId from, VirtualChannel /*channel*/, std::span<const st
   std::memcpy(&head, packet.data(), sizeof(head));
   const bool asks = is_request(head.kind);
   NodeState& node = nodes_[from];
+  // It was given up, and its operations have ended: what comes late changes nothing.
+  if (head.source_birth == 0 || head.source_birth == node.dead_birth) {
+    ++counters_.malformed;
+    return true;
+  }
   if (asks && node.answers >= kMostAnswers) return false;
   const PeerName peer{from, head.source, head.source_birth};
-  if (node.birth != head.source_birth && node.dead_birth != head.source_birth) node.birth = head.source_birth;
+  if (node.birth != head.source_birth) {
+    node.birth = head.source_birth;
+    carrier_->meet(from);
+  }
   Endpoint* const endpoint = find(head.target);
   if (endpoint != nullptr && endpoint->is_enabled && head.target_birth == birth_) {
     return endpoint->take(head, peer, packet.subspan(sizeof(head)));
@@ -438,7 +464,10 @@ int open_domain(fid_fabric* /*fabric*/, fi_info* info, fid_domain** domain, void
     options.has_basic_regions = info->domain_attr->mr_mode == FI_MR_BASIC;
   }
   try {
-    Result<std::unique_ptr<Domain>> opened = Domain::open(read_parameters(), options, context);
+    const Parameters parameters = read_parameters();
+    if (const std::string warning = os::exposure_of_secret(parameters.token_file); !warning.empty())
+      FI_WARN(&provider(), FI_LOG_DOMAIN, "%s\n", warning.c_str());
+    Result<std::unique_ptr<Domain>> opened = Domain::open(parameters, options, context);
     if (opened) {
       *domain = std::move(opened).value().release();
       return 0;

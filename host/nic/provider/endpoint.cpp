@@ -11,6 +11,7 @@
 #include "host/nic/provider/domain.hpp"
 #include "host/nic/provider/endpoint_calls.hpp"
 #include "host/nic/provider/queues.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic::provider {
 namespace {
@@ -135,8 +136,8 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (domain.is_dead(*to)) return -FI_EHOSTUNREACH;
   const std::size_t length = call.from.bytes();
   if (length > EndpointLimits::kMaxMessage) return -FI_EMSGSIZE;
-  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > EndpointLimits::kInject) return -FI_EMSGSIZE;
-  const bool is_long = length > EndpointLimits::kEager;
+  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > kInject) return -FI_EMSGSIZE;
+  const bool is_long = length > domain.eager_bytes();
   const bool waits = is_long || (!call.is_inject && (call.options & FI_DELIVERY_COMPLETE) != 0);
   if (waits && sends.is_full()) {
     domain.progress();
@@ -177,10 +178,7 @@ ssize_t Endpoint::send(const SendCall& call) {
   if (is_long) {
     OfferBody offer;
     offer.length = length;
-    // A receiver reads one piece; several have to be asked for.
-    offer.address = call.from.count() == 1 ? reinterpret_cast<std::uint64_t>(call.from.first()) : 0;
-    offer.process = domain.process();
-    offer.process_space = domain.process_space();
+    domain.locate(call.from, offer);
     std::memcpy(at.data() + packet, &offer, sizeof(offer));
     packet += sizeof(offer);
   } else {
@@ -244,6 +242,7 @@ ssize_t Endpoint::receive(const ReceiveCall& call) {
   bool is_valid = false;
   TagReceive receive = wanted(call, 0, is_valid);
   if (!is_valid) return -FI_EINVAL;
+  if ((call.options & FI_MULTI_RECV) != 0) return receive_many(call, receive);
   if (receives.is_full() || (receive_queue != nullptr && !receive_queue->reserve())) return -FI_EAGAIN;
   Receiving receiving;
   receiving.into = call.into;
@@ -255,6 +254,65 @@ ssize_t Endpoint::receive(const ReceiveCall& call) {
   receives.give_back(static_cast<std::uint32_t>(receive.id));
   if (receive_queue != nullptr) receive_queue->release();
   return -FI_EAGAIN;
+}
+
+ssize_t Endpoint::receive_many(const ReceiveCall& call, TagReceive receive) {
+  // Each message has a receive of its own, and a completion: also all that may be stored already.
+  const std::size_t most = tags.unexpected() + 1;
+  if (receives.size() - receives.used() < most) return -FI_EAGAIN;
+  if (receive_queue != nullptr && receive_queue->entries.size() - receive_queue->held < most) return -FI_EAGAIN;
+  if (receive_queue != nullptr && !receive_queue->reserve()) return -FI_EAGAIN;
+  Receiving whole;
+  whole.into = call.into;
+  whole.context = call.context;
+  whole.completes = !selects_receives || (call.options & FI_COMPLETION) != 0;
+  whole.is_multi = true;
+  const std::uint32_t id = receives.take(whole);
+  receive.id = id;
+  receive.is_persistent = true;
+  for (;;) {
+    const Receiving* const left = receives.find(id);
+    if (left == nullptr || left->is_exhausted) return 0;
+    const std::optional<TagRecord> record = tags.peek(receive);
+    if (!record) break;
+    const auto stored = static_cast<std::uint32_t>(record->id);
+    const std::optional<std::uint32_t> part = take_part(id, unexpected.find(stored)->offer.length);
+    if (!part || !tags.claim(receive)) break;  // never: there was room for all, and it was there
+    take_stored(*part, stored);
+  }
+  // There is room: each posted receive is one of `receives`, of which there are no more.
+  if (tags.post(receive) == PostResult::Full) end_receive(id, FI_ENOSPC);
+  return 0;
+}
+
+std::optional<std::uint32_t> Endpoint::take_part(std::uint32_t id, std::uint64_t length) {
+  if (receives.is_full() || (receive_queue != nullptr && !receive_queue->reserve())) return std::nullopt;
+  constexpr std::size_t kAlignment = 8;
+  Receiving& whole = *receives.find(id);
+  const std::size_t room = whole.into.bytes() - whole.used;
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(room, length));
+  const iovec piece{static_cast<std::byte*>(whole.into.first()) + whole.used, taken};
+  Receiving part;
+  part.into = Pieces(std::span(&piece, 1));
+  part.context = whole.context;
+  part.completes = whole.completes;
+  part.shared = id;
+  whole.used += std::min(room, round_up(taken, kAlignment));
+  ++whole.under_way;
+  if (const std::size_t left = whole.into.bytes() - whole.used; left == 0 || left < min_multi_receive) {
+    whole.is_exhausted = true;
+    (void)tags.cancel(id);  // while the stored messages are taken it is not posted yet
+  }
+  return receives.take(part);
+}
+
+bool Endpoint::end_part(std::uint32_t id) {
+  Receiving& whole = *receives.find(id);
+  if (--whole.under_way != 0 || !whole.is_exhausted) return false;
+  if (whole.is_cancelled) return false;  // its own completion says so
+  receives.give_back(id);
+  if (receive_queue != nullptr) receive_queue->release();
+  return true;
 }
 
 /// A stored message has met a receive that is being posted.
@@ -355,6 +413,10 @@ ssize_t Endpoint::cancel(void* context) {
     if (!found && receiving.context == context && !receiving.is_arriving) found = id;
   });
   if (!found || !tags.cancel(*found)) return -FI_ENOENT;
+  if (Receiving& receiving = *receives.find(*found); receiving.under_way != 0) {
+    receiving.is_exhausted = receiving.is_cancelled = true;  // messages still come into its buffer
+    return 0;
+  }
   end_receive(*found, FI_ECANCELED);
   return 0;
 }
@@ -389,7 +451,15 @@ bool Endpoint::take_message(const Head& head, const PeerName& from, std::span<co
   }
   const TagHeader header = header_of(from, (head.flags & kTagged) != 0, head.tag);
   if (const std::optional<TagReceive> receive = tags.serve(header)) {
-    const auto id = static_cast<std::uint32_t>(receive->id);
+    auto id = static_cast<std::uint32_t>(receive->id);
+    if (receives.find(id)->is_multi) {
+      const std::optional<std::uint32_t> part = take_part(id, offer.length);
+      if (!part) {
+        ++domain.counters().held_up;
+        return false;
+      }
+      id = *part;
+    }
     head.kind == Kind::Offer ? fetch(id, head, from, offer) : fill(id, head, from, bytes);
     return true;
   }
@@ -443,7 +513,7 @@ void Endpoint::fetch(std::uint32_t id, const Head& head, const PeerName& from, c
   begin(receiving, head, from, offer.length);
   if (domain.is_dead(from)) return end_receive(id, FI_ECONNRESET);
   const std::uint64_t bytes = std::min<std::uint64_t>(offer.length, receiving.into.bytes());
-  if (bytes == 0 || domain.copy(receiving.into, offer, bytes)) {
+  if (bytes == 0 || domain.copy(receiving.into, from, offer, bytes)) {
     // A process that is alive now was alive during the copy, so its number was not another's.
     if (!domain.is_alive(from.node)) return end_receive(id, FI_ECONNRESET);
     tell_done(from, head.request, 0);
@@ -550,8 +620,17 @@ void Endpoint::end_receive(std::uint32_t id, int error) {
     domain.counters().bytes_received += receiving.length - excess;
   }
   if (receive_counter != nullptr) ++(error == 0 ? receive_counter->value : receive_counter->errors);
+  const bool is_last = receiving.is_multi || (receiving.shared && end_part(*receiving.shared));
+  // Its completion comes after those of the messages.
+  const bool cancels = receiving.shared && !is_last && receives.find(*receiving.shared)->is_cancelled &&
+                       receives.find(*receiving.shared)->under_way == 0;
+  report_received(receiving, excess, error, is_last);
+  if (cancels) end_receive(*receiving.shared, FI_ECANCELED);
+}
+
+void Endpoint::report_received(const Receiving& receiving, std::uint64_t excess, int error, bool is_last) {
   if (receive_queue == nullptr) return;
-  if (error == 0 && !receiving.completes) return receive_queue->release();
+  if (error == 0 && !receiving.completes && !is_last) return receive_queue->release();
   Completion completion;
   completion.entry.op_context = receiving.context;
   completion.entry.flags = FI_RECV | kind_of(receiving.is_tagged);
@@ -562,6 +641,7 @@ void Endpoint::end_receive(std::uint32_t id, int error) {
   completion.entry.olen = excess;
   completion.entry.err = error;
   if ((receiving.flags & kHasData) != 0) completion.entry.flags |= FI_REMOTE_CQ_DATA;
+  if (is_last) completion.entry.flags |= FI_MULTI_RECV;
   completion.source = peers->address_of(receiving.from);
   receive_queue->push(completion);
 }

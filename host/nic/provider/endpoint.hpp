@@ -32,9 +32,8 @@ struct EndpointLimits {
   static constexpr std::size_t kUnexpected = 16384;
   static constexpr std::size_t kBlocks = 4096;  ///< For unexpected messages that are longer than kShort.
   static constexpr std::size_t kShort = 128;
-  static constexpr std::size_t kEager = 8192;  ///< What travels in one packet.
-  static constexpr std::size_t kInject = 1024;
   static constexpr std::size_t kMaxMessage = std::size_t{1} << 40U;
+  static constexpr std::size_t kMinMultiReceive = 16384;  ///< Unless the program sets another.
 };
 
 /// A message to be sent.
@@ -89,6 +88,14 @@ struct Receiving {
   std::uint32_t request = 0;  ///< The sender's number.
   std::uint64_t length = 0;
   std::uint64_t got = 0;
+  /// Of a message in a buffer for many: the receive that has the buffer.
+  std::optional<std::uint32_t> shared;
+  // Of a receive whose buffer takes many messages, one after the other.
+  bool is_multi = false;
+  bool is_exhausted = false;  ///< It takes no more, and ends with the last that is under way.
+  bool is_cancelled = false;
+  std::size_t used = 0;       ///< Of the buffer.
+  std::size_t under_way = 0;  ///< Messages that have their part of it.
 };
 
 /// A message that came before its receive.
@@ -144,6 +151,7 @@ struct Endpoint : fid_ep, TagSink {
   CompletionQueue* receive_queue = nullptr;
   bool selects_sends = false;  ///< FI_SELECTIVE_COMPLETION.
   bool selects_receives = false;
+  std::size_t min_multi_receive = EndpointLimits::kMinMultiReceive;
   Counter* send_counter = nullptr;
   Counter* receive_counter = nullptr;
   Counter* read_counter = nullptr;  ///< Of remote access: own operations,
@@ -162,6 +170,11 @@ struct Endpoint : fid_ep, TagSink {
 
  private:
   void matched(const TagReceive& receive, const TagRecord& record) override;
+  [[nodiscard]] ssize_t receive_many(const ReceiveCall& call, TagReceive receive);
+  /// A receive for one message in the next part of a buffer for many. Nothing: no room for it, or its completion, now.
+  [[nodiscard]] std::optional<std::uint32_t> take_part(std::uint32_t whole, std::uint64_t length);
+  /// Of a message that has ended. Returns whether the buffer is the program's again with it.
+  [[nodiscard]] bool end_part(std::uint32_t whole);
 
   [[nodiscard]] bool take_message(const Head& head, const PeerName& from, std::span<const std::byte> bytes);
   [[nodiscard]] bool store(const Head& head, const PeerName& from, std::span<const std::byte> bytes,
@@ -182,6 +195,8 @@ struct Endpoint : fid_ep, TagSink {
 
   void end_send(std::uint32_t id, int error);
   void end_receive(std::uint32_t id, int error);
+  /// `is_last`: of a buffer for many messages, which is the program's again.
+  void report_received(const Receiving& receiving, std::uint64_t excess, int error, bool is_last);
 };
 
 [[nodiscard]] int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* context);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kSendOptions = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
                                        FI_DELIVERY_COMPLETE | FI_REMOTE_CQ_DATA | FI_MORE;
 constexpr std::uint64_t kReceiveOptions = FI_COMPLETION | FI_MORE;
+constexpr std::uint64_t kMessageOptions = kReceiveOptions | FI_MULTI_RECV;  ///< Of receives without tags.
 constexpr std::uint64_t kLookOptions = FI_PEEK | FI_CLAIM | FI_DISCARD;
 
 /// How a message is sent, besides its bytes.
@@ -60,8 +61,11 @@ struct ReceiveWay {
 };
 
 ssize_t receive(fid_ep* fid, std::span<const iovec> pieces, const ReceiveWay& way, std::uint64_t options) {
-  if (pieces.size() > Pieces::kMax || (options & ~(kReceiveOptions | kLookOptions)) != 0) return -FI_EINVAL;
-  if ((options & kLookOptions) != 0 && !way.is_tagged) return -FI_EINVAL;
+  if (pieces.size() > Pieces::kMax ||
+      (options & ~(way.is_tagged ? kReceiveOptions | kLookOptions : kMessageOptions)) != 0)
+    return -FI_EINVAL;
+  const bool is_multi = (options & FI_MULTI_RECV) != 0;
+  if (is_multi && (pieces.size() != 1 || pieces[0].iov_len == 0)) return -FI_EINVAL;
   if ((options & kLookOptions) == FI_DISCARD) return -FI_EINVAL;
   Endpoint& endpoint = Endpoint::of(fid);
   const Domain::Guard guard(endpoint.domain);
@@ -77,7 +81,8 @@ ssize_t receive(fid_ep* fid, std::span<const iovec> pieces, const ReceiveWay& wa
 }
 ssize_t receive(fid_ep* fid, void* buffer, std::size_t length, const ReceiveWay& way) {
   const iovec piece{buffer, length};
-  return receive(fid, {&piece, 1}, way, Endpoint::of(fid).receive_options & kReceiveOptions);
+  const std::uint64_t options = Endpoint::of(fid).receive_options & (way.is_tagged ? kReceiveOptions : kMessageOptions);
+  return receive(fid, {&piece, 1}, way, options);
 }
 
 std::span<const iovec> span_of(const iovec* pieces, std::size_t count) {
@@ -94,7 +99,7 @@ ssize_t msg_recv(fid_ep* ep, void* buffer, std::size_t length, void* /*desc*/, f
 }
 ssize_t msg_recvv(fid_ep* ep, const iovec* pieces, void** /*desc*/, std::size_t count, fi_addr_t from, void* context) {
   return receive(ep, span_of(pieces, count), {.from = from, .context = context},
-                 Endpoint::of(ep).receive_options & kReceiveOptions);
+                 Endpoint::of(ep).receive_options & kMessageOptions);
 }
 ssize_t msg_recvmsg(fid_ep* ep, const fi_msg* msg, std::uint64_t options) {
   return receive(ep, span_of(msg->msg_iov, msg->iov_count), {.from = msg->addr, .context = msg->context}, options);
@@ -176,16 +181,28 @@ ssize_t cancel(fid* fid, void* context) {
   const Domain::Guard guard(endpoint.domain);
   return endpoint.cancel(context);
 }
-int getopt(fid* /*ep*/, int /*level*/, int /*option*/, void* /*value*/, std::size_t* /*length*/) {
-  return -FI_ENOPROTOOPT;
+int getopt(fid* fid, int level, int option, void* value, std::size_t* length) {
+  if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
+  if (*length < sizeof(std::size_t)) return -FI_ETOOSMALL;
+  Endpoint& endpoint = endpoint_of(fid);
+  const Domain::Guard guard(endpoint.domain);
+  std::memcpy(value, &endpoint.min_multi_receive, sizeof(std::size_t));
+  *length = sizeof(std::size_t);
+  return 0;
 }
-int setopt(fid* /*ep*/, int /*level*/, int /*option*/, const void* /*value*/, std::size_t /*length*/) {
-  return -FI_ENOPROTOOPT;
+/// Of buffers that are posted, it holds from the next message on.
+int setopt(fid* fid, int level, int option, const void* value, std::size_t length) {
+  if (level != FI_OPT_ENDPOINT || option != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
+  if (length != sizeof(std::size_t)) return -FI_EINVAL;
+  Endpoint& endpoint = endpoint_of(fid);
+  const Domain::Guard guard(endpoint.domain);
+  std::memcpy(&endpoint.min_multi_receive, value, sizeof(std::size_t));
+  return 0;
 }
 
 int getname(fid* fid, void* into, std::size_t* length) {
   Endpoint& endpoint = endpoint_of(fid);
-  const Name name = endpoint.domain.name_of(endpoint.domain.own_name(endpoint.number));
+  const Name name = endpoint.domain.own_full_name(endpoint.number);
   const bool fits = *length >= sizeof(name);
   if (into != nullptr) std::memcpy(into, &name, std::min(*length, sizeof(name)));
   *length = sizeof(name);

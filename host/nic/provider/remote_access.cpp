@@ -52,8 +52,10 @@ RemoteAccess::RemoteAccess(Endpoint& endpoint)
     : endpoint_(endpoint),
       domain_(endpoint.domain),
       operations_(EndpointLimits::kSends),
-      arrivals_(Domain::kNodes * kPerNode),
-      servings_(Domain::kNodes * kPerNode) {}
+      arrivals_(domain_.nodes() * kPerNode),
+      servings_(domain_.nodes() * kPerNode),
+      arriving_(domain_.nodes()),
+      serving_(domain_.nodes()) {}
 
 RemoteAccess::~RemoteAccess() {
   operations_.for_each([&](std::uint32_t, const Operation& operation) {
@@ -81,7 +83,7 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   const bool reads = call.kind == Kind::Read || call.atomic.form != AtomicForm::Write;
   const std::size_t length = call.kind == Kind::Read ? call.into.bytes() : call.from.bytes();
   if (length > EndpointLimits::kMaxMessage) return -FI_EMSGSIZE;
-  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > EndpointLimits::kInject) return -FI_EMSGSIZE;
+  if ((call.is_inject || (call.options & FI_INJECT) != 0) && length > kInject) return -FI_EMSGSIZE;
   if (operations_.is_full()) {
     domain_.progress();
     if (operations_.is_full()) return -FI_EAGAIN;
@@ -103,7 +105,7 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   operation.completes = !call.is_inject && (!endpoint_.selects_sends || (call.options & FI_COMPLETION) != 0);
   operation.reads = reads;
 
-  const bool is_long = length > EndpointLimits::kEager;
+  const bool is_long = length > domain_.eager_bytes();
   // What goes with the packet no peer may ask for: the buffer of an inject is the program's again.
   if (is_long) operation.out.from = call.from;
   Head head;
@@ -118,13 +120,9 @@ ssize_t RemoteAccess::start(const RemoteCall& call) {
   head.request = operations_.take(operation);
   std::size_t packet = put(at, put(at, 0, head), RemoteBody{call.key, call.address});
   if (head.kind == Kind::LongWrite || head.kind == Kind::Read) {
-    const Pieces& mine = head.kind == Kind::Read ? call.into : call.from;
     OfferBody offer;
     offer.length = length;
-    // The target reads one piece; several have to be asked for.
-    offer.address = mine.count() == 1 ? reinterpret_cast<std::uint64_t>(mine.first()) : 0;
-    offer.process = domain_.process();
-    offer.process_space = domain_.process_space();
+    domain_.locate(head.kind == Kind::Read ? call.into : call.from, offer);
     packet = put(at, packet, offer);
   } else {
     packet = put(at, put(at, packet, call.from), call.compare);
@@ -177,7 +175,7 @@ void RemoteAccess::take_grant(const Head& head, const PeerName& from) {
                          .address = head.tag,
                          .process = static_cast<std::uint32_t>(head.data >> 32U),
                          .process_space = domain_.process_space()};
-  operation->is_copied = domain_.copy(operation->into, region, operation->into.bytes());
+  operation->is_copied = domain_.copy(operation->into, from, region, operation->into.bytes());
   Head copied;
   copied.kind = Kind::Copied;
   copied.flags = kRemote;
@@ -307,7 +305,7 @@ bool RemoteAccess::take_long_write(const Head& head, const PeerName& from, const
     return true;
   }
   if (arriving_[from.node] == kPerNode || !reserve_data(head)) return false;
-  if (domain_.copy(piece_of(found.at, offer.length), offer, offer.length)) {
+  if (domain_.copy(piece_of(found.at, offer.length), from, offer, offer.length)) {
     // A process that is alive now was alive during the copy, so its number was not another's.
     if (domain_.is_alive(from.node)) {
       wrote(head, from, found.region, offer.length);
@@ -373,7 +371,7 @@ bool RemoteAccess::take_read(const Head& head, const PeerName& from, const Remot
     tell_done(from, head.request, found.error);
     return true;
   }
-  if (wanted.length > EndpointLimits::kEager) return serve(head, from, *found.region, found.at, wanted);
+  if (wanted.length > domain_.eager_bytes()) return serve(head, from, *found.region, found.at, wanted);
   const std::span<std::byte> at = place_of_result(head, from);
   if (at.empty()) return false;
   std::copy_n(found.at, wanted.length, at.data() + sizeof(Head));
@@ -432,7 +430,7 @@ bool RemoteAccess::take_atomic(const Head& head, const PeerName& from, const Rem
   const std::size_t length = code.count * atomic_size(code.type);
   const std::size_t operand = has_operand(code) ? length : 0;
   const std::size_t compare = code.form == AtomicForm::Compare ? length : 0;
-  if (!is_atomic(code.form, code.type, code.op) || length == 0 || length > kAtomicBytes ||
+  if (!is_atomic(code.form, code.type, code.op) || length == 0 || length > domain_.atomic_bytes() ||
       bytes.size() != operand + compare) {
     malformed();
     return true;

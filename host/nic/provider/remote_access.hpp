@@ -2,10 +2,10 @@
 
 #include <rdma/fabric.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "host/nic/provider/atomics.hpp"
 #include "host/nic/provider/domain.hpp"
@@ -41,7 +41,7 @@ struct RemoteCall {
 ///
 /// The target does everything: it checks key, rights and range when a request arrives, applies it in the order of
 /// sending, and answers. So every completion says what has happened at the target, a region that is closed is closed
-/// for everybody at once, and atomics need no more than the processor's own. Up to EndpointLimits::kEager bytes travel
+/// for everybody at once, and atomics need no more than the processor's own. Up to Domain::eager_bytes bytes travel
 /// in the packets. Longer writes the target copies out of the writer's memory; longer reads the reader copies, and the
 /// target confirms that the region was there all the time. Where the kernel forbids that, the bytes come in pieces.
 class RemoteAccess {
@@ -133,8 +133,8 @@ class RemoteAccess {
   Store<Operation> operations_;
   Store<Arrival> arrivals_;
   Store<Serving> servings_;
-  std::array<std::uint16_t, Domain::kNodes> arriving_{};  ///< Of each node.
-  std::array<std::uint16_t, Domain::kNodes> serving_{};
+  std::vector<std::uint16_t> arriving_;  ///< Of each node.
+  std::vector<std::uint16_t> serving_;
 };
 
 }  // namespace stopbit::nic::provider

@@ -163,7 +163,7 @@ ssize_t start_atomic(fid_ep* ep, const Target& target, const AtomicWay& way) {
   const Values operands = has_operands ? way.operands : Values();
   const Values counted = has_operands ? operands : way.results;
   const std::optional<std::size_t> count = number_of(counted);
-  if (!count || *count == 0 || *count > kAtomicBytes / size) return -FI_EINVAL;
+  if (!count || *count == 0 || *count > Endpoint::of(ep).domain.atomic_bytes() / size) return -FI_EINVAL;
   if (way.form != AtomicForm::Write && number_of(way.results) != count) return -FI_EINVAL;
   if (way.form == AtomicForm::Compare && number_of(way.compares) != count) return -FI_EINVAL;
   RemoteCall call = call_of(Kind::Atomic, target);
@@ -287,19 +287,19 @@ ssize_t atomic_compwritemsg(fid_ep* ep, const fi_msg_atomic* msg, const fi_ioc* 
                        .options = options});
 }
 
-int most_values(AtomicForm form, fi_datatype type, fi_op op, std::size_t* count) {
+int most_values(const Domain& domain, AtomicForm form, fi_datatype type, fi_op op, std::size_t* count) {
   if (!is_atomic(form, type, op)) return -FI_EOPNOTSUPP;
-  if (count != nullptr) *count = kAtomicBytes / atomic_size(type);
+  if (count != nullptr) *count = domain.atomic_bytes() / atomic_size(type);
   return 0;
 }
-int write_valid(fid_ep* /*ep*/, fi_datatype type, fi_op op, std::size_t* count) {
-  return most_values(AtomicForm::Write, type, op, count);
+int write_valid(fid_ep* ep, fi_datatype type, fi_op op, std::size_t* count) {
+  return most_values(Endpoint::of(ep).domain, AtomicForm::Write, type, op, count);
 }
-int readwrite_valid(fid_ep* /*ep*/, fi_datatype type, fi_op op, std::size_t* count) {
-  return most_values(AtomicForm::Fetch, type, op, count);
+int readwrite_valid(fid_ep* ep, fi_datatype type, fi_op op, std::size_t* count) {
+  return most_values(Endpoint::of(ep).domain, AtomicForm::Fetch, type, op, count);
 }
-int compwrite_valid(fid_ep* /*ep*/, fi_datatype type, fi_op op, std::size_t* count) {
-  return most_values(AtomicForm::Compare, type, op, count);
+int compwrite_valid(fid_ep* ep, fi_datatype type, fi_op op, std::size_t* count) {
+  return most_values(Endpoint::of(ep).domain, AtomicForm::Compare, type, op, count);
 }
 
 }  // namespace
@@ -336,14 +336,14 @@ fi_ops_atomic& atomic_calls() noexcept {
   return calls;
 }
 
-int query_atomic(fid_domain* /*domain*/, fi_datatype type, fi_op op, fi_atomic_attr* attr, std::uint64_t flags) {
+int query_atomic(fid_domain* domain, fi_datatype type, fi_op op, fi_atomic_attr* attr, std::uint64_t flags) {
   if ((flags & ~(FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC)) != 0 || flags == (FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC))
     return -FI_EINVAL;
   const AtomicForm form = flags == 0                 ? AtomicForm::Write
                           : flags == FI_FETCH_ATOMIC ? AtomicForm::Fetch
                                                      : AtomicForm::Compare;
   std::size_t count = 0;
-  const int result = most_values(form, type, op, &count);
+  const int result = most_values(Domain::of(domain), form, type, op, &count);
   if (result == 0 && attr != nullptr) *attr = {count, atomic_size(type)};
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,16 +17,26 @@ struct PeerName {
   friend bool operator==(const PeerName&, const PeerName&) = default;
 };
 
+/// Where a process receives over a network: an IPv6 address, or IPv4 as IPv6 maps it, and a port of UDP. Zeros in
+/// shared memory.
+struct Place {
+  std::array<std::uint8_t, 16> host{};
+  std::uint16_t port = 0;
+  std::uint16_t reserved[3] = {};
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
 /// The address that fi_getname gives and fi_av_insert takes. Little-endian.
 struct Name {
   static constexpr std::uint32_t kMagic = 0x4946'4253;  // "SBFI"
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   std::uint32_t magic = kMagic;
   std::uint32_t version = kVersion;
-  std::uint64_t network = 0;  ///< Hash of network and host: elsewhere, the numbers are of other processes.
+  std::uint64_t network = 0;  ///< Carrier::network: in another, the numbers are of other processes.
   PeerName peer;
+  Place place;
 };
-static_assert(sizeof(Name) == 24);
+static_assert(sizeof(Name) == 48);
 
 enum class Kind : std::uint8_t {
   Eager = 1,  ///< A message with its bytes. Low channel, as Offer: messages keep their order.

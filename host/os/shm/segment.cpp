@@ -1,12 +1,16 @@
 #include "host/os/shm/segment.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -132,6 +136,34 @@ bool is_locked(const Descriptor& file) noexcept {
   whole.l_type = F_RDLCK;  // what a writer's lock would conflict with
   whole.l_whence = SEEK_SET;
   return ::fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+bool sign(const Descriptor& file) noexcept {
+  return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+std::optional<pid_t> signer_of(const Descriptor& file) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return std::nullopt;
+  std::array<char, 64> wanted;
+  (void)std::snprintf(wanted.data(), wanted.size(), "%02x:%02x:%llu", ::major(status.st_dev), ::minor(status.st_dev),
+                      static_cast<unsigned long long>(status.st_ino));
+  // "1: FLOCK  ADVISORY  WRITE 5610 00:1b:134462 0 EOF"; processes that wait for a lock have "->" after the number.
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number;
+    std::string kind;
+    std::string mode;
+    std::string access;
+    std::string inode;
+    pid_t process = 0;
+    if (words >> number >> kind >> mode >> access >> process >> inode && kind == "FLOCK" && access == "WRITE" &&
+        inode == wanted.data() && process > 0) {
+      return process;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string system_error(const char* what, const std::string& path) {

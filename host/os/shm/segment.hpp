@@ -1,7 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -70,6 +73,12 @@ class Mapping {
 [[nodiscard]] bool lock(const Descriptor& file) noexcept;
 /// Whether a process holds the lock. Takes no lock itself, so it never blocks a writer.
 [[nodiscard]] bool is_locked(const Descriptor& file) noexcept;
+
+/// Lets others ask the kernel which process has opened this file. It ends with the open file, as the lock does.
+[[nodiscard]] bool sign(const Descriptor& file) noexcept;
+/// The process that has signed the file, as the kernel says; nothing: none, or it is of another pid namespace. Reads
+/// /proc/locks.
+[[nodiscard]] std::optional<pid_t> signer_of(const Descriptor& file);
 
 /// "cannot WHAT PATH: reason", from errno.
 [[nodiscard]] std::string system_error(const char* what, const std::string& path);

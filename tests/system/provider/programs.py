@@ -4,15 +4,17 @@ import os
 import pathlib
 import socket
 import subprocess
+import tempfile
 import time
 
 PATIENCE = 400  # seconds: for a hang, not for a slow machine
 
 
 def run(command, env, expect=0):
+    """Its output. `expect`: its exit code; None: any."""
     done = subprocess.run([str(word) for word in command], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=PATIENCE)
-    assert done.returncode == expect, f"{command}: exit {done.returncode}\n{done.stdout}"
+    assert expect is None or done.returncode == expect, f"{command}: exit {done.returncode}\n{done.stdout}"
     return done.stdout
 
 
@@ -32,14 +34,24 @@ def wait_for_listener(port):
     raise AssertionError("no listener")
 
 
-def pair(server, client, env):
-    """Runs two programs that meet over a socket, and returns what the second prints. Each is a function of the port."""
+def pair(server, client, env, listens=None):
+    """Runs two programs that meet over a socket, and returns what the second prints. Each is a function of the port.
+    `listens`: a command that prints something once the first listens, if that is not to be seen from here."""
     port = free_port()
-    first = subprocess.Popen(server(port), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    said = tempfile.TemporaryFile(mode="w+")
+    first = subprocess.Popen([str(word) for word in server(port)], env=env, stdout=said, stderr=subprocess.STDOUT)
     try:
-        wait_for_listener(port)
-        text = run(client(port), env)
-        assert first.wait(PATIENCE) == 0, f"{first.args}: exit {first.returncode}"
+        if listens is None:
+            wait_for_listener(port)
+        else:
+            end = time.monotonic() + PATIENCE
+            while not run(listens(port), env):
+                assert time.monotonic() < end, "no listener"
+                time.sleep(0.02)
+        text = run(client(port), env, expect=None)
+        code = first.wait(PATIENCE)
+        said.seek(0)
+        assert code == 0, f"{first.args}: exit {code}\n{said.read()}\n{text}"
         return text
     finally:
         first.kill()
@@ -54,10 +66,11 @@ def pingpong(options, env, pinned=False):
                 env)
 
 
-def mpirun(env, ranks, *program, one_sided=False):
-    """A program of MPI whose messages, and if `one_sided` its windows, go over the provider `stopbit`."""
-    command = ["mpirun", "--oversubscribe", "-n", str(ranks), "--mca", "pml", "cm", "--mca", "mtl", "ofi",
-               "--mca", "mtl_ofi_provider_include", "stopbit"]
+def mpirun(env, ranks, *program, one_sided=False, through=(), extra=()):
+    """A program of MPI whose messages, and if `one_sided` its windows, go over the provider `stopbit`. `through`: words
+    before mpirun, `extra`: its options."""
+    command = [*through, "mpirun", *extra, "--oversubscribe", "-n", str(ranks), "--mca", "pml", "cm",
+               "--mca", "mtl", "ofi", "--mca", "mtl_ofi_provider_include", "stopbit"]
     if one_sided:
         command += ["--mca", "osc", "rdma", "--mca", "btl", "ofi", "--mca", "btl_ofi_provider_include", "stopbit"]
     if os.geteuid() == 0:

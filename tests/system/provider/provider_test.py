@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs that nobody here wrote run over the provider: fi_info, fi_pingpong, Open MPI, NetPIPE, hpcc.
 
-usage: provider_test.py info|pingpong|mpi|one_sided|hpcc|full FOLDER-OF-THE-PLUG-IN
+usage: provider_test.py info|pingpong|mpi|one_sided|hpcc|full|hosts|bad_network|killed|mpi_udp|mpi_hosts FOLDER
 
 Exits with 77, which ctest takes for skipped, without the programs of the Debian packages libfabric-bin, openmpi-bin,
 libopenmpi-dev, netpipe-openmpi and hpcc.
@@ -10,11 +10,15 @@ libopenmpi-dev, netpipe-openmpi and hpcc.
 import json
 import os
 import pathlib
+import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
+import hosts as two_hosts
 import programs
 
 HERE = pathlib.Path(__file__).parent
@@ -43,9 +47,10 @@ def info(env, _work):
     text = programs.run(["fi_info", "-p", "stopbit"], env)
     assert "provider: stopbit" in text and "FI_EP_RDM" in text, text
     # What it does not have it does not offer.
-    for caps in ("FI_MULTI_RECV", "FI_MULTICAST"):
+    for caps in ("FI_FENCE", "FI_MULTICAST"):
         programs.run(["fi_info", "-p", "stopbit", "-c", caps], env, expect=61)
-    assert "FI_STOPBIT_NETWORK" in programs.run(["fi_info", "-e"], env)
+    text = programs.run(["fi_info", "-e"], env)
+    assert "FI_STOPBIT_NETWORK" in text and "FI_STOPBIT_RENDEZVOUS" in text, text
 
 
 def pingpong(env, work):
@@ -150,13 +155,201 @@ def full(env, _work):
     assert not any(line.startswith("/dev/shm/") for line in text.splitlines()), text
 
 
+def meet(env, work, address, port=0):
+    """Settings of processes that meet at an address, with a token. Returns the port."""
+    token = work / "token"
+    token.write_text(secrets.token_hex(32) + "\n")
+    token.chmod(0o600)
+    port = port or programs.free_port()
+    env.update(FI_STOPBIT_RENDEZVOUS=f"{address}:{port}", FI_STOPBIT_TOKEN_FILE=str(token))
+    return port
+
+
+def need_hosts(hosts):
+    if not hosts.works:
+        print("skipped: no network namespaces without privilege, or no devices for them")
+        sys.exit(SKIPPED)
+
+
+def pingpong_of(hosts, env, *options):
+    """fi_pingpong from the second host to the first."""
+    command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", *options]
+    return programs.pair(lambda port: hosts.on(0, command + ["-B", port]),
+                         lambda port: hosts.on(1, command + ["-P", port, two_hosts.FIRST]), env,
+                         listens=lambda port: hosts.on(0, ["ss", "-ltnH", f"sport = :{port}"]))
+
+
+def hosts(env, work):
+    """Two hosts with a cable, and a stranger who sends to both."""
+    need("fi_pingpong", "fi_info", "ss")
+    with two_hosts.Hosts() as pair:
+        need_hosts(pair)
+        port = meet(env, work, two_hosts.FIRST, 5177)
+        text = programs.run(["fi_info", "-p", "stopbit"], env)
+        assert "domain: stopbit-udp" in text, text
+        noise = subprocess.Popen(pair.on(1, [sys.executable, HERE / "stranger.py", two_hosts.FIRST, port]))
+        try:
+            text = pingpong_of(pair, env, "-c", "-I", "20")
+        finally:
+            noise.kill()
+            noise.wait()
+        assert "1m" in text and "=20" in text, text
+        lines = counters(work / "counters")
+        assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 40 * 2**20, lines
+        assert total(lines, "copied_bytes") == total(lines, "malformed") == total(lines, "peers_lost") == 0, lines
+        assert total(lines, "rejected_datagrams") > 0, lines
+        # A process with another token gets no further than the handshake.
+        (work / "other").write_text(secrets.token_hex(32))
+        env["FI_LOG_LEVEL"] = "warn"
+        host = subprocess.Popen(pair.on(0, ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-B", "47011"]), env=env,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: programs.run(pair.on(0, ["ss", "-ltnH", "sport = :47011"]), env))
+            text = programs.run(pair.on(1, ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-P", "47011",
+                                            two_hosts.FIRST]),
+                                dict(env, FI_STOPBIT_TOKEN_FILE=str(work / "other")), expect=None)
+            assert "its token is another one" in text, text
+        finally:
+            host.kill()
+            host.wait()
+
+
+def wait_until(is_so):
+    end = time.monotonic() + programs.PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def bad_network(env, work):
+    """Every packet, also of the control connection, may be lost, doubled and overtaken."""
+    need("fi_pingpong", "ss")
+    with two_hosts.Hosts(is_bad=True) as pair:
+        need_hosts(pair)
+        meet(env, work, two_hosts.FIRST, 5177)
+        text = pingpong_of(pair, env, "-c", "-I", "10")
+        assert "1m" in text and "=10" in text, text
+        lines = counters(work / "counters")
+        assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 20 * 2**20, lines
+        # The last acknowledgement may be lost, and its receiver then sees the other leave.
+        assert total(lines, "malformed") == total(lines, "refused") == 0, lines
+        assert total(lines, "resent") > 0, lines
+    assert all(count > 50 for count in pair.counts.values()), pair.counts
+
+
+class Transfer:
+    """fi_pingpong with long messages between two hosts, without end."""
+
+    def __init__(self, pair, env):
+        self.pair, self.env, self.ends = pair, env, []
+        self.control = str(programs.free_port())
+
+    def __enter__(self):
+        command = ["fi_pingpong", "-p", "stopbit", "-e", "rdm", "-S", "1048576", "-I", "1000000"]
+        self._start(0, command + ["-B", self.control])
+        wait_until(lambda: programs.run(self.pair.on(0, ["ss", "-ltnH", f"sport = :{self.control}"]), self.env))
+        self._start(1, command + ["-P", self.control, two_hosts.FIRST])
+        self.wait_for_bytes()
+        return self
+
+    def __exit__(self, *_):
+        for end in self.ends:
+            end.kill()
+            end.communicate()
+
+    def _start(self, host, command):
+        self.ends.append(subprocess.Popen(self.pair.on(host, command), env=self.env, stdout=subprocess.DEVNULL,
+                                          stderr=subprocess.PIPE, text=True))
+
+    def wait_for_bytes(self):
+        """Until megabytes more have been sent."""
+        before = sent_bytes(self.pair)
+        wait_until(lambda: sent_bytes(self.pair) > before + 20 * 2**20)
+
+    def expect_error(self, end):
+        _, text = self.ends[end].communicate(timeout=programs.PATIENCE)
+        assert self.ends[end].returncode > 0, text
+
+
+def killed(env, work):
+    """A process that computes, one that is killed in the middle of a transfer, and a cable that is cut."""
+    need("fi_pingpong", "ss")
+    with two_hosts.Hosts() as pair:
+        need_hosts(pair)
+        meet(env, work, two_hosts.FIRST, 5177)
+        for dies in (0, 1):  # the one at the rendezvous, or the other
+            with Transfer(pair, env) as transfer:
+                transfer.ends[1 - dies].send_signal(signal.SIGSTOP)
+                time.sleep(2)  # it makes no calls for seconds, and is not given up
+                transfer.ends[1 - dies].send_signal(signal.SIGCONT)
+                transfer.wait_for_bytes()
+                transfer.ends[dies].kill()
+                transfer.expect_error(1 - dies)
+            lines = counters(work / "counters") if (work / "counters").exists() else []
+            assert all(line["peers_lost"] == 1 for line in lines), lines
+        env["FI_STOPBIT_SILENCE"] = "2"
+        with Transfer(pair, env) as transfer:
+            pair.cut()
+            transfer.expect_error(0)
+            transfer.expect_error(1)
+
+
+def sent_bytes(pair):
+    return int(programs.run(pair.on(0, ["cat", "/sys/class/net/cable/statistics/tx_bytes"]), dict(os.environ)))
+
+
+def mpi_udp(env, work):
+    """Ranks of one host that speak over UDP all the same: collectives and windows."""
+    need("mpirun", "mpicc")
+    for name in ("collectives", "one_sided"):
+        programs.run(["mpicc", "-O1", "-o", work / name, HERE / f"{name}.c"], env)
+    for ranks in (2, 4):
+        meet(env, work, "127.0.0.1")
+        text = programs.mpirun(env, ranks, work / "collectives")
+        assert f"{ranks} ranks, 0 errors" in text, text
+        lines = counters(work / "counters")
+        assert len(lines) == ranks, lines
+        assert all(line["bytes_sent"] > 2**20 and line["bytes_received"] > 2**20 for line in lines), lines
+        assert total(lines, "piece_bytes") > 2**20 and total(lines, "copied_bytes") == 0, lines
+        assert total(lines, "peers_lost") == total(lines, "malformed") == total(lines, "refused") == 0, lines
+    meet(env, work, "127.0.0.1")
+    text = programs.mpirun(env, 2, work / "one_sided", one_sided=True)
+    assert "2 ranks, 0 errors" in text, text
+    lines = counters(work / "counters")
+    windows = [line for line in lines if line["remote_operations"] != 0]
+    assert len(windows) == 2 and total(windows, "atomics_applied") >= 200, lines
+    assert total(lines, "peers_lost") == total(lines, "malformed") == 0, lines
+
+
+def mpi_hosts(env, work):
+    """A rank on each of two hosts."""
+    need("mpirun", "mpicc", "unshare")
+    program = work / "collectives"
+    programs.run(["mpicc", "-O1", "-o", program, HERE / "collectives.c"], env)
+    with two_hosts.Hosts() as pair:
+        need_hosts(pair)
+        meet(env, work, two_hosts.FIRST, 5177)
+        # What mpirun takes for ssh.
+        agent = work / "agent"
+        agent.write_text("#!/bin/sh\nhost=$1\nshift\n"
+                         'exec ip netns exec "$host" unshare --uts sh -c "hostname $host && $*"\n')
+        agent.chmod(0o755)
+        text = programs.mpirun(env, 2, program, through=pair.on(0, []), extra=[
+            "--host", f"{pair.names[0]}:1,{pair.names[1]}:1", "--mca", "plm_rsh_agent", str(agent)])
+        assert "2 ranks, 0 errors" in text, text
+        lines = counters(work / "counters")
+        assert len(lines) == 2 and all(line["bytes_sent"] > 2**20 for line in lines), lines
+        assert total(lines, "peers_lost") == total(lines, "malformed") == 0, lines
+
+
 def main():
     which, folder = sys.argv[1], sys.argv[2]
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
         env = dict(os.environ, FI_PROVIDER_PATH=folder, FI_STOPBIT_COUNTERS=str(work / "counters"),
                    FI_STOPBIT_NETWORK=f"provider-test-{os.getpid()}")
-        {"info": info, "pingpong": pingpong, "mpi": mpi, "one_sided": one_sided, "hpcc": hpcc, "full": full}[which](env, work)
+        cases = (info, pingpong, mpi, one_sided, hpcc, full, hosts, bad_network, killed, mpi_udp, mpi_hosts)
+        {case.__name__: case for case in cases}[which](env, work)
 
 
 main()

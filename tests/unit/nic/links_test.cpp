@@ -223,6 +223,25 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   EXPECT_TRUE(net.links[0]->is_idle());
 }
 
+TEST(Links, send_more_and_more_rarely_to_a_node_that_makes_no_calls) {
+  const LinkOptions link{
+      .resend_ns = 1'000'000, .silence_ns = 10'000'000'000, .acknowledge_ns = 20'000, .slowest_resend_ns = 50'000'000};
+  Net net({.nodes = 2}, link);
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 0), SendResult::Sent);
+  while (net.sinks[1].next[0][0] != 1 || !net.links[0]->is_idle()) net.step();
+  const std::uint64_t before = net.links[0]->counters().resent;
+  ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 1), SendResult::Sent);
+  for (const std::uint64_t end = net.now + 1'000'000'000; net.now < end;) {
+    net.network.set_time(net.now += 100'000);
+    net.links[0]->step(net.sinks[0], net.now);
+  }
+  const std::uint64_t resent = net.links[0]->counters().resent - before;
+  EXPECT_GT(resent, 15U);  // twenty in the last, slowest part
+  EXPECT_LT(resent, 60U);  // not a thousand
+  while (net.sinks[1].next[0][0] != 2 || !net.links[0]->is_idle()) net.step();
+  EXPECT_TRUE(net.sinks[0].lost_peers.empty());
+}
+
 TEST(Links, lose_a_node_when_they_are_told_and_take_it_back) {
   ModelOptions options;
   options.nodes = 3;

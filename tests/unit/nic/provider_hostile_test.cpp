@@ -5,8 +5,11 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -23,6 +26,8 @@ namespace stopbit::nic::provider {
 namespace {
 
 constexpr std::uint64_t kKey = 7;
+/// Also of processes that this one starts.
+const std::string kNetwork = "provider-hostile-" + std::to_string(::getpid());
 
 void must(int result) {
   if (result != 0) throw std::runtime_error(fi_strerror(-result));
@@ -50,7 +55,7 @@ struct Node {
 
   static std::unique_ptr<Domain> open() {
     Parameters parameters;
-    parameters.network = "provider-hostile-" + std::to_string(::getpid());
+    parameters.network = kNetwork;
     auto made = Domain::open(parameters, {.is_shared = false, .has_basic_regions = false}, nullptr);
     if (!made) throw std::runtime_error(made.message());
     return std::move(made).value();
@@ -67,7 +72,7 @@ struct Node {
   [[nodiscard]] PeerName name() const { return domain->own_name(Endpoint::of(ep).number); }
   [[nodiscard]] CompletionQueue& queue() const { return *static_cast<CompletionQueue*>(cq); }
   [[nodiscard]] fi_addr_t insert(const Node& other) const {
-    const Name name = other.domain->name_of(other.name());
+    const Name name = other.domain->own_full_name(other.name().endpoint);
     fi_addr_t address = 0;
     EXPECT_EQ(fi_av_insert(av, &name, 1, &address, 0, nullptr), 1);
     return address;
@@ -219,6 +224,98 @@ TEST(ProviderHostile, a_peer_that_takes_no_answers_holds_up_no_other) {
   EXPECT_GE(taken, 64);  // more than an honest peer has under way
   EXPECT_LT(taken, 1'000);
   EXPECT_TRUE(give(victim, other.name(), packet_from(other)));
+}
+
+/// A node in another process, which does nothing and ends with this object.
+class OtherProcess {
+ public:
+  OtherProcess() {
+    int pipes[2];
+    must(::pipe(pipes));
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const Node node;
+      const PeerName name = node.name();
+      if (::write(pipes[1], &name, sizeof(name)) != sizeof(name)) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(pipes[1]);
+    if (::read(pipes[0], &name_, sizeof(name_)) != sizeof(name_)) throw std::runtime_error("no other process");
+    ::close(pipes[0]);
+  }
+  ~OtherProcess() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+  [[nodiscard]] const PeerName& name() const { return name_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  PeerName name_;
+  pid_t pid_ = 0;
+};
+
+TEST(ProviderHostile, a_peer_names_no_process_but_its_own) {
+  const OtherProcess peer;
+  Node victim;
+  const std::vector<std::byte> secret(20'000, std::byte{0x5E});
+  std::vector<std::byte> wide(20'000);
+  fid_mr* region = nullptr;
+  must(fi_mr_reg(victim.domain.get(), wide.data(), wide.size(), FI_REMOTE_WRITE, 0, kKey + 1, 0, &region, nullptr));
+  // The victim may read its own memory, also where Yama forbids it to the peer.
+  OfferBody offer;
+  offer.length = wide.size();
+  offer.address = reinterpret_cast<std::uint64_t>(secret.data());
+  offer.process = victim.domain->process();
+  offer.process_space = victim.domain->process_space();
+  Head head = head_of(Kind::LongWrite, peer.name(), victim.name());
+  head.flags |= kWantsDone;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head, RemoteBody{kKey + 1, 0}, offer)));
+  EXPECT_EQ(victim.domain->counters().malformed, 1U);
+
+  ASSERT_EQ(fi_recv(victim.ep, wide.data(), wide.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  head.kind = Kind::Offer;
+  head.flags = kWantsDone;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head, offer)));
+  EXPECT_EQ(victim.domain->counters().malformed, 2U);
+
+  Name name = victim.domain->own_full_name(0);
+  name.peer = peer.name();
+  fi_addr_t to = 0;
+  ASSERT_EQ(fi_av_insert(victim.av, &name, 1, &to, 0, nullptr), 1);
+  ASSERT_EQ(fi_read(victim.ep, wide.data(), wide.size(), nullptr, to, 0, kKey, nullptr), 0);
+  head = head_of(Kind::Grant, peer.name(), victim.name());
+  head.tag = offer.address;
+  head.data = std::uint64_t{offer.process} << 32U;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head)));
+  EXPECT_EQ(victim.domain->counters().malformed, 3U);
+
+  EXPECT_EQ(victim.domain->counters().copied_bytes, 0U);
+  EXPECT_EQ(wide, std::vector<std::byte>(20'000));
+  EXPECT_EQ(fi_close(&region->fid), 0);
+}
+
+TEST(ProviderHostile, the_kernel_names_the_process_of_a_peer) {
+  // Memory that both have at one address since the fork, the peer's as it was then.
+  std::vector<std::byte> bytes(20'000, std::byte{1});
+  const OtherProcess peer;
+  std::fill(bytes.begin(), bytes.end(), std::byte{2});
+  Node victim;
+  OfferBody offer;
+  offer.length = bytes.size();
+  offer.address = reinterpret_cast<std::uint64_t>(bytes.data());
+  offer.process = static_cast<std::uint32_t>(peer.pid());
+  offer.process_space = victim.domain->process_space();
+  std::vector<std::byte> into(bytes.size());
+  ASSERT_EQ(fi_recv(victim.ep, into.data(), into.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  Head head = head_of(Kind::Offer, peer.name(), victim.name());
+  head.flags = kWantsDone;
+  EXPECT_TRUE(give(victim, peer.name(), packet_of(head, offer)));
+  EXPECT_EQ(victim.domain->counters().malformed, 0U);
+  if (victim.domain->counters().copied_bytes == 0) GTEST_SKIP() << "the kernel allows no copies between processes";
+  EXPECT_EQ(into, std::vector<std::byte>(20'000, std::byte{1}));
 }
 
 }  // namespace

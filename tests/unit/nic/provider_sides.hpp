@@ -3,17 +3,20 @@
 // Programs of libfabric with the provider: two domains of one process are two nodes, as two processes would be.
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,14 +26,45 @@
 namespace stopbit::nic::provider_test {
 
 constexpr std::uint32_t kVersion = FI_VERSION(1, 17);
+constexpr std::size_t kNameBytes = 48;
 
 struct FreeInfo {
   void operator()(fi_info* info) const { fi_freeinfo(info); }
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
+/// The tests run over the carrier that this names: shared memory, or with "udp" encrypted datagrams.
+inline bool is_remote() {
+  const char* const carrier = ::getenv("STOPBIT_PROVIDER_CARRIER");
+  return carrier != nullptr && std::string(carrier) == "udp";
+}
+
+/// At which nobody listens now.
+inline std::uint16_t free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(at);
+  const bool is_bound = ::bind(socket, reinterpret_cast<sockaddr*>(&at), length) == 0 &&
+                        ::getsockname(socket, reinterpret_cast<sockaddr*>(&at), &length) == 0;
+  ::close(socket);
+  if (!is_bound) throw std::runtime_error("no port");
+  return ntohs(at.sin_port);
+}
+
+/// The user's settings for processes that meet over UDP, the ones that this process starts included.
+inline void set_rendezvous() {
+  if (::getenv("FI_STOPBIT_RENDEZVOUS") != nullptr) return;
+  const std::string token = testing::TempDir() + "provider-token-" + std::to_string(::getpid());
+  std::ofstream(token) << "a secret of the tests that never travels\n";
+  ::setenv("FI_STOPBIT_TOKEN_FILE", token.c_str(), 1);
+  ::setenv("FI_STOPBIT_RENDEZVOUS", ("127.0.0.1:" + std::to_string(free_port())).c_str(), 1);
+}
+
 /// Before the first call of libfabric in this process.
 inline void set_environment() {
+  if (is_remote()) set_rendezvous();
   ::setenv("FI_PROVIDER_PATH", STOPBIT_PROVIDER_FOLDER, 1);
   ::setenv("FI_PROVIDER", "stopbit", 1);
   ::setenv("FI_STOPBIT_NETWORK", ("provider-test-" + std::to_string(::getpid())).c_str(), 0);
@@ -58,14 +92,15 @@ inline int ask(const Info& hints) {
   return result;
 }
 
-constexpr std::uint64_t kAll =
-    FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV | FI_REMOTE_CQ_DATA | FI_RMA_EVENT;
+constexpr std::uint64_t kAll = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV |
+                               FI_REMOTE_CQ_DATA | FI_RMA_EVENT | FI_MULTI_RECV;
 
 /// A node with an endpoint.
 class Side {
  public:
   struct How {
     std::uint64_t transmit_flags = FI_TRANSMIT;
+    std::uint64_t receive_flags = FI_RECV;
     bool has_counters = false;
     std::uint64_t op_flags = 0;
     int mr_mode = 0;
@@ -94,7 +129,7 @@ class Side {
     must(fi_endpoint(domain, info.get(), &ep, nullptr), "fi_endpoint");
     must(fi_ep_bind(ep, &av->fid, 0), "bind av");
     must(fi_ep_bind(ep, &sends->fid, how.transmit_flags), "bind cq");
-    must(fi_ep_bind(ep, &receives->fid, FI_RECV), "bind cq");
+    must(fi_ep_bind(ep, &receives->fid, how.receive_flags), "bind cq");
     if (how.has_counters) {
       fi_cntr_attr attr{};
       must(fi_cntr_open(domain, &attr, &sent, nullptr), "fi_cntr_open");
@@ -149,6 +184,16 @@ class Side {
 
 struct Pair {
   explicit Pair(const Side::How& how = {}) : a(how), b(how), to_b(a.insert(b.name())), to_a(b.insert(a.name())) {}
+  /// The second side closes first, and waits for acknowledgements of the first: here both can still say them.
+  ~Pair() {
+    fi_cq_tagged_entry none{};
+    for (int i = 0; i < 20 && is_remote(); ++i) {
+      for (fid_cq* const cq : {a.sends, b.sends, a.receives, b.receives}) (void)!fi_cq_read(cq, &none, 1);
+      ::usleep(200);
+    }
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
   Side a;
   Side b;
   fi_addr_t to_b;
@@ -197,6 +242,9 @@ inline std::vector<std::byte> bytes_of(std::size_t length, unsigned seed) {
 class Sizes : public testing::TestWithParam<const char*> {
  protected:
   Sizes() { ::setenv("FI_STOPBIT_SINGLE_COPY", GetParam(), 1); }
+  void SetUp() override {
+    if (is_remote() && std::string(GetParam()) == "1") GTEST_SKIP() << "no single copies between hosts";
+  }
   ~Sizes() override { ::unsetenv("FI_STOPBIT_SINGLE_COPY"); }
 };
 /// A process with an endpoint that tells its name, makes progress if it should, and waits for its end.
@@ -218,7 +266,7 @@ class OtherProcess {
       }
     }
     ::close(pipes[1]);
-    name_.resize(24);
+    name_.resize(kNameBytes);
     if (::read(pipes[0], name_.data(), name_.size()) != static_cast<ssize_t>(name_.size()))
       throw std::runtime_error("the other process has no endpoint");
     ::close(pipes[0]);

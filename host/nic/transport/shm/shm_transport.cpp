@@ -107,6 +107,8 @@ Status ShmTransport::make_inbox() {
   os::Descriptor file = temporary.create();
   if (!file.ok()) return Failure{temporary.problem()};
   if (!os::lock(file)) return Failure{os::system_error("lock", path.value())};
+  // Without a signature nobody learns the process, and all else works.
+  (void)os::sign(file);
   if (!inbox_.create(file, inbox_bytes())) return Failure{os::no_memory(file, path.value(), inbox_bytes())};
   Header header;
   header.node = options_.node;
@@ -196,6 +198,12 @@ bool ShmTransport::is_alive(NodeId node) {
   if (node == options_.node) return true;
   const Outgoing& out = outgoing_[node];
   return out.ring == nullptr ? connect(node) : os::is_locked(out.file);
+}
+
+std::optional<pid_t> ShmTransport::process_of(NodeId node) {
+  if (node == options_.node) return ::getpid();
+  if (outgoing_[node].ring == nullptr && !connect(node)) return std::nullopt;
+  return os::signer_of(outgoing_[node].file);
 }
 
 std::optional<NodeId> ShmTransport::free_node(const std::string& network, std::size_t nodes) {

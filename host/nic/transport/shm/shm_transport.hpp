@@ -52,6 +52,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool connect(NodeId to);
   /// Whether the process of a node is alive, whose inbox existed once. Connects to it if necessary. A system call.
   [[nodiscard]] bool is_alive(NodeId node);
+  /// The process of that node, as the kernel says; nothing: it is dead, or of another pid namespace. System calls.
+  [[nodiscard]] std::optional<pid_t> process_of(NodeId node);
   /// The inbox that was found is not used any more: another process may have the node's number now.
   void disconnect(NodeId to) noexcept { outgoing_[to] = Outgoing(); }
   /// The lowest number without a live node in a network of `nodes`; nothing if all are taken. System calls.
