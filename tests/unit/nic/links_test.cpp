@@ -226,7 +226,9 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
 TEST(Links, send_more_and_more_rarely_to_a_node_that_makes_no_calls) {
   const LinkOptions link{
       .resend_ns = 1'000'000, .silence_ns = 10'000'000'000, .acknowledge_ns = 20'000, .slowest_resend_ns = 50'000'000};
-  Net net({.nodes = 2}, link);
+  ModelOptions options;
+  options.nodes = 2;
+  Net net(options, link);
   ASSERT_EQ(net.send(0, 1, VirtualChannel::Low, 0), SendResult::Sent);
   while (net.sinks[1].next[0][0] != 1 || !net.links[0]->is_idle()) net.step();
   const std::uint64_t before = net.links[0]->counters().resent;
