@@ -42,10 +42,9 @@ class Carrier {
   /// The process, if the kernel vouches for it: what it offers may be copied out of its memory.
   [[nodiscard]] virtual std::optional<pid_t> process_of(NodeId /*node*/) { return std::nullopt; }
 
-  /// Frames that were sent arrive, also after this process has ended.
+  /// Frames that were sent arrive, also after this process has ended. Else a thread must tend() it and answer others
+  /// while the program makes no calls.
   [[nodiscard]] virtual bool keeps_frames() const noexcept = 0;
-  /// Others join at this node, so a thread must tend() it while the program makes no calls.
-  [[nodiscard]] virtual bool admits_others() const noexcept { return false; }
   /// Also gives the kernel the frames that wait for more.
   virtual void tend() {}
   /// Frames that no member has sent.

@@ -51,8 +51,10 @@ constexpr std::size_t kPiecesPerStep = 64;
 constexpr std::uint64_t kShortSleepNs = 20'000;
 constexpr std::uint64_t kLongSleepNs = 200'000;
 constexpr std::uint64_t kBusyNs = 2'000'000;
-/// Of a thread that only admits others.
-constexpr long kAdmittingSleepNs = 1'000'000;
+/// Of a thread that stands in for a program that makes no calls.
+constexpr long kStandInSleepNs = 1'000'000;
+/// Over a network: for how long a peer may have to send a packet again whose acknowledgement was lost.
+constexpr std::uint64_t kQuietNs = 50'000'000;
 
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));
@@ -100,7 +102,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<Carrier> carrier, c
       counters_file_(parameters.counters),
       process_(static_cast<std::uint32_t>(::getpid())),
       copies_once_(parameters.copies_once && !parameters.is_remote()),
-      is_shared_(options.is_shared || options.has_thread || parameters.has_thread || carrier->admits_others()),
+      is_shared_(options.is_shared || options.has_thread || parameters.has_thread || !carrier->keeps_frames()),
       carrier_(std::move(carrier)),
       links_(carrier_->transport(), carrier_->links()),
       eager_bytes_(provider::eager_bytes(links_.packet_bytes())),
@@ -119,7 +121,7 @@ Domain::Domain(const Parameters& parameters, std::unique_ptr<Carrier> carrier, c
   } else {
     copies_once_ = false;
   }
-  if (has_own_thread_ || carrier_->admits_others()) thread_ = std::thread([this] { run(); });
+  if (has_own_thread_ || !carrier_->keeps_frames()) thread_ = std::thread([this] { run(); });
 }
 
 Domain::~Domain() {
@@ -321,7 +323,7 @@ void Domain::run() {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  if (!has_own_thread_) return admit_others();
+  if (!has_own_thread_) return stand_in();
   for (std::uint64_t busy_ns = os::monotonic_clock_ns(); !is_closing_;) {
     std::size_t done = 0;
     std::uint64_t now = 0;
@@ -340,14 +342,22 @@ void Domain::run() {
   }
 }
 
-/// Only that: all else waits for the program's calls, as it wants.
-void Domain::admit_others() {
-  while (!is_closing_) {
+/// Progress while the program makes no calls, and only then. It may wait for its peer in another way, as fi_pingpong does
+/// in a read of its own, while the peer waits for an acknowledgement that a network has lost.
+void Domain::stand_in() {
+  for (std::uint64_t seen = 0; !is_closing_;) {
+    std::size_t done = 0;
     {
       const Guard guard(*this);
+      if (steps_ == seen) done = progress();
+      seen = steps_;
       carrier_->tend();
     }
-    constexpr timespec kPause{0, kAdmittingSleepNs};
+    if (done != 0) {
+      ::sched_yield();
+      continue;
+    }
+    constexpr timespec kPause{0, kStandInSleepNs};
     ::nanosleep(&kPause, nullptr);
   }
 }
@@ -407,14 +417,16 @@ void Domain::lost(NodeId id) {
 void Domain::flush() {
   const std::uint64_t begin = os::monotonic_clock_ns();
   const bool keeps = carrier_->keeps_frames();
+  // Where frames may be lost, a peer whose last packet was taken here may not know it yet.
+  std::uint64_t quiet_ns = keeps || links_.counters().delivered == 0 ? 0 : begin + kQuietNs;
   for (std::uint64_t now = begin; now - begin < kLingerNs; now = os::monotonic_clock_ns()) {
-    progress();
+    if (progress() != 0 && quiet_ns != 0) quiet_ns = now + kQuietNs;
     // Where frames may be lost, a packet has not arrived until it is acknowledged.
     bool is_waiting = !answers_.empty() || (!keeps && !links_.is_idle());
     for (NodeId id = 0; id < nodes_.size() && keeps && !is_waiting; ++id) {
       is_waiting = id != links_.node() && !links_.is_lost(id) && !links_.has_left(id);
     }
-    if (!is_waiting) return;
+    if (!is_waiting && now >= quiet_ns) return;
     ::sched_yield();
   }
 }

@@ -34,7 +34,7 @@ struct Counters {
 
 /// A node of a network, and what its endpoints share: links, progress, death of peers.
 ///
-/// Progress is made by the program's calls, and by a thread if the program wants one, or if others join here. A peer is
+/// Progress is made by the program's calls, and by a thread if the program wants one, or where frames may be lost. A peer is
 /// dead when its process has ended, as the carrier knows. In shared memory none is given up because it is silent: a
 /// rank may compute for as long as it likes. Over a network, silence for the time that the user has chosen is death.
 class Domain final : public fid_domain, public PacketSink {
@@ -169,7 +169,7 @@ class Domain final : public fid_domain, public PacketSink {
   [[nodiscard]] bool is_waited_for(NodeId node) const noexcept;
   void report();
   void run();
-  void admit_others();
+  void stand_in();
 
   std::string counters_file_;
   std::uint32_t birth_ = 0;

@@ -68,7 +68,6 @@ class NetworkCarrier final : public Carrier {
   void meet(NodeId node) override { (void)is_alive(node); }
   void forget(NodeId node) noexcept override { nodes_[node] = {}; }
   [[nodiscard]] bool keeps_frames() const noexcept override { return false; }
-  [[nodiscard]] bool admits_others() const noexcept override { return transport_->node() == 0; }
   void tend() override { transport_->progress(); }
   [[nodiscard]] std::uint64_t rejected() const noexcept override {
     const UdpCounters& counters = transport_->counters();
