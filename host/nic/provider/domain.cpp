@@ -342,8 +342,8 @@ void Domain::run() {
   }
 }
 
-/// Progress while the program makes no calls, and only then. It may wait for its peer in another way, as fi_pingpong does
-/// in a read of its own, while the peer waits for an acknowledgement that a network has lost.
+/// Progress while the program makes no calls, and only then. It may wait for its peer in another way, as fi_pingpong
+/// does in a read of its own, while the peer waits for an acknowledgement that a network has lost.
 void Domain::stand_in() {
   for (std::uint64_t seen = 0; !is_closing_;) {
     std::size_t done = 0;

@@ -37,12 +37,11 @@ FI_EXT_INI {
   fi_param_define(&provider, "frame_bytes", FI_PARAM_SIZE_T,
                   "Longest frame over the network, the same for all, 1200 to 65000; a datagram is 40 bytes longer "
                   "(default: 1400; jumbo frames: 8900).");
-  fi_param_define(
-      &provider, "silence", FI_PARAM_SIZE_T,
-      "Seconds after which a peer over the network that owes an answer, and says nothing, is given up: more "
-      "than a process computes without a call (default: 60).");
+  fi_param_define(&provider, "silence", FI_PARAM_SIZE_T,
+                  "Seconds after which a peer over the network that owes an answer, and says nothing, is given up "
+                  "(default: 60).");
   fi_param_define(&provider, "patience", FI_PARAM_SIZE_T,
-                  "Seconds after which a process that finds nobody at the rendezvous gives up (default: 30).");
+                  "Seconds after which a process that finds no other one at the rendezvous gives up (default: 30).");
   return &provider;
 }
 }
