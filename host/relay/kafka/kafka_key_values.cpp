@@ -14,7 +14,6 @@ class KafkaTable final : public KeyValues {
 
   Result<Done, StoreFailure> begin() override {
     producer_.reset();
-    sent_ = stored_ = 0;
     // Before a producer: its look at a topic may make one that does not exist, with the brokers' default settings.
     if (const auto there = KafkaReader::open(access_, access_.address.topic); !there) return there.failure();
     auto opened = KafkaProducer::open(access_, "stopbit-books-" + access_.address.topic, access_.address.topic);
@@ -24,26 +23,14 @@ class KafkaTable final : public KeyValues {
   }
 
   Result<Done, StoreFailure> put(std::string_view key, std::string_view value, bool /*asks*/) override {
-    const auto sent = producer_->produce(access_.address.topic, key, "", std::as_bytes(std::span(value)));
-    if (sent) ++sent_;
-    return sent;
+    return producer_->send(key, "", std::as_bytes(std::span(value)));
   }
 
-  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override {
-    if (!producer_->has_open_transaction()) {
-      producer_->wait(wait_ms);
-      return stored_;
-    }
-    if (const auto committed = producer_->commit(); !committed) return committed.failure();
-    stored_ = sent_;
-    return stored_;
-  }
+  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override { return producer_->stored(wait_ms); }
 
  private:
   KafkaAccess access_;
   std::unique_ptr<KafkaProducer> producer_;
-  std::uint64_t sent_ = 0;  ///< In this session.
-  std::uint64_t stored_ = 0;
 };
 
 }  // namespace

@@ -28,7 +28,6 @@ class KafkaStore final : public Store {
 
   Result<std::optional<Head>, StoreFailure> begin() override {
     producer_.reset();
-    sent_ = stored_ = 0;
     // Before a producer: its look at a topic may make one that does not exist, with the brokers' default settings.
     auto reader = KafkaReader::open(access_, topic());
     if (!reader) return reader.failure();
@@ -56,20 +55,10 @@ class KafkaStore final : public Store {
   }
 
   Result<Done, StoreFailure> send(const Outgoing& message, bool /*asks*/) override {
-    const auto sent = producer_->produce(topic(), id_of(message.head), topic_of(message.head), message.message());
-    if (sent) ++sent_;
-    return sent;
+    return producer_->send(id_of(message.head), topic_of(message.head), message.message());
   }
 
-  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override {
-    if (!producer_->has_open_transaction()) {
-      producer_->wait(wait_ms);
-      return stored_;
-    }
-    if (const auto committed = producer_->commit(); !committed) return committed.failure();
-    stored_ = sent_;
-    return stored_;
-  }
+  Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms) override { return producer_->stored(wait_ms); }
 
  private:
   [[nodiscard]] const std::string& topic() const noexcept { return access_.address.topic; }
@@ -108,8 +97,6 @@ class KafkaStore final : public Store {
   KafkaAccess access_;
   std::function<void(const std::string&)> tell_;
   std::unique_ptr<KafkaProducer> producer_;
-  std::uint64_t sent_ = 0;  ///< In this session.
-  std::uint64_t stored_ = 0;
 };
 
 }  // namespace

@@ -83,8 +83,21 @@ Result<Done, StoreFailure> KafkaProducer::commit() {
   return Done{};
 }
 
-void KafkaProducer::wait(std::uint64_t wait_ms) noexcept {
-  rd_kafka_poll(client_->handle(), static_cast<int>(wait_ms));
+Result<Done, StoreFailure> KafkaProducer::send(std::string_view key, std::string_view channel,
+                                               std::span<const std::byte> value) {
+  const auto sent = produce(topic_, key, channel, value);
+  if (sent) ++sent_;
+  return sent;
+}
+
+Result<std::uint64_t, StoreFailure> KafkaProducer::stored(std::uint64_t wait_ms) {
+  if (!is_open_) {
+    rd_kafka_poll(client_->handle(), static_cast<int>(wait_ms));
+    return stored_;
+  }
+  if (const auto committed = commit(); !committed) return committed.failure();
+  stored_ = sent_;
+  return stored_;
 }
 
 StoreFailure KafkaProducer::failure(const std::string& what, const rd_kafka_error_t& error) {

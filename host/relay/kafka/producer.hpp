@@ -16,7 +16,7 @@ namespace stopbit::relay {
 /// left in sockets.
 class KafkaProducer {
  public:
-  /// `topic`: for messages only.
+  /// `topic`: where `send` writes.
   [[nodiscard]] static Result<std::unique_ptr<KafkaProducer>, StoreFailure> open(const KafkaAccess& access,
                                                                                  const std::string& id,
                                                                                  const std::string& topic);
@@ -24,11 +24,13 @@ class KafkaProducer {
   /// `channel`: the value of kChannelHeader; empty: without it. The bytes are copied.
   [[nodiscard]] Result<Done, StoreFailure> produce(const std::string& topic, std::string_view key,
                                                    std::string_view channel, std::span<const std::byte> value);
+  /// The same to the producer's own topic, and counted.
+  [[nodiscard]] Result<Done, StoreFailure> send(std::string_view key, std::string_view channel,
+                                                std::span<const std::byte> value);
   /// Waits until everything that was produced is stored.
   [[nodiscard]] Result<Done, StoreFailure> commit();
-  [[nodiscard]] bool has_open_transaction() const noexcept { return is_open_; }
-  /// Lets the library work while there is nothing to commit.
-  void wait(std::uint64_t wait_ms) noexcept;
+  /// How many were sent and are stored: all, after a commit. With nothing to commit, lets the library work for a while.
+  [[nodiscard]] Result<std::uint64_t, StoreFailure> stored(std::uint64_t wait_ms);
 
  private:
   KafkaProducer(std::unique_ptr<KafkaClient> client, std::string topic)
@@ -39,6 +41,8 @@ class KafkaProducer {
   std::string topic_;
   bool is_open_ = false;         ///< A transaction.
   std::uint64_t opened_ns_ = 0;  ///< When it was begun.
+  std::uint64_t sent_ = 0;
+  std::uint64_t stored_ = 0;
 };
 
 }  // namespace stopbit::relay

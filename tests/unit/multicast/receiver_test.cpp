@@ -17,6 +17,7 @@
 #include "host/multicast/publisher.hpp"
 #include "host/multicast/refill_server.hpp"
 #include "host/os/clock.hpp"
+#include "tests/unit/multicast/services.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::multicast::receiver_test {
@@ -28,15 +29,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kEpoch = 1'700'000'000'000'000'000;
 
 using Datagram = std::vector<std::byte>;
-
-struct KeepingLine final : Line {
-  Outcome send(std::span<const std::byte> packet) noexcept override {
-    sent.emplace_back(packet.begin(), packet.end());
-    return Outcome::Sent;
-  }
-  [[nodiscard]] int error() const noexcept override { return 0; }
-  std::vector<Datagram> sent;
-};
+using test::KeepingLine;
 
 struct Records final : relay::StreamSink, record::RecordSink {
   Result<relay::StreamSink::Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> image) override {
@@ -72,25 +65,19 @@ std::vector<std::uint64_t> up_to(std::uint64_t count) {
 class LyingService {
  public:
   explicit LyingService(std::uint64_t count, std::chrono::milliseconds delay = {}) : count_(count), delay_(delay) {
-    sockaddr_in address = net::socket_address({0x7F00'0001, 0});
-    socklen_t bytes = sizeof(address);
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_EQ(::listen(listener_.get(), 4), 0);
-    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
-    address_ = {0x7F00'0001, ntohs(address.sin_port)};
     thread_ = std::thread([this] { serve(); });
   }
   ~LyingService() {
-    (void)::shutdown(listener_.get(), SHUT_RDWR);
+    listener_.close();
     thread_.join();
   }
-  [[nodiscard]] net::Endpoint address() const { return address_; }
+  [[nodiscard]] net::Endpoint address() const { return listener_.address(); }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }
 
  private:
   void serve() {
     for (;;) {
-      const os::Descriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const os::Descriptor client = listener_.accept();
       if (!client.ok()) return;
       // The service ends with the test, though the reader is still there.
       const timeval patience{.tv_sec = 1, .tv_usec = 0};
@@ -112,8 +99,7 @@ class LyingService {
 
   std::uint64_t count_;
   std::chrono::milliseconds delay_;
-  os::Descriptor listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  net::Endpoint address_;
+  test::Listener listener_;
   std::atomic<std::uint64_t> requests_ = 0;
   std::thread thread_;
 };

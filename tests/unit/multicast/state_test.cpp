@@ -35,15 +35,7 @@ constexpr std::uint32_t kInstruments = 20;
 constexpr std::int64_t kPrices = 20;  ///< Of a side.
 
 using Datagram = std::vector<std::byte>;
-
-struct KeepingLine final : Line {
-  Outcome send(std::span<const std::byte> packet) noexcept override {
-    sent.emplace_back(packet.begin(), packet.end());
-    return Outcome::Sent;
-  }
-  [[nodiscard]] int error() const noexcept override { return 0; }
-  std::vector<Datagram> sent;
-};
+using test::KeepingLine;
 
 struct NoRecords final : relay::StreamSink {
   Result<Place> begin_ring(const relay::Head& /*head*/, std::span<const std::byte> /*image*/) override {
