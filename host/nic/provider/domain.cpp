@@ -54,7 +54,7 @@ constexpr std::uint64_t kBusyNs = 2'000'000;
 /// Of a thread that stands in for a program that makes no calls.
 constexpr long kStandInSleepNs = 1'000'000;
 /// Over a network: for how long a peer may have to send a packet again whose acknowledgement was lost.
-constexpr std::uint64_t kQuietNs = 50'000'000;
+constexpr std::uint64_t kQuietNs = 100'000'000;
 
 int close(fid* fid) {
   Domain& domain = Domain::of(reinterpret_cast<fid_domain*>(fid));

@@ -33,6 +33,8 @@ def need(*programs):
 
 
 def counters(path):
+    """What each process has counted. `peers_lost` counts in shared memory only: over a network the process that ends last may
+    see the other leave before the last acknowledgement has come."""
     lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
     pathlib.Path(path).unlink()
     return lines
@@ -196,7 +198,7 @@ def hosts(env, work):
         assert "1m" in text and "=20" in text, text
         lines = counters(work / "counters")
         assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 40 * 2**20, lines
-        assert total(lines, "copied_bytes") == total(lines, "malformed") == total(lines, "peers_lost") == 0, lines
+        assert total(lines, "copied_bytes") == total(lines, "malformed") == 0, lines
         assert total(lines, "rejected_datagrams") > 0, lines
         # A process with another token gets no further than the handshake.
         (work / "other").write_text(secrets.token_hex(32))
@@ -231,7 +233,6 @@ def bad_network(env, work):
         assert "1m" in text and "=10" in text, text
         lines = counters(work / "counters")
         assert len(lines) == 2 and total(lines, "bytes_sent") == total(lines, "bytes_received") > 20 * 2**20, lines
-        # The last acknowledgement may be lost, and its receiver then sees the other leave.
         assert total(lines, "malformed") == total(lines, "refused") == 0, lines
         assert total(lines, "resent") > 0, lines
     assert all(count > 50 for count in pair.counts.values()), pair.counts
@@ -311,14 +312,14 @@ def mpi_udp(env, work):
         assert len(lines) == ranks, lines
         assert all(line["bytes_sent"] > 2**20 and line["bytes_received"] > 2**20 for line in lines), lines
         assert total(lines, "piece_bytes") > 2**20 and total(lines, "copied_bytes") == 0, lines
-        assert total(lines, "peers_lost") == total(lines, "malformed") == total(lines, "refused") == 0, lines
+        assert total(lines, "malformed") == total(lines, "refused") == 0, lines
     meet(env, work, "127.0.0.1")
     text = programs.mpirun(env, 2, work / "one_sided", one_sided=True)
     assert "2 ranks, 0 errors" in text, text
     lines = counters(work / "counters")
     windows = [line for line in lines if line["remote_operations"] != 0]
     assert len(windows) == 2 and total(windows, "atomics_applied") >= 200, lines
-    assert total(lines, "peers_lost") == total(lines, "malformed") == 0, lines
+    assert total(lines, "malformed") == 0, lines
 
 
 def mpi_hosts(env, work):
@@ -339,7 +340,7 @@ def mpi_hosts(env, work):
         assert "2 ranks, 0 errors" in text, text
         lines = counters(work / "counters")
         assert len(lines) == 2 and all(line["bytes_sent"] > 2**20 for line in lines), lines
-        assert total(lines, "peers_lost") == total(lines, "malformed") == 0, lines
+        assert total(lines, "malformed") == 0, lines
 
 
 def main():

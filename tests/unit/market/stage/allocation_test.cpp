@@ -108,6 +108,7 @@ TEST(Translator, allocates_nothing_after_the_start) {
   std::vector<std::vector<record::Slot>> records;
   record::BufferSink sink(program->max_record_slots, [&](std::span<const record::Slot> slots) {
     records.emplace_back(slots.begin(), slots.end());
+    records.back()[0].words[2] |= std::uint64_t{record::kFlagLastOfPacket} << 56;  // each in a packet of its own
   });
   const record::Schema schema = record::Schema::make(*program).value();
   record::JsonReader reader(schema);
