@@ -33,8 +33,8 @@ def need(*programs):
 
 
 def counters(path):
-    """What each process has counted. `peers_lost` counts in shared memory only: over a network the process that ends last may
-    see the other leave before the last acknowledgement has come."""
+    """What each process has counted. Look at `peers_lost` in shared memory only: over a network the process that ends
+    last may see the other leave before the last acknowledgement has come."""
     lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
     pathlib.Path(path).unlink()
     return lines
