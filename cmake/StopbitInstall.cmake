@@ -33,12 +33,12 @@ file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJ
 list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp)
 # Of the network interface: what its clients need. Units of a node stay here.
 set(nic_headers)
-foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ queue/ sync/)
+foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ protocol/ queue/ sync/)
   file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/nic/${room}*.hpp
     ${PROJECT_SOURCE_DIR}/host/nic/${room}*.def)
   list(APPEND nic_headers ${headers})
 endforeach()
-list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/(message_unit)\\.hpp$")
+list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/(message_unit)\\.hpp$|/protocol/package\\.hpp$")
 foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers nic_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder}
