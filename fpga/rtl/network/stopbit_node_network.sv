@@ -89,7 +89,7 @@ module stopbit_node_network
   end
   // Packets that stop are cut by the switch, as they come into it.
   for (genvar i = 0; i < Units; i++) begin : gen_unit
-    logic valid, port_stray, port_cut, port_overrun, port_malformed, port_excess, port_broken;
+    logic valid, port_stray, port_cut, port_overrun, port_malformed, port_excess;
     stopbit_network_port #(.QueueWords(QueueWords), .SwitchRoom(Slots), .Room(Slots), .Reserve(Reserve)) port (
       .clk_i, .rst_ni, .last_node_i, .last_unit_i, .channels_i(channels_i[i]), .cut_through_i(cut_through_i[i]), .patience_i('0),
       .debug_write_i(debug_write_i && debug_unit_i == 3'(i)), .debug_address_i, .debug_data_i, .debug_data_o(debug_data[i]),
@@ -105,11 +105,10 @@ module stopbit_node_network
       .cut_o(port_cut), .overrun_o(port_overrun), .malformed_o(port_malformed), .dropped_o(dropped_o[i])
     );
     assign in_valid[i] = valid && ready_o;
-    assign port_broken = port_excess || port_stray || port_cut || port_overrun || port_malformed;
 `ifndef SYNTHESIS
     always_ff @(posedge clk_i) begin
       if (rst_ni) begin
-        switch_and_port_agree : assert (!port_broken);
+        switch_and_port_agree : assert ({port_excess, port_stray, port_cut, port_overrun, port_malformed} == '0);
       end
     end
 `endif

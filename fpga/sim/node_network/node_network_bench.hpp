@@ -88,6 +88,22 @@ class RingNode {
   [[nodiscard]] std::deque<Packet>& came(std::size_t unit) { return units_[unit].came; }
   [[nodiscard]] std::uint64_t first_came(std::size_t unit) const { return units_[unit].first_came; }
 
+  /// Whether words for this unit are held at its port (stopbit_network_tap.sv).
+  void hold(std::size_t unit, bool holds) {
+    model().debug_write_i = 1;
+    model().debug_unit_i = static_cast<std::uint8_t>(unit);
+    model().debug_address_i = 4;
+    model().debug_data_i = holds;
+    cycle();
+    model().debug_write_i = 0;
+  }
+  [[nodiscard]] bool is_held(std::size_t unit) {
+    model().debug_unit_i = static_cast<std::uint8_t>(unit);
+    model().debug_address_i = 4;
+    bench_.settle();
+    return model().debug_data_o == 1;
+  }
+
   [[nodiscard]] Cell out(std::size_t link) {
     const auto& m = model();
     return {static_cast<std::uint8_t>(m.link_kind_o >> (2 * link) & 3),
@@ -221,8 +237,8 @@ class NodeNetwork : public ::testing::Test {
     for (int i = 0; i < 100; ++i) cycle();
   }
 
-  /// Tables: forward to the nodes not more than half the ring away, else back. Packets that have yet to pass between the
-  /// last node and the first one use virtual channel 0, the others 1: so no channel waits for itself.
+  /// Tables: forward to the nodes not more than half the ring away, else back. Packets that have yet to pass between
+  /// the last node and the first one use virtual channel 0, the others 1: so no channel waits for itself.
   static Way way(std::size_t at, std::size_t to) {
     const std::size_t ahead = (to + kNodes - at) % kNodes;
     const bool forward = ahead <= kNodes / 2;

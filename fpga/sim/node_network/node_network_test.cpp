@@ -44,8 +44,8 @@ TEST_F(NodeNetwork, bits_that_turn_on_the_wires_change_nothing) {
   expect_no_broken_rule();
 }
 
-/// Of node 2 a unit reads only some classes: these pass the other one on the same links. Lengths are those at which credits
-/// end in the middle of a packet, or with its last word.
+/// Of node 2 a unit reads only some classes: these pass the other one on the same links. Lengths are those at which
+/// credits end in the middle of a packet, or with its last word.
 TEST_F(NodeNetwork, a_channel_that_is_not_read_holds_up_no_other_over_links) {
   constexpr std::array<std::size_t, 4> kLengths{8, 9, 17, 25};
   for (int round = 0; round < 12; ++round) {
@@ -69,6 +69,24 @@ TEST_F(NodeNetwork, a_channel_that_is_not_read_holds_up_no_other_over_links) {
   }
   EXPECT_EQ(gone(), 0U);
   expect_no_broken_rule();
+}
+
+TEST_F(NodeNetwork, registers_hold_the_packets_of_the_unit_that_they_name) {
+  for (std::size_t held = 0; held < kUnits; ++held) {
+    nodes_[2]->hold(held, true);
+    for (std::size_t unit = 0; unit < kUnits; ++unit) EXPECT_EQ(nodes_[2]->is_held(unit), unit == held);
+    for (int i = 0; i < 20; ++i) {
+      for (std::size_t unit = 0; unit < kUnits; ++unit) send(0, 0, 2, unit, 1, 3);
+    }
+    run([this] { return due_ == 20; });
+    for (int i = 0; i < 500; ++i) cycle();
+    EXPECT_EQ(due_, 20U);
+    nodes_[2]->hold(held, false);
+    run([this] { return due_ == 0; });
+  }
+  nodes_[2]->model().debug_unit_i = 7;  // no such unit
+  nodes_[2]->cycle();
+  EXPECT_EQ(nodes_[2]->model().debug_data_o, 0U);
 }
 
 /// Full load half around the ring, in which a single virtual channel would wait for itself.
