@@ -118,8 +118,8 @@ class Run:
         """As many records as the ring has had."""
         facts = json.loads(subprocess.run([arguments.stopbit, "ring", "info", "--json", ring], check=True,
                                           capture_output=True, text=True).stdout)
-        told = subprocess.run([arguments.stopbit, "tail", address, "--from-start"], check=True, capture_output=True).stdout
-        assert told.count(b"\n") == facts["records"], (told.count(b"\n"), facts)
+        printed = subprocess.run([arguments.stopbit, "tail", address, "--from-start"], check=True, capture_output=True).stdout
+        assert printed.count(b"\n") == facts["records"], (printed.count(b"\n"), facts)
 
 
 def interval(values):

@@ -1,7 +1,7 @@
 /// The cache of translations, direct-mapped, and the registers with the places of the tables in memory.
 ///
-/// A page is looked up in one cycle; in the next one it is known whether it is there, with its entry, and where its table
-/// is. A flush drops a page in that next cycle, so that the look-up two cycles after the flush does not find it. After a reset all
+/// A page is looked up in one cycle; the next one shows whether the cache has it, its entry, and the place of its table.
+/// A flush drops a page in that next cycle, so that the look-up two cycles after the flush does not find it. After a reset all
 /// places are cleared, one a cycle (`running_o`).
 module stopbit_atu_cache
   import stopbit_nic_pkg::*;

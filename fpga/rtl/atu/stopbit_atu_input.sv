@@ -1,7 +1,7 @@
-/// Messages of units, as they come: what is a look-up, an answer to a flush, or neither.
+/// Sorts the messages of units: look-ups, answers to flushes, and malformed ones.
 ///
-/// A unit may have as many look-ups under way as there are tags; what it asks beyond that is dropped (`refused_o`), so that
-/// the queue of its answers cannot overflow. Neither is anything that is no message of a unit (`malformed_o`).
+/// A unit may have as many look-ups under way as there are tags; further ones are dropped (`refused_o`), so that the queue
+/// of its answers cannot overflow. Malformed messages are dropped, too (`malformed_o`).
 ///
 /// From a message to its look-up: 1 cycle. An answer to a flush is passed on at once, and is known (`flush_known_i`) in the
 /// same cycle or not at all.

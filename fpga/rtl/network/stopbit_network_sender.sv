@@ -1,8 +1,8 @@
 /// The sending half of a network port: packets of a unit become cells of the network.
 ///
 /// A packet waits in a queue of its traffic class until it is whole, and its channel has credits. So a unit that stops in a
-/// packet stops nobody else, and a class without credits no other class. A packet with a start that says what it must not,
-/// one without a start, with too many words, or in which another one begins, leaves nothing.
+/// packet holds up no other unit, and a class without credits no other class. Nothing is sent of a packet whose start is
+/// refused, that has no start or too many words, or in which another one begins.
 module stopbit_network_sender
   import stopbit_link_pkg::*, stopbit_network_pkg::*, stopbit_switch_pkg::Groups, stopbit_switch_pkg::start_crc;
 #(

@@ -69,7 +69,7 @@ module stopbit_node_network
   output logic [Units-1:0]                unfit_o,      // a unit's words were no packet
   output link_state_t [Links-1:0]         links_o
 );
-  // Of the switch, by port: what goes in, and what comes out.
+  // The streams into the switch and out of it, by port.
   logic [Ports-1:0]       in_valid, out_valid, in_freed, out_freed, stray, cut, overrun, excess;
   logic [Ports-1:0][1:0]  in_kind, out_kind;
   logic [Ports-1:0][63:0] in_data, out_data;

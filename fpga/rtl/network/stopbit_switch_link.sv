@@ -2,7 +2,8 @@
 ///
 /// To the switch it is a neighbour like any other: cells without a ready, credits by channel for a shared store. What the
 /// switch sends waits here until its channel has credits on the other side of the link: so a channel that is not read there
-/// holds up no other one. What comes goes straight into the switch, whose store has room for all that was granted.
+/// holds up no other one. Packets from the link go straight into the switch, whose store has room for all
+/// that was granted.
 module stopbit_switch_link
   import stopbit_link_pkg::*, stopbit_network_pkg::*;
 #(

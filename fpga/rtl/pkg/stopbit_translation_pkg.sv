@@ -6,7 +6,7 @@ package stopbit_translation_pkg;
   localparam int unsigned TagWidth   = $clog2(AtsTags);
   localparam int unsigned FlushWidth = $clog2(AtsFlushes);
 
-  // A look-up, or a flush: then `units` are those that are told, `tag` is its number, and of `body` only the page is used.
+  // A look-up, or a flush. Of a flush `units` names the units to notify, `tag` is its number, and `body` has only the page.
   typedef struct packed {
     logic                 is_flush;
     logic                 drops;  // of a flush: also what the cache has

@@ -147,7 +147,7 @@ TEST_F(AtuHostile, a_read_that_is_never_answered_ends_as_a_fault_and_disturbs_no
   EXPECT_EQ(ids.size(), kSlots);
   EXPECT_LE(most, kSlots);
   EXPECT_EQ(unit_.events.failed, 1U);
-  // The answer comes after all: nobody gets it, and the slot is used again.
+  // The late answer reaches no unit, and the slot is used again.
   unit_.reads.front().due = 0;
   cycles(5);
   EXPECT_EQ(unit_.events.late, 1U);

@@ -230,7 +230,7 @@ class Many {
       asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     const Unit::Seen seen = unit_.cycle();
-    // First what comes out: it knows nothing of what is accepted in this cycle.
+    // Outputs first: they do not depend on what is accepted in this cycle.
     for (std::size_t unit = 0; unit < kUnits; ++unit) {
       if (seen.received[unit]) receive(unit, from_phit(*seen.received[unit]));
     }

@@ -319,7 +319,7 @@ class NodeNetwork : public ::testing::Test {
       EXPECT_EQ(start.unit, unit);
       ASSERT_LT(start.vpid, kNodes * kUnits);
       auto& queue = expected_[node][unit][start.vpid][start.traffic_class];
-      // What was lost and counted is left out; what comes is in order and right.
+      // Packets that were lost and counted are missing; the others are right and in order.
       while (may_lose_ && !queue.empty() && queue.front().payload != came.front().payload) {
         queue.pop_front();
         --due_;

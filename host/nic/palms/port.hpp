@@ -145,7 +145,7 @@ struct Counts {
   std::uint64_t malformed = 0;         ///< Messages that are no fragments, or impossible.
   std::uint64_t strays = 0;            ///< Pieces of connections that are not known here.
   std::uint64_t refused = 0;           ///< Connections for which there was no room.
-  std::uint64_t abandoned = 0;         ///< Pieces whose message nobody receives any more.
+  std::uint64_t abandoned = 0;         ///< Pieces of messages whose receive has ended.
 };
 
 /// A port. Building blocks fill and read the rings in place; complete calls are made of them. Only progress() talks to

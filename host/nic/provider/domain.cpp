@@ -51,7 +51,7 @@ constexpr std::size_t kPiecesPerStep = 64;
 constexpr std::uint64_t kShortSleepNs = 20'000;
 constexpr std::uint64_t kLongSleepNs = 200'000;
 constexpr std::uint64_t kBusyNs = 2'000'000;
-/// Of a thread that stands in for a program that makes no calls.
+/// Of the thread that makes progress for a program that makes no calls.
 constexpr long kStandInSleepNs = 1'000'000;
 /// Over a network: for how long a peer may have to send a packet again whose acknowledgement was lost.
 constexpr std::uint64_t kQuietNs = 100'000'000;

@@ -110,7 +110,7 @@ Result<UdpOptions> options_of(const Parameters& parameters) {
   return options;
 }
 
-/// As node 0 if the rendezvous is an address of this host at which nobody listens, else as a member. Any process may
+/// As node 0 if the rendezvous is a free address of this host, else as a member. Any process may
 /// come first, so both are tried until one succeeds.
 Result<std::unique_ptr<UdpTransport>> meet(const Parameters& parameters, const UdpOptions& options) {
   UdpOptions host = options;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kOpenNs = 100'000'000;       ///< For tables of the name.
 constexpr std::uint64_t kStatusNs = 1'000'000'000;   ///< The status is written at least this often.
-constexpr std::uint64_t kSilentNs = 5'000'000'000;   ///< A writer that does not beat for this long stands still.
+constexpr std::uint64_t kSilentNs = 5'000'000'000;   ///< A writer without a heartbeat for this long is silent.
 constexpr std::uint64_t kNever = ~std::uint64_t{0};  ///< No row has this version: odd means that it changes.
 
 }  // namespace

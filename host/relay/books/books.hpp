@@ -40,7 +40,7 @@ struct BooksCounts {
 /// queue grows. A session begins with all rows.
 ///
 /// Values that nothing keeps up to date any more are written once more as stale, with the reason: the writer has ended
-/// or died, stands still, or other tables have its name.
+/// or died, is silent, or other tables have its name.
 ///
 /// One thread. Reads shared memory only: the tables' writer never waits.
 class Books {

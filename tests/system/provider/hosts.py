@@ -47,7 +47,7 @@ class Hosts:
         return ["ip", "netns", "exec", self.names[host]] + [str(word) for word in command]
 
     def cut(self):
-        """Nothing arrives any more, and nobody is told."""
+        """Nothing arrives any more, and neither end is notified."""
         assert _ip("-n", self.names[1], "address", "flush", "dev", "cable") and _ip(
             "-n", self.names[1], "link", "set", "cable", "arp", "off"), "cut"
 

@@ -20,7 +20,7 @@ def main():
             try:
                 datagrams.sendto(head + draw.randbytes(draw.randrange(0, 1400)), to)
             except OSError:
-                pass  # nobody listens yet, or any more
+                pass  # no process listens yet, or any more
         try:
             connection = socket.create_connection(to, timeout=1)
             if draw.random() < 0.5:

@@ -632,7 +632,7 @@ def books_in(server, bucket, stream, kill_server):
     before = bucket.status()["time"]
     wait_for("a later status", lambda: bucket.status()["time"] > before)
     assert bucket.status()["writer"] == "running" and is_level(bucket, ring)
-    # The writer stands still, goes on, and dies.
+    # The writer is stopped, goes on, and dies.
     books = lambda: [json.loads(value) for key, value in bucket.values().items() if key != "status"]
     writer.process.send_signal(signal.SIGSTOP)
     wait_for("stale books", lambda: all(book.get("cause") == "writer_silent" for book in books()))
@@ -686,7 +686,7 @@ def books():
 
     wait_for("what the relay says of a foreign value", is_noticed)
     wait_for("the states of the tables", lambda: states_of(ring).items() <= bucket.values().items())
-    # A server that stands still keeps nothing waiting but the relay, and has the newest values afterwards.
+    # A server that is stopped holds up only the relay, and has the newest values afterwards.
     server.process.send_signal(signal.SIGSTOP)
     relay.says("confirmed nothing for 5000 ms")
     server.process.send_signal(signal.SIGCONT)

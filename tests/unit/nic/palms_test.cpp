@@ -394,10 +394,10 @@ TEST_F(Palms, refuse_connections_that_cannot_be) {
   // The broker closes a port when it sees that its process has.
   std::string why;
   ASSERT_TRUE(until({}, [&] {
-    const Result<Handle> nobody = port->connect(port->node(), gone, kLongNs);
-    if (nobody) port->disconnect(nobody.value());
-    why = nobody ? "" : nobody.message();
-    return !nobody;
+    const Result<Handle> late = port->connect(port->node(), gone, kLongNs);
+    if (late) port->disconnect(late.value());
+    why = late ? "" : late.message();
+    return !late;
   }));
   EXPECT_NE(why.find("takes no connection"), std::string::npos) << why;
   EXPECT_FALSE(port->connect(static_cast<NodeId>(port->node() + 7), 1, kLongNs)) << "no such node";

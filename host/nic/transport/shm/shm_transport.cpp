@@ -107,7 +107,7 @@ Status ShmTransport::make_inbox() {
   os::Descriptor file = temporary.create();
   if (!file.ok()) return Failure{temporary.problem()};
   if (!os::lock(file)) return Failure{os::system_error("lock", path.value())};
-  // Without a signature nobody learns the process, and all else works.
+  // Without a signature no peer learns the process, and all else works.
   (void)os::sign(file);
   if (!inbox_.create(file, inbox_bytes())) return Failure{os::no_memory(file, path.value(), inbox_bytes())};
   Header header;
