@@ -1,5 +1,6 @@
 #include "host/standby/pair_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace stopbit::standby {
@@ -13,12 +14,18 @@ std::string other_layout(const std::string& name) {
 
 PairReader::PairReader(std::string first, std::string second, const MergeOptions& options, Output& output,
                        os::Accepted accepted)
-    : accepted_(std::move(accepted)), merge_(options, output) {
+    : accepted_(std::move(accepted)),
+      longest_turn_ns_(std::max<std::uint64_t>(options.patience_ns / kTurnsOfPatience, 1)),
+      merge_(options, output) {
   sides_[0].name = std::move(first);
   sides_[1].name = std::move(second);
 }
 
 std::size_t PairReader::poll(std::uint64_t now_ns) {
+  // Patience is for what the other ring may still bring, not for what it has and was not read: a reader that was
+  // stopped, or whose output was blocked, would report losses that are none.
+  merge_ns_ += std::min(now_ns - std::min(now_ns, polled_ns_), longest_turn_ns_);
+  polled_ns_ = now_ns;
   for (const Side side : {Side::First, Side::Second}) {
     if (!of(side).reader && now_ns >= of(side).next_open_ns) open(side, now_ns);
   }
@@ -26,7 +33,7 @@ std::size_t PairReader::poll(std::uint64_t now_ns) {
   for (const Side side : {Side::First, Side::Second}) {
     if (of(side).reader) count += read(side, now_ns);
   }
-  merge_.tick(now_ns);
+  merge_.tick(merge_ns_);
   return count;
 }
 
@@ -92,7 +99,7 @@ std::size_t PairReader::read(Side side, std::uint64_t now_ns) {
             return count;
           }
           ring.has_records = true;
-          merge_.take(side, record, now_ns);
+          merge_.take(side, record, merge_ns_);
           ++count;
         }
         continue;
@@ -124,7 +131,7 @@ void PairReader::close(Side side, std::string problem, std::uint64_t now_ns) {
   of(side).reader.reset();
   of(side).problem = std::move(problem);
   of(side).next_open_ns = now_ns;
-  merge_.ended(side, now_ns);
+  merge_.ended(side, merge_ns_);
 }
 
 }  // namespace stopbit::standby

@@ -26,7 +26,8 @@ class PairReader {
   PairReader(std::string first, std::string second, const MergeOptions& options, Output& output,
              os::Accepted accepted = os::Accepted());
 
-  /// Takes what there is. @returns how many records that were, copies included.
+  /// Takes what there is. @returns how many records that were, copies included. Of the time between two polls at most
+  /// a quarter of the patience counts as patience.
   std::size_t poll(std::uint64_t now_ns);
 
   /// The image of the records that Output::record receives now, and how many there were up to this one; none until a
@@ -52,6 +53,7 @@ class PairReader {
   static constexpr std::uint64_t kLookNs = 10'000'000;   ///< How often a silent ring's writer is looked at.
   static constexpr std::uint64_t kOpenNs = 100'000'000;  ///< How often a ring is looked for.
   static constexpr std::size_t kBatches = 4;             ///< Of a ring in a turn.
+  static constexpr std::uint64_t kTurnsOfPatience = 4;   ///< At least, before the patience is over.
 
   struct Ring {
     std::string name;
@@ -78,6 +80,9 @@ class PairReader {
   std::uint64_t layout_ = 0;
   std::size_t images_ = 0;
   bool has_market_events_ = false;
+  const std::uint64_t longest_turn_ns_;
+  std::uint64_t polled_ns_ = 0;
+  std::uint64_t merge_ns_ = 0;  ///< The time of the merge: that of the polls, without their long breaks.
   Merge merge_;
 };
 

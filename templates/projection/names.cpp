@@ -25,10 +25,10 @@ class Parser {
   Parser(const std::shared_ptr<const SourceBuffer>& fields, Report& report) : source_(fields), report_(report) {}
 
   std::vector<FieldName> run() {
-    const std::string_view text = source_->text();
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      line(begin, std::min(text.find('#', begin), end));
+    const std::size_t size = source_->text().size();
+    for (std::size_t begin = 0; begin <= size && !is_full_;) {
+      const std::size_t end = find('\n', begin, size);
+      line(begin, find('#', begin, end));
       begin = end + 1;
     }
     if (names_.empty() && !report_.has_errors()) report_.error(ErrorCode::None, {source_, 0, 0}, "no field is named");
@@ -36,9 +36,15 @@ class Parser {
   }
 
  private:
+  /// The first such character from `begin` on; `end` if there is none before. What is after `end` is not looked at.
+  [[nodiscard]] std::size_t find(char c, std::size_t begin, std::size_t end) const {
+    const std::size_t found = source_->text().substr(begin, end - begin).find(c);
+    return found == std::string_view::npos ? end : begin + found;
+  }
+
   void line(std::size_t begin, std::size_t end) {
-    while (begin < end) {
-      const std::size_t comma = std::min(source_->text().find(',', begin), end);
+    while (begin < end && !is_full_) {
+      const std::size_t comma = find(',', begin, end);
       name(begin, comma);
       begin = comma + 1;
     }
@@ -53,10 +59,11 @@ class Parser {
     name.range = {source_, begin, end - begin};
     if (names_.size() == kMaxNames) {
       report_.error(ErrorCode::T1, name.range, "more than " + std::to_string(kMaxNames) + " names of fields");
+      is_full_ = true;
       return;
     }
     for (std::size_t at = begin; at <= end;) {
-      const std::size_t slash = std::min(text.find('/', at), end);
+      const std::size_t slash = find('/', at, end);
       if (slash == at) {
         report_.error(ErrorCode::None, name.range, "a name is missing beside '/'");
         return;
@@ -70,6 +77,7 @@ class Parser {
   const std::shared_ptr<const SourceBuffer>& source_;
   Report& report_;
   std::vector<FieldName> names_;
+  bool is_full_ = false;
 };
 
 char lower(char c) {

@@ -216,7 +216,9 @@ class Maker {
     for (std::uint32_t i = 0, count = 1 + static_cast<std::uint32_t>(below(3)); i < count; ++i) {
       Template item;
       item.name = "T" + std::to_string(i);
-      item.id = i * 90 + 1;
+      // Engines find large identifiers by another way than small ones; here both are in one file.
+      const bool is_large = favourite_ == Op::Tail && i != 1;
+      item.id = i * 90 + (is_large ? 65'500 : 1);
       item.reset = chance(10);
       // Every template has a type of its own, so that a reference does not change the entries of what it names.
       item.type_ref = "Type" + std::to_string(below(kinds_.size() > 4 ? 2 : 1));
@@ -237,6 +239,7 @@ class Maker {
 
   Node make_node(int depth) {
     constexpr int kMaxDepth = 3;
+    constexpr int kMaxDynamicDepth = 1;  // deeper, messages grow without end
     Node node;
     node.name = "F" + std::to_string(++names_);
     node.optional = chance(50);
@@ -267,7 +270,7 @@ class Maker {
     } else if (shape == 9) {
       node.shape = Node::Shape::Vector;
       node.kind = std::array{Kind::U32, Kind::I32, Kind::U64, Kind::I64}[below(4)];
-    } else if (shape == 7 && depth == 0 && !templates_.empty()) {  // deeper, messages grow without end
+    } else if (shape == 7 && depth <= kMaxDynamicDepth && !templates_.empty()) {
       node.shape = Node::Shape::Dynamic;
       node.reference = templates_.size();
     } else {

@@ -89,11 +89,15 @@ int compile(const CompileArguments& arguments) {
   if (!arguments.profile.empty()) use_profile(arguments, program);
   require_verified(program, "compiler");  // our own output gets no free pass
   const std::vector<std::byte> image = image::write(program);
+  std::vector<std::string> taken = arguments.inputs;
+  taken.push_back(arguments.profile);
+  if (arguments.templates.fields && arguments.templates.fields->starts_with('@')) {
+    taken.push_back(arguments.templates.fields->substr(1));
+  }
   if (!arguments.image.empty()) {
-    write_file(arguments.image, {reinterpret_cast<const char*>(image.data()), image.size()}, arguments.inputs);
+    write_file(arguments.image, {reinterpret_cast<const char*>(image.data()), image.size()}, taken);
   }
   if (!arguments.listing.empty()) {
-    std::vector<std::string> taken = arguments.inputs;
     taken.push_back(arguments.image);
     write_file(arguments.listing, assembler::disassemble(program), taken);
   }

@@ -209,7 +209,7 @@ int run_impair(const ImpairArguments& arguments) {
   catch_stop_signals();
   std::optional<Output> log;
   Output out = Output::open(arguments.output, {arguments.input});
-  if (!arguments.log.empty()) log.emplace(Output::open(arguments.log, {arguments.input}));
+  if (!arguments.log.empty()) log.emplace(Output::open(arguments.log, {arguments.input, arguments.output}));
   Network network(arguments, std::move(out), std::move(log));
   ingest::Packet packet;
   bool is_damaged = false;

@@ -120,11 +120,11 @@ int run_network(const NetworkArguments& arguments, const network::Plan& plan) {
   } else {
     text = network::report_text(plan, *network, results);
   }
-  write_file(arguments.output, text, {arguments.settings});
+  write_file(arguments.output, text, {arguments.settings, plan.traffic.capture});
   if (!arguments.svg.empty() && !results.empty()) {
     const std::string drawing = plan.loads.empty() ? network::run_svg(plan, *network, results.front())
                                                    : network::saturation_svg(plan, *network, results);
-    write_file(arguments.svg, drawing, {arguments.settings});
+    write_file(arguments.svg, drawing, {arguments.settings, plan.traffic.capture, arguments.output});
   }
   bool is_complete = arguments.check ? network->cycle().empty() : true;
   for (const network::RunResult& result : results) {

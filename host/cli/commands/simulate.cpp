@@ -163,6 +163,7 @@ struct FeedPlan {
     net::Framing framing;
     std::string templates_name;
     std::string templates;
+    std::string templates_file = {};  ///< Where they are from; empty: from this program.
   };
   std::string name;
   std::vector<Stream> streams;  ///< Of a channel.
@@ -178,7 +179,8 @@ FeedPlan plan_of(const simulate::Preset& preset) {
                             .role = stream.role,
                             .framing = stream.framing,
                             .templates_name = stream.templates_name,
-                            .templates = std::string(stream.templates->text())});
+                            .templates = std::string(stream.templates->text()),
+                            .templates_file = preset.is_file() ? stream.templates->name() : std::string()});
   }
   return plan;
 }
@@ -210,7 +212,8 @@ feed::Role role_of(simulate::Role role) {
 
 /// Writes the files that a decoder of this feed needs: template files, and feed.toml with the channels.
 void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
-                const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
+                const std::vector<simulate::StreamReport>& streams, const std::string& folder,
+                const std::vector<std::string>& inputs) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw ToolError(kExitEnvironment, folder + ": " + error.message());
@@ -222,7 +225,11 @@ void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
                                       [&file](const feed::Image& image) { return image.name == file.stem(); });
     if (is_known) continue;
     description.images.push_back({.name = file.stem().string(), .templates = {file.string()}, .firmware = {}});
-    write_file((std::filesystem::path(folder) / file).string(), stream.templates, {});
+    const std::filesystem::path target = std::filesystem::path(folder) / file;
+    // A preset's own template file may be there already: it is not touched.
+    const bool is_there =
+        !stream.templates_file.empty() && std::filesystem::equivalent(target, stream.templates_file, error);
+    if (!is_there) write_file(target.string(), stream.templates, inputs);
   }
   for (std::size_t i = 0; i < streams.size(); ++i) {
     const FeedPlan::Stream& stream = plan.streams[i % plan.streams.size()];
@@ -250,7 +257,7 @@ void write_feed(const simulate::Settings& settings, const FeedPlan& plan,
     }
   }
   write_file((std::filesystem::path(folder) / "feed.toml").string(),
-             feed::to_toml(description, "A simulated feed, as `stopbit simulate` sends it."), {});
+             feed::to_toml(description, "A simulated feed, as `stopbit simulate` sends it."), inputs);
 }
 
 std::string report_text(const std::vector<simulate::StreamReport>& reports) {
@@ -317,10 +324,14 @@ int simulate_feed(const SimulateArguments& arguments) {
   if (!arguments.truth.empty() && made.market == nullptr) {
     throw ToolError(kExitUsage, "--truth: only a [market] has books that are known");
   }
-  if (!arguments.feed.empty()) write_feed(*settings, made.plan, exchange.report(), arguments.feed);
+  if (arguments.truth == "-" && arguments.output == "-") {
+    throw ToolError(kExitUsage, "-o and --truth cannot both be stdout");
+  }
+  const std::vector<std::string> inputs = {arguments.settings, settings->preset};
+  if (!arguments.feed.empty()) write_feed(*settings, made.plan, exchange.report(), arguments.feed, inputs);
   std::optional<Output> truth;
   if (!arguments.truth.empty()) {
-    truth.emplace(Output::open(arguments.truth, {arguments.settings}));
+    truth.emplace(Output::open(arguments.truth, inputs));
     made.market->tell_truth([&truth](const venue::Venue& venue, const venue::Packet& packet) {
       for (const venue::TruthRow& row : packet.truth) truth->buffer() += venue::truth_line(venue, packet, row) + '\n';
       truth->flush_if_full();
@@ -331,7 +342,8 @@ int simulate_feed(const SimulateArguments& arguments) {
   if (arguments.output.empty()) {
     way = std::make_unique<NetworkWay>(*settings, speed.value());
   } else {
-    way = std::make_unique<CaptureWay>(Output::open(arguments.output, {arguments.settings}));
+    way = std::make_unique<CaptureWay>(
+        Output::open(arguments.output, {arguments.settings, settings->preset, arguments.truth}));
   }
   catch_stop_signals();
   simulate::Sent sent;

@@ -56,7 +56,7 @@ void Impairer::push(std::span<const std::byte> packet, std::uint64_t now_ns) {
 void Impairer::push(std::size_t index, std::span<const std::byte> packet, std::uint64_t now_ns, bool lost_on_both) {
   Line& line = lines_[index];
   const bool is_lost = line.loss.loses();
-  if (packets_ == line.options.dies_at) let_all_go(line, now_ns);  // what is under way arrives
+  if (packets_ == line.options.dies_at) let_first_go(line, line.held_back.size(), now_ns);  // what is under way arrives
   if (packets_ >= line.options.dies_at && packets_ < line.options.returns_at) {
     return tell(Event::Kind::Dead, index, packets_, now_ns);
   }
@@ -78,6 +78,9 @@ void Impairer::push(std::size_t index, std::span<const std::byte> packet, std::u
       const auto depth = static_cast<std::uint32_t>(1 + line.random.below(line.options.reorder_depth));
       tell(Event::Kind::HeldBack, index, packets_, now_ns, depth);
       line.held_back.push_back({std::move(copy), depth});
+      if (line.held_back.size() > std::max<std::size_t>(line.options.reorder_depth, kMaxHeldBack)) {
+        let_first_go(line, 1, now_ns);
+      }
     } else {
       let_go(line, std::move(copy), now_ns);
     }
@@ -101,16 +104,18 @@ void Impairer::let_go(Line& line, Copy copy, std::uint64_t now_ns) {
   line.held_back.resize(kept);
 }
 
-void Impairer::let_all_go(Line& line, std::uint64_t now_ns) {
-  for (HeldBack& held : line.held_back) {
-    held.copy.time_ns = now_ns + line.options.delay_ns;
-    line.on_its_way.push_back(std::move(held.copy));
+/// Those held back longest, whatever was to overtake them.
+void Impairer::let_first_go(Line& line, std::size_t count, std::uint64_t now_ns) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Copy& copy = line.held_back[i].copy;
+    copy.time_ns = now_ns + line.options.delay_ns;
+    line.on_its_way.push_back(std::move(copy));
   }
-  line.held_back.clear();
+  line.held_back.erase(line.held_back.begin(), line.held_back.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Impairer::flush(std::uint64_t now_ns) {
-  for (Line& line : lines_) let_all_go(line, now_ns);
+  for (Line& line : lines_) let_first_go(line, line.held_back.size(), now_ns);
 }
 
 std::optional<std::uint64_t> Impairer::next_time() const noexcept {

@@ -19,6 +19,7 @@ namespace stopbit::impair {
 inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 inline constexpr std::size_t kMaxLines = 2;
 inline constexpr std::uint32_t kMaxReorderDepth = 65'536;
+inline constexpr std::size_t kMaxHeldBack = 64;
 
 /// Losses. Bursts by the model of Gilbert and Elliott: a good state loses nothing, a bad one everything.
 struct Loss {
@@ -74,8 +75,9 @@ struct Copy {
   bool damaged = false;
 };
 
-/// One thread. Memory: the packets on their way, which are as many as come within the longest delay, and
-/// reorder_depth.
+/// One thread. Memory: the packets on their way, which are as many as come within the longest delay, and those held
+/// back: at most kMaxHeldBack, or reorder_depth if that is more. Beyond them the oldest one goes on, so a line that
+/// holds back everything sends it late.
 class Impairer {
  public:
   using Log = std::function<void(const Event&)>;
@@ -120,7 +122,7 @@ class Impairer {
 
   void push(std::size_t index, std::span<const std::byte> packet, std::uint64_t now_ns, bool lost_on_both);
   void let_go(Line& line, Copy copy, std::uint64_t now_ns);
-  static void let_all_go(Line& line, std::uint64_t now_ns);
+  static void let_first_go(Line& line, std::size_t count, std::uint64_t now_ns);
   [[nodiscard]] Copy make_copy(std::span<const std::byte> packet, std::size_t line);
   void tell(Event::Kind kind, std::size_t line, std::uint64_t packet, std::uint64_t time_ns, std::uint64_t detail = 0);
 

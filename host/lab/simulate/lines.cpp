@@ -1,5 +1,8 @@
 #include "host/lab/simulate/lines.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace stopbit::simulate {
 namespace {
 
@@ -52,14 +55,15 @@ std::size_t Lines::add(std::vector<net::Endpoint> groups, std::uint64_t skew_ns,
 
 void Lines::send(std::size_t index, std::vector<std::byte> datagram, std::uint64_t time_ns, bool from_backup) {
   Stream& stream = *streams_[index];
-  stream.from_backup = from_backup;
+  const bool is_other = std::exchange(stream.from_backup, from_backup) != from_backup;
   if (stream.network) {
+    if (is_other) stream.fail_overs.push_back(stream.network->packets());
     stream.network->push(datagram, time_ns);
     return collect(stream);
   }
   const auto payload = std::make_shared<const std::vector<std::byte>>(std::move(datagram));
   for (std::size_t line = 0; line < settings_.lines.size(); ++line) {
-    put(stream, line, time_ns + line * stream.skew_ns, payload);
+    put(stream, line, time_ns + line * stream.skew_ns, from_backup, payload);
   }
 }
 
@@ -93,16 +97,18 @@ net::Endpoint Lines::source_of(std::size_t line, bool backup) const {
   return {kExampleSource.address + static_cast<std::uint32_t>(line) + (backup ? kBackupStep : 0), kExampleSource.port};
 }
 
-void Lines::put(const Stream& stream, std::size_t line, std::uint64_t time_ns,
+void Lines::put(const Stream& stream, std::size_t line, std::uint64_t time_ns, bool from_backup,
                 std::shared_ptr<const std::vector<std::byte>> payload) {
-  pending_.push({time_ns, order_++, line, stream.from_backup, source_of(line, stream.from_backup), stream.groups[line],
-                 std::move(payload)});
+  pending_.push(
+      {time_ns, order_++, line, from_backup, source_of(line, from_backup), stream.groups[line], std::move(payload)});
 }
 
-/// Takes the packets that leave the network.
+/// Takes the packets that leave the network. Those that it held back over a fail-over are still of the sender before.
 void Lines::collect(const Stream& stream) {
   while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
-    put(stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));
+    const auto later = std::upper_bound(stream.fail_overs.begin(), stream.fail_overs.end(), copy->packet);
+    const bool from_backup = (later - stream.fail_overs.begin()) % 2 != 0;
+    put(stream, copy->line, copy->time_ns, from_backup, std::make_shared<const std::vector<std::byte>>(copy->bytes));
   }
 }
 

@@ -41,9 +41,10 @@ class Lines {
   struct Stream {
     std::vector<net::Endpoint> groups;
     std::uint64_t skew_ns = 0;
-    bool from_backup = false;
+    bool from_backup = false;                   ///< What it sends now.
     std::unique_ptr<impair::Impairer> network;  ///< Null: perfect.
     ImpairReport impaired;
+    std::vector<std::uint64_t> fail_overs;  ///< Numbers of the first packets of another sender in the network.
   };
   /// A datagram on its way.
   struct Pending {
@@ -61,7 +62,7 @@ class Lines {
   };
 
   [[nodiscard]] net::Endpoint source_of(std::size_t line, bool backup) const;
-  void put(const Stream& stream, std::size_t line, std::uint64_t time_ns,
+  void put(const Stream& stream, std::size_t line, std::uint64_t time_ns, bool from_backup,
            std::shared_ptr<const std::vector<std::byte>> payload);
   void collect(const Stream& stream);
 

@@ -46,6 +46,9 @@ struct Preset {
   std::uint64_t fragments = 1;  ///< Of a snapshot.
   bool restarts_on_failover = false;
   std::size_t max_payload = 1'472;
+
+  /// Not one that comes with the program.
+  [[nodiscard]] bool is_file() const noexcept { return name.ends_with(".toml"); }
 };
 
 /// A preset that comes with the program ("cme"), or one's own: the name of a file that ends in .toml, whose template

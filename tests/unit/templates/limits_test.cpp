@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "tests/lib/form.hpp"
@@ -287,5 +289,19 @@ TEST_P(HostileTemplates, are_refused_with_their_line_and_little_memory) {
 
 INSTANTIATE_TEST_SUITE_P(Files, HostileTemplates, ::testing::ValuesIn(kHostile),
                          [](const auto& file) { return std::string(file.param.name); });
+
+/// A search to the end of the list for each of its lines took more than a minute for four mebibytes.
+TEST(FieldLists, are_read_in_time_that_grows_with_their_length_alone) {
+  constexpr std::size_t kLines = 1U << 22;
+  constexpr std::clock_t kFarMoreThanItTakes = 20 * CLOCKS_PER_SEC;  // of the processor, however busy the machine is
+  const std::clock_t begin = std::clock();
+  CompileOptions options;
+  options.fields = std::make_shared<SourceBuffer>("fields", repeat("\n", kLines) + "f1");
+  EXPECT_EQ(errors(compile_text(one_template(constants(3)), options)), "");
+  EXPECT_LT(std::clock() - begin, kFarMoreThanItTakes);
+  options.fields = std::make_shared<SourceBuffer>("fields", repeat("f1\n", kLines));
+  EXPECT_EQ(errors(compile_text(one_template(constants(3)), options)), "T1@4097") << "no more is read";
+  EXPECT_LT(std::clock() - begin, kFarMoreThanItTakes);
+}
 
 }  // namespace stopbit::templates::limits_test

@@ -201,4 +201,25 @@ TEST(Impairer, its_log_tells_all_that_comes_out) {
   EXPECT_EQ(at, output.copies.size());
 }
 
+/// A line that held back everything sent nothing until its end, and kept it all.
+TEST(Impairer, holds_back_a_bounded_number_of_packets) {
+  for (const std::uint32_t depth : {1U, 1'000U}) {
+    Options options;
+    options.lines = 1;
+    options.line[0].reorder = 1;
+    options.line[0].reorder_depth = depth;
+    Impairer impairer(options);
+    const std::size_t most = std::max<std::size_t>(depth, kMaxHeldBack);
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < 5'000; ++i) {
+      impairer.push(std::array<std::byte, 4>{}, i);
+      while (impairer.pop(i) != nullptr) ++out;
+      ASSERT_EQ(i + 1 - out, std::min(i + 1, most)) << "what is inside";
+    }
+    impairer.flush(5'000);
+    while (impairer.pop(kNever) != nullptr) ++out;
+    EXPECT_EQ(out, 5'000U);
+  }
+}
+
 }  // namespace stopbit::impair::impairer_test

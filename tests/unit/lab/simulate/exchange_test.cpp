@@ -198,6 +198,29 @@ TEST(Exchange, fails_over_to_another_sender) {
   EXPECT_EQ(sources[2], 0x0A000009U);
 }
 
+TEST(Exchange, what_a_network_holds_back_over_a_fail_over_is_of_the_sender_before) {
+  const std::string text =
+      "preset = 't7-emdi'\nduration = '2s'\nrate = 500\n[[failover]]\nat = '500ms'\n[[failover]]\nat = '1s'\n"
+      "[line_a]\ngroup = '239.1.1.1:30001'\nsource = '10.0.0.1:20000'\nbackup_source = '10.0.0.9:20000'\n"
+      "impair = {reorder = 0.5, reorder_depth = 50}\n";
+  Diagnostics diagnostics;
+  const auto settings = read_settings(config::Document::parse("sim.toml", text, diagnostics), diagnostics);
+  ASSERT_TRUE(settings.has_value()) << diagnostics.format();
+  const Broadcast result = run(*settings);
+  const net::Framing& framing = result.preset->streams[0].framing;
+  std::uint64_t newest = 1;
+  std::size_t late = 0;
+  for (const Datagram& datagram : result.sent) {
+    if (datagram.group != result.report[0].groups[0]) continue;
+    const std::uint64_t sender = net::read_preamble(framing, datagram.payload).sender;
+    late += sender < newest ? 1 : 0;
+    newest = std::max(newest, sender);
+    ASSERT_EQ(datagram.source.address, sender % 2 == 1 ? 0x0A000001U : 0x0A000009U) << sender;
+  }
+  EXPECT_EQ(newest, 3U);
+  EXPECT_GT(late, 10U) << "or nothing was tried";
+}
+
 TEST(Exchange, sends_through_a_bad_network_and_tells_what_it_did) {
   const std::string text =
       "preset = 'b3'\nduration = '2s'\nrate = 1000\nsnapshot_every = '500ms'\n[impair_both]\nloss = 0.01\n"
