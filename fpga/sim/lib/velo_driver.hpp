@@ -171,6 +171,11 @@ class Driver {
       if (now() > end) throw std::runtime_error("the unit takes no setting");
     }
     bench_->write_i = 0;
+    // What is not written is anything.
+    bench_->table_i = random.below(5);
+    bench_->index_i = static_cast<std::uint16_t>(random.below(4096));
+    for (unsigned i = 0; i < 3; ++i)
+      bench_->table_data_i[i] = static_cast<std::uint32_t>(random.bits() & (i == 2 ? 0x7FFF : ~0U));
   }
   void set_port(std::uint64_t vpid, const Port& port) {
     const std::array<std::pair<std::uint64_t, unsigned>, 6> fields = {{{port.only_vpid, 10},
@@ -217,6 +222,11 @@ class Driver {
       bench_->send_data_i = message.words[send_at_];
       bench_->send_vpid_i = static_cast<std::uint16_t>(message.vpid);
       bench_->send_class_i = static_cast<std::uint8_t>(message.traffic_class);
+    } else {
+      const std::uint64_t bits = random.bits();
+      bench_->send_first_i = bits & 1U;
+      bench_->send_last_i = bits >> 1U & 1U;
+      bench_->send_data_i = bits;
     }
     bench_->packet_ready_i = !stalls(network_stall_percent);
     // What comes; a packet begins only if the unit accepts its class.
@@ -232,6 +242,12 @@ class Driver {
       bench_->come_last_i = word.is_last;
       bench_->come_bad_i = word.is_bad;
       bench_->come_data_i = word.data;
+    } else {
+      const std::uint64_t bits = random.bits();
+      bench_->come_first_i = bits & 1U;
+      bench_->come_last_i = bits >> 1U & 1U;
+      bench_->come_bad_i = bits >> 2U & 1U;
+      bench_->come_data_i = bits;
     }
     // Memory.
     bench_->phit_ready_i = !stalls(memory_stall_percent);

@@ -273,6 +273,12 @@ TEST_F(VeloCompleter, copies_for_each_member_of_a_group_but_its_sender) {
   come(10, false, {}, bytes, false, true);
   settle();
   EXPECT_EQ(unit_.reports.size(), 12U);
+  // A group beyond the table is not the one with the same last bits.
+  unit_.set_group(0, {true, kDomain, 100, 6});
+  come(64, false, {}, bytes, false, true);
+  settle();
+  ASSERT_EQ(unit_.reports.size(), 13U);
+  EXPECT_EQ(unit_.reports.back().error, Error::TargetVpid);
   // All banks are free again.
   for (int i = 0; i < 30; ++i) ASSERT_EQ(deliver(1, i % 2 == 0, {}, bytes).error, Error::None);
 }
@@ -296,6 +302,23 @@ TEST_F(VeloCompleter, joins_messages_of_several_senders_whose_packets_come_betwe
     const std::size_t slot = 1 + i / 7;
     const std::size_t in_slot = slot == 13 ? 3 + i % 7 : i % 7;
     ASSERT_EQ(word_at(place_of(ring_of(5, false)) + slot * 64 + in_slot * 8), to_words(first)[i]) << i;
+  }
+}
+
+TEST_F(VeloCompleter, priorities_take_turns) {
+  open(5);
+  unit_.ignores_accepts = true;
+  const std::vector<std::byte> bytes = some_bytes(8);
+  unit_.memory_stall_percent = 100;
+  for (int i = 0; i < 60; ++i) come(5, i % 2 == 0, {}, bytes);
+  unit_.cycles(400);
+  unit_.memory_stall_percent = 0;
+  ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 60; }));
+  for (std::size_t i = 10; i < 50; i += 4) {
+    const auto of = unit_.reports.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto high = std::count_if(of, of + 4, [](const Report& report) { return report.is_high; });
+    EXPECT_GE(high, 1);
+    EXPECT_LE(high, 3);
   }
 }
 
