@@ -172,7 +172,7 @@ class Driver {
     }
     bench_->write_i = 0;
     // What is not written is anything.
-    bench_->table_i = random.below(5);
+    bench_->table_i = static_cast<std::uint8_t>(random.below(5));
     bench_->index_i = static_cast<std::uint16_t>(random.below(4096));
     for (unsigned i = 0; i < 3; ++i)
       bench_->table_data_i[i] = static_cast<std::uint32_t>(random.bits() & (i == 2 ? 0x7FFF : ~0U));
@@ -259,13 +259,13 @@ class Driver {
       bench_->answer_error_i = 0;
       forged_answer.reset();
     } else if (!reads_.empty() && reads_.front().due <= cycle) {
-      const Read read = reads_.front();
+      const Read oldest = reads_.front();
       reads_.pop_front();
       bench_->answer_valid_i = 1;
-      bench_->answer_tag_i = read.tag;
-      bench_->answer_error_i = !read.words;
+      bench_->answer_tag_i = oldest.tag;
+      bench_->answer_error_i = !oldest.words;
       for (unsigned i = 0; i < 4; ++i) {
-        const std::uint64_t word = read.words ? (*read.words)[i / 2] : random.bits();
+        const std::uint64_t word = oldest.words ? (*oldest.words)[i / 2] : random.bits();
         bench_->answer_i[i] = static_cast<std::uint32_t>(word >> i % 2 * 32);
       }
     }
