@@ -12,6 +12,7 @@
 
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/msg/mailbox.hpp"
+#include "host/nic/msg/message_engine.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
 #include "host/nic/node/node.hpp"
@@ -66,8 +67,12 @@ class Host {
   static constexpr std::size_t kPorts = 8;
   static constexpr std::size_t kPages = 4096;  ///< That can be registered at once.
 
-  explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {})
-      : node(transport, options_of(options, rma_options)) {}
+  /// With an engine, its message unit is in hardware.
+  explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {},
+                std::unique_ptr<MessageEngine> message_engine = nullptr)
+      : engine(std::move(message_engine)), node(transport, options_of(options, rma_options)) {
+    if (engine) messages.set_engine(*engine);
+  }
 
   /// A port of this process's memory.
   HostPort& open(Vpid vpid, Pdid domain = 0) {
@@ -138,6 +143,7 @@ class Host {
   }
 
   std::map<Vpid, std::unique_ptr<HostPort>> of_port;  // their pages outlive the node
+  std::unique_ptr<MessageEngine> engine;              // as this does
   Node node;
   Atu& atu = node.atu();
   Ports& ports = node.ports();

@@ -61,7 +61,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     memories_.clear();  // unpinned memory outlives the node that uses it
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
-      hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options_));
+      hosts_.push_back(make_host(static_cast<NodeId>(node), nodes));
     }
     return true;
   }
@@ -94,7 +94,12 @@ void HostsScript::restart(NodeId node) {
   std::erase_if(memories_, [&](const auto& memory) { return memory.second.place.node == node; });
   hosts_[node].reset();
   network_->restart(node);
-  hosts_[node] = std::make_unique<Host>(network_->port(node), LinkOptions{}, options_);
+  hosts_[node] = make_host(node, hosts_.size());
+}
+
+std::unique_ptr<Host> HostsScript::make_host(NodeId node, std::size_t nodes) const {
+  return std::make_unique<Host>(network_->port(node), LinkOptions{}, options_,
+                                units_.messages ? units_.messages(node, nodes) : nullptr);
 }
 
 bool HostsScript::run_channel(const std::string& step, Arguments& arguments) {

@@ -15,6 +15,7 @@
 #include "tests/nic/channels.hpp"
 #include "tests/nic/host.hpp"
 #include "tests/nic/syncs.hpp"
+#include "tests/nic/units.hpp"
 #include "tests/nic/unpinned.hpp"
 
 namespace stopbit::nic {
@@ -22,7 +23,7 @@ namespace stopbit::nic {
 /// The steps about nodes with all their units.
 class HostsScript {
  public:
-  HostsScript(const Carrier& carrier, std::vector<std::string>& said);
+  HostsScript(const Carrier& carrier, const Units& units, std::vector<std::string>& said);
   HostsScript(const HostsScript&) = delete;
   HostsScript& operator=(const HostsScript&) = delete;
   ~HostsScript();
@@ -70,6 +71,7 @@ class HostsScript {
   [[nodiscard]] bool run_command(Arguments& arguments);
   void step_hosts();
   void restart(NodeId node);
+  [[nodiscard]] std::unique_ptr<Host> make_host(NodeId node, std::size_t nodes) const;
   [[nodiscard]] bool run_message(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_segments(const std::string& step, Arguments& arguments);
   void forget_segments();
@@ -97,6 +99,7 @@ class HostsScript {
 
   testing::Scratch scratch_;  ///< The sockets of brokers.
   const Carrier& carrier_;
+  const Units& units_;
   std::vector<std::string>& said_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::string>> arrived_;  ///< By node and port.
   std::unique_ptr<Network> network_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -50,12 +51,7 @@ std::vector<nic::Carrier> carriers(bool quick, bool large) {
 /// The units that a file says are in hardware for some cases, and what went through them.
 struct Hardware {
   std::vector<nic::UnitRow> rows;
-  nic::Transactions transactions;
-
-  [[nodiscard]] bool has(const std::filesystem::path& path) const {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const nic::UnitRow& row) { return path.filename().string().starts_with(row.cases); });
-  }
+  std::map<std::string, nic::Transactions> transactions;  ///< By unit.
 };
 
 Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier> carriers, Hardware& hardware,
@@ -85,15 +81,17 @@ Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier
     }
     for (const std::string& line : said.lines) refuses = refuses || is_refusal(line);
   }
-  if (hardware.has(path)) {
-    const std::uint64_t before = hardware.transactions.messages;
+  for (const nic::UnitRow& row : hardware.rows) {
+    if (!path.filename().string().starts_with(row.cases)) continue;
+    nic::Transactions& transactions = hardware.transactions[row.unit];
+    const std::uint64_t before = transactions.messages;
     try {
-      (void)run(carriers.front(), nic::hardware_units(hardware.transactions), "units in hardware");
+      (void)run(carriers.front(), nic::hardware_units(row.unit, transactions), row.unit + " in hardware");
     } catch (const std::runtime_error& error) {
       report.fail(error.what());
     }
-    if (hardware.transactions.messages == before) report.fail("nothing went through a unit in hardware");
-    ++hardware.transactions.cases;
+    if (transactions.messages == before) report.fail("nothing went through the unit in hardware");
+    ++transactions.cases;
   }
   if (path.filename().string().starts_with("bad-") != refuses) {
     report.fail("a case in which something is refused, and no other, is named bad-...");
@@ -149,10 +147,12 @@ int main(int argc, char** argv) {
   }
   std::printf("\n");
   if (why_not_hardware.empty()) {
-    std::printf("units in hardware: translation, %llu cases, %llu messages, %llu reads of memory\n",
-                static_cast<unsigned long long>(hardware.transactions.cases),
-                static_cast<unsigned long long>(hardware.transactions.messages),
-                static_cast<unsigned long long>(hardware.transactions.reads));
+    for (const auto& [unit, transactions] : hardware.transactions) {
+      std::printf(
+          "unit in hardware: %s, %llu cases, %llu messages, %llu reads and %llu writes of memory\n", unit.c_str(),
+          static_cast<unsigned long long>(transactions.cases), static_cast<unsigned long long>(transactions.messages),
+          static_cast<unsigned long long>(transactions.reads), static_cast<unsigned long long>(transactions.writes));
+    }
   } else {
     std::printf("without units in hardware: %s\n", why_not_hardware.c_str());
   }

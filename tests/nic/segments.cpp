@@ -19,7 +19,8 @@ struct HostsScript::Segments {
   std::vector<std::unique_ptr<Registered>> segments;
 };
 
-HostsScript::HostsScript(const Carrier& carrier, std::vector<std::string>& said) : carrier_(carrier), said_(said) {}
+HostsScript::HostsScript(const Carrier& carrier, const Units& units, std::vector<std::string>& said)
+    : carrier_(carrier), units_(units), said_(said) {}
 HostsScript::~HostsScript() = default;
 
 void HostsScript::forget_segments() {

@@ -3,8 +3,9 @@
 #include <fstream>
 #include <sstream>
 
-#ifdef STOPBIT_HAS_ATU
+#ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_velo.hpp"
 #endif
 
 namespace stopbit::nic {
@@ -33,22 +34,36 @@ class SoftwareTranslation final : public TranslationUnit {
 }  // namespace
 
 Units software_units() {
-  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); }};
+  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); }, {}};
 }
 
-#ifdef STOPBIT_HAS_ATU
+bool is_hardware_unit(std::string_view unit) {
+  return unit == "translation" || unit == "messages";
+}
+
+#ifdef STOPBIT_HAS_UNITS
 std::string why_not_hardware() {
   return {};
 }
-Units hardware_units(Transactions& transactions) {
-  return {"hardware",
-          [&transactions](const AtuOptions& options) { return hardware_translation(options, transactions); }};
+Units hardware_units(std::string_view unit, Transactions& transactions) {
+  Units units = software_units();
+  units.name = "hardware";
+  if (unit == "translation") {
+    units.translation = [&transactions](const AtuOptions& options) {
+      return hardware_translation(options, transactions);
+    };
+  } else {
+    units.messages = [&transactions](NodeId node, std::size_t nodes) {
+      return hardware_messages(node, nodes, transactions);
+    };
+  }
+  return units;
 }
 #else
 std::string why_not_hardware() {
   return "built without the simulation of the hardware";
 }
-Units hardware_units(Transactions&) {
+Units hardware_units(std::string_view, Transactions&) {
   return software_units();
 }
 #endif
@@ -68,9 +83,9 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     std::string place;
     std::string rest;
     if (!(words >> row.cases)) continue;
-    if (!(words >> row.unit >> place) || words >> rest || row.unit != "translation" ||
+    if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
         (place != "hardware" && place != "software")) {
-      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation hardware|software";
+      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation|messages hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

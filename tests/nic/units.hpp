@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/nic/atu/atu.hpp"
+#include "host/nic/msg/message_engine.hpp"
 
 namespace stopbit::nic {
 
@@ -36,19 +37,24 @@ struct Transactions {
   std::uint64_t cases = 0;
   std::uint64_t messages = 0;  ///< To and from the unit.
   std::uint64_t reads = 0;     ///< Of memory.
+  std::uint64_t writes = 0;
 };
 
 /// The units that a case runs on: a factory for each, in software or in hardware.
 struct Units {
   std::string_view name;
   std::function<std::unique_ptr<TranslationUnit>(const AtuOptions&)> translation;
+  /// Empty, or null: the message unit's own.
+  std::function<std::unique_ptr<MessageEngine>(NodeId node, std::size_t nodes)> messages;
 };
 
 [[nodiscard]] Units software_units();
 /// Why a unit cannot be in hardware here; empty: it can.
 [[nodiscard]] std::string why_not_hardware();
-/// All units that exist in hardware; what goes through them is added to `transactions`, which outlives them.
-[[nodiscard]] Units hardware_units(Transactions& transactions);
+/// Units that exist in hardware: "translation", "messages".
+[[nodiscard]] bool is_hardware_unit(std::string_view unit);
+/// One of them, the others in software; what goes through it is added to `transactions`, which outlives it.
+[[nodiscard]] Units hardware_units(std::string_view unit, Transactions& transactions);
 
 /// A row of units.txt: cases whose name begins so have this unit in hardware.
 struct UnitRow {

@@ -1,17 +1,10 @@
 #include "host/nic/msg/mailbox.hpp"
 
 #include "host/nic/msg/slots.hpp"
+#include "host/nic/protocol/protocol.hpp"
 
 namespace stopbit::nic {
 namespace {
-
-constexpr unsigned kVpidAt = 16;
-constexpr unsigned kTagAt = 32;
-constexpr unsigned kLengthAt = 40;
-constexpr unsigned kTypeAt = 52;
-constexpr unsigned kEndAt = 54;
-constexpr unsigned kErroneousAt = 55;
-constexpr unsigned kLapAt = 56;
 
 constexpr std::size_t ring_at(Priority priority) noexcept {
   return priority == Priority::High ? PageLayout::kHighAt : PageLayout::kLowAt;
@@ -31,22 +24,22 @@ SlotPlace place_of_slot(const Page& page, std::size_t ring, std::uint64_t number
 
 std::uint64_t to_word(const SlotStatus& status) noexcept {
   const MessageHead& head = status.head;
-  return std::uint64_t{head.node} | std::uint64_t{head.vpid} << kVpidAt | std::uint64_t{head.tag} << kTagAt |
-         std::uint64_t{head.length & 0xFFFU} << kLengthAt | std::uint64_t{head.type & 3U} << kTypeAt |
-         std::uint64_t{status.is_end} << kEndAt | std::uint64_t{head.is_erroneous} << kErroneousAt |
-         std::uint64_t{status.lap} << kLapAt;
+  return protocol::kVeloSlotNode.put(head.node) | protocol::kVeloSlotVpid.put(head.vpid) |
+         protocol::kVeloSlotTag.put(head.tag) | protocol::kVeloSlotLength.put(head.length) |
+         protocol::kVeloSlotKind.put(head.type) | protocol::kVeloSlotIsLast.put(status.is_end ? 1 : 0) |
+         protocol::kVeloSlotErroneous.put(head.is_erroneous ? 1 : 0) | protocol::kVeloSlotLap.put(status.lap);
 }
 
 SlotStatus from_word(std::uint64_t word) noexcept {
   SlotStatus status;
-  status.head.node = static_cast<NodeId>(word);
-  status.head.vpid = static_cast<Vpid>(word >> kVpidAt);
-  status.head.tag = static_cast<std::uint8_t>(word >> kTagAt);
-  status.head.length = static_cast<std::uint16_t>(word >> kLengthAt & 0xFFFU);
-  status.head.type = static_cast<std::uint8_t>(word >> kTypeAt & 3U);
-  status.is_end = (word >> kEndAt & 1U) != 0;
-  status.head.is_erroneous = (word >> kErroneousAt & 1U) != 0;
-  status.lap = static_cast<std::uint8_t>(word >> kLapAt);
+  status.head.node = static_cast<NodeId>(protocol::kVeloSlotNode.of(word));
+  status.head.vpid = static_cast<Vpid>(protocol::kVeloSlotVpid.of(word));
+  status.head.tag = static_cast<std::uint8_t>(protocol::kVeloSlotTag.of(word));
+  status.head.length = static_cast<std::uint16_t>(protocol::kVeloSlotLength.of(word));
+  status.head.type = static_cast<std::uint8_t>(protocol::kVeloSlotKind.of(word));
+  status.is_end = protocol::kVeloSlotIsLast.of(word) != 0;
+  status.head.is_erroneous = protocol::kVeloSlotErroneous.of(word) != 0;
+  status.lap = static_cast<std::uint8_t>(protocol::kVeloSlotLap.of(word));
   return status;
 }
 

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
+#include "host/nic/msg/message_engine.hpp"
 #include "host/nic/word_copy.hpp"
 
 namespace stopbit::nic {
 namespace {
 
-constexpr std::uint8_t kIsAnswer = 1;
-constexpr std::uint8_t kToGroup = 2;
-constexpr std::uint8_t kAsksAnswer = 4;
-constexpr std::uint8_t kIsErroneous = 8;
-constexpr std::uint8_t kAnnounces = 16;
-constexpr std::uint8_t kAllFlags = 31;
 constexpr unsigned kUseAt = 16;
 
 constexpr VirtualChannel channel_of(Priority priority) noexcept {
@@ -20,8 +15,9 @@ constexpr VirtualChannel channel_of(Priority priority) noexcept {
 }
 
 bool is_packet(const MessagePacket& packet, std::size_t payload_bytes) noexcept {
-  if (packet.flags > kAllFlags) return false;
-  if ((packet.flags & kIsAnswer) != 0) return packet.flags == kIsAnswer && payload_bytes == 0 && packet.type < kErrors;
+  if (packet.flags > MessagePacket::kAllFlags) return false;
+  if ((packet.flags & MessagePacket::kIsAnswer) != 0)
+    return packet.flags == MessagePacket::kIsAnswer && payload_bytes == 0 && packet.type < kErrors;
   return packet.type <= 3 && packet.length < kMaxMessageBytes && payload_bytes == packet.length + std::size_t{1};
 }
 
@@ -43,21 +39,26 @@ bool MessageUnit::open(Vpid vpid, const Page& page, const MessagePort& port) {
   if (!ports_.is_open(vpid) || boxes_[vpid]) return false;
   page.word(PageWord::SlotBytes).store(valid_slot_bytes(port.slot_bytes), std::memory_order_relaxed);
   boxes_[vpid] = std::make_unique<ReceivingPort>(page, port);
+  if (engine_ != nullptr) engine_->open(vpid, ports_.domain(vpid), page, port);
   return true;
 }
 
 void MessageUnit::close(Vpid vpid) {
   if (vpid >= boxes_.size()) return;
   boxes_[vpid].reset();
+  if (engine_ != nullptr) engine_->close(vpid);
   for (Waiting& waiting : table_) {
     if (waiting.is_used && waiting.origin == vpid) waiting.is_orphan = true;
   }
-  for (auto& [id, group] : groups_) std::erase(group.ports, vpid);
+  for (auto& [id, group] : groups_) {
+    if (std::erase(group.ports, vpid) != 0 && engine_ != nullptr) engine_->set_group(id, group);
+  }
 }
 
 Error MessageUnit::start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu) {
   if (vpid >= boxes_.size() || !boxes_[vpid]) return Error::OriginVpid;
   if (const Error error = VrbhQueue::check(ring); error != Error::None) return error;
+  if (engine_ != nullptr) engine_->start_ring(vpid, priority, ring, atu);
   ReceivingPort& port = *boxes_[vpid];
   port.rings[static_cast<std::size_t>(priority)] = {
       std::make_unique<SegmentWriter>(atu, vpid, port.page, priority, ring), std::nullopt, false};
@@ -65,7 +66,9 @@ Error MessageUnit::start_ring(Vpid vpid, Priority priority, const SegmentRing& r
 }
 
 void MessageUnit::stop_ring(Vpid vpid, Priority priority) noexcept {
-  if (vpid < boxes_.size() && boxes_[vpid]) boxes_[vpid]->rings[static_cast<std::size_t>(priority)] = {};
+  if (vpid >= boxes_.size() || !boxes_[vpid]) return;
+  if (engine_ != nullptr) engine_->stop_ring(vpid, priority);
+  boxes_[vpid]->rings[static_cast<std::size_t>(priority)] = {};
 }
 
 const SegmentWriter* MessageUnit::ring(Vpid vpid, Priority priority) const noexcept {
@@ -74,11 +77,14 @@ const SegmentWriter* MessageUnit::ring(Vpid vpid, Priority priority) const noexc
 }
 
 void MessageUnit::enable(Vpid vpid, bool on) noexcept {
-  if (vpid < boxes_.size() && boxes_[vpid]) boxes_[vpid]->is_enabled = on;
+  if (vpid >= boxes_.size() || !boxes_[vpid]) return;
+  if (engine_ != nullptr) engine_->enable(vpid, on);
+  boxes_[vpid]->is_enabled = on;
 }
 
 void MessageUnit::set_group(GroupId id, MessageGroup group) {
   std::erase_if(group.nodes, [&](NodeId node) { return node >= nodes_ || node == node_; });
+  if (engine_ != nullptr) engine_->set_group(id, group);
   if (group.ports.empty() && group.nodes.empty()) {
     groups_.erase(id);
   } else {
@@ -107,20 +113,27 @@ bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket&
 
 MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std::span<const std::byte> payload,
                                        std::uint64_t now_ns) {
-  const ReceivingPort* const port = origin < boxes_.size() ? boxes_[origin].get() : nullptr;
-  if (port == nullptr || !port->is_enabled || !ports_.is_open(origin)) return {Outcome::Refused, Error::OriginVpid};
-  if (payload.empty() || payload.size() > max_bytes()) return {Outcome::Refused, Error::OriginLength};
-
   MessagePacket packet;
-  packet.flags =
-      static_cast<std::uint8_t>((message.is_group ? kToGroup : 0) | (message.is_erroneous ? kIsErroneous : 0) |
-                                (message.announces ? kAnnounces : 0));
-  packet.tag = static_cast<std::uint8_t>(message.tag);
-  packet.type = message.type & 3U;
-  packet.source_vpid = origin;
-  packet.target = message.target;
-  packet.domain = ports_.domain(origin);
-  packet.length = static_cast<std::uint16_t>(payload.size() - 1);
+  std::vector<std::byte> bytes;
+  if (engine_ != nullptr) {
+    if (message.is_group && message.acknowledges) return {Outcome::Refused, Error::Command};
+    const Error error = engine_->request(origin, message, payload, packet, bytes);
+    if (error != Error::None) return {Outcome::Refused, error};
+    payload = bytes;
+  } else {
+    const ReceivingPort* const port = origin < boxes_.size() ? boxes_[origin].get() : nullptr;
+    if (port == nullptr || !port->is_enabled || !ports_.is_open(origin)) return {Outcome::Refused, Error::OriginVpid};
+    if (payload.empty() || payload.size() > max_bytes()) return {Outcome::Refused, Error::OriginLength};
+    packet.tag = static_cast<std::uint8_t>(message.tag);
+    packet.type = message.type & 3U;
+    packet.source_vpid = origin;
+    packet.target = message.target;
+    packet.domain = ports_.domain(origin);
+    packet.length = static_cast<std::uint16_t>(payload.size() - 1);
+    packet.flags = static_cast<std::uint8_t>((message.is_group ? MessagePacket::kToGroup : 0) |
+                                             (message.is_erroneous ? MessagePacket::kIsErroneous : 0) |
+                                             (message.announces ? MessagePacket::kAnnounces : 0));
+  }
 
   if (message.is_group) {
     if (message.acknowledges) return {Outcome::Refused, Error::Command};
@@ -155,7 +168,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
     if (waiting_ == kWaiting || asked_[message.node] == kAsked) return {Outcome::Busy, Error::None};
     for (place = search_from_; table_[place].is_used; place = (place + 1) % kWaiting) {
     }
-    packet.flags |= kAsksAnswer;
+    packet.flags |= MessagePacket::kAsksAnswer;
     packet.reference = static_cast<std::uint32_t>(place) | std::uint32_t{++table_[place].use} << kUseAt;
   }
   if (!send_packet(message.node, message.priority, packet, payload, now_ns)) return {Outcome::Busy, Error::None};
@@ -186,19 +199,19 @@ bool MessageUnit::ordered(NodeId from, VirtualChannel channel, std::span<const s
     ++counters_.foreign;
     return true;
   }
-  if ((packet.flags & kIsAnswer) != 0) {
+  if ((packet.flags & MessagePacket::kIsAnswer) != 0) {
     complete(packet, from);
     return true;
   }
   const Priority priority = channel == VirtualChannel::High ? Priority::High : Priority::Low;
-  if ((packet.flags & kToGroup) != 0) {
+  if ((packet.flags & MessagePacket::kToGroup) != 0) {
     deliver_to_group(from, priority, packet, payload);
     return true;
   }
   const auto [error, is_held] = deliver(packet.target, from, priority, packet, payload, true);
   if (is_held) return false;
   if (error != Error::None) supervise(error, from, packet);
-  if ((packet.flags & kAsksAnswer) == 0) return true;
+  if ((packet.flags & MessagePacket::kAsksAnswer) == 0) return true;
   if (owed_[from] == kWaiting) {
     ++counters_.unanswered;
     return true;
@@ -210,39 +223,70 @@ bool MessageUnit::ordered(NodeId from, VirtualChannel channel, std::span<const s
 
 MessageUnit::Delivery MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
                                            std::span<const std::byte> payload, bool may_hold) {
-  ReceivingPort* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
-  if (port == nullptr || !ports_.is_open(target)) return {Error::TargetVpid};
-  if (ports_.domain(target) != packet.domain) return {Error::Domain};
-  const MessagePort::Origin origin{from, packet.source_vpid};
-  if (port->only_from && *port->only_from != origin) return {Error::Domain};
-  if (!port->is_enabled) return {Error::TargetVpid};
+  if (engine_ != nullptr) return deliver_by_engine(from, priority, packet, payload);
+  if (const Error error = check(target, from, packet); error != Error::None) return {error};
   MessageHead head;
   head.node = from;
   head.vpid = packet.source_vpid;
   head.tag = packet.tag;
   head.type = packet.type;
   head.length = static_cast<std::uint16_t>(payload.size());
-  head.is_erroneous = (packet.flags & kIsErroneous) != 0;
+  head.is_erroneous = (packet.flags & MessagePacket::kIsErroneous) != 0;
   const Delivery delivery = put(target, priority, head, payload, may_hold);
-  if (delivery.is_held) return delivery;
-  if (delivery.error != Error::None) {
-    const auto word = port->page.word(PageWord::DroppedMessages);
+  if (!delivery.is_held) account(target, delivery.error, from, packet);
+  return delivery;
+}
+
+Error MessageUnit::check(Vpid target, NodeId from, const MessagePacket& packet) const noexcept {
+  const ReceivingPort* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
+  if (port == nullptr || !ports_.is_open(target)) return Error::TargetVpid;
+  if (ports_.domain(target) != packet.domain) return Error::Domain;
+  const MessagePort::Origin origin{from, packet.source_vpid};
+  if (port->only_from && *port->only_from != origin) return Error::Domain;
+  return port->is_enabled ? Error::None : Error::TargetVpid;
+}
+
+void MessageUnit::account(Vpid target, Error error, NodeId from, const MessagePacket& packet) {
+  if (error != Error::None) {
+    const auto word = boxes_[target]->page.word(PageWord::DroppedMessages);
     word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return delivery;
+    return;
   }
   ++counters_.delivered;
-  if ((packet.flags & kAnnounces) != 0) {
-    Notification notification;
-    notification.teller = Teller::Completer;
-    notification.operation = Operation::FastSend;
-    notification.error = head.is_erroneous ? Error::Truncated : Error::None;
-    notification.node = from;
-    notification.vpid = packet.source_vpid;
-    notification.tag = packet.tag;
-    notification.length = head.length;
-    ports_.tell(target, notification);
+  if ((packet.flags & MessagePacket::kAnnounces) == 0) return;
+  Notification notification;
+  notification.teller = Teller::Completer;
+  notification.operation = Operation::FastSend;
+  notification.error = (packet.flags & MessagePacket::kIsErroneous) != 0 ? Error::Truncated : Error::None;
+  notification.node = from;
+  notification.vpid = packet.source_vpid;
+  notification.tag = packet.tag;
+  notification.length = packet.length + 1U;
+  ports_.tell(target, notification);
+}
+
+MessageUnit::Delivery MessageUnit::deliver_by_engine(NodeId from, Priority priority, const MessagePacket& packet,
+                                                     std::span<const std::byte> payload) {
+  const bool is_group = (packet.flags & MessagePacket::kToGroup) != 0;
+  const auto delivered = engine_->deliver(from, priority, packet, payload, now_ns_);
+  if (!delivered) return {Error::None, true};
+  for (const MessageEngine::End& end : delivered->ends) tell_end(end.vpid, end.error, end.culprit);
+  for (const MessageEngine::Copy& copy : delivered->copies) {
+    if (copy.error != Error::TargetVpid && copy.error != Error::Domain) account(copy.target, copy.error, from, packet);
+    if (is_group && copy.error != Error::None) supervise(copy.error, from, packet);
   }
-  return {};
+  return {is_group || delivered->copies.empty() ? Error::None : delivered->copies.front().error};
+}
+
+void MessageUnit::tell_end(Vpid target, Error error, std::uint64_t culprit) noexcept {
+  Notification notification;
+  notification.teller = Teller::Supervisor;
+  notification.operation = Operation::FastSend;
+  notification.error = error;
+  notification.node = node_;
+  notification.vpid = target;
+  notification.value = culprit;
+  ports_.tell(target, notification);
 }
 
 /// Into the mailbox of an open port.
@@ -257,14 +301,7 @@ MessageUnit::Delivery MessageUnit::put(Vpid target, Priority priority, const Mes
   const bool had_ended = ring.writer->queue().has_ended();
   const SegmentWriter::Put put = ring.writer->put(head, payload);
   if (!had_ended && ring.writer->queue().has_ended()) {
-    Notification notification;
-    notification.teller = Teller::Supervisor;
-    notification.operation = Operation::FastSend;
-    notification.error = ring.writer->error();
-    notification.node = node_;
-    notification.vpid = target;
-    notification.value = ring.writer->queue().culprit();
-    ports_.tell(target, notification);
+    tell_end(target, ring.writer->error(), ring.writer->queue().culprit());
   }
   switch (put) {
     case SegmentWriter::Put::Done:
@@ -288,6 +325,10 @@ MessageUnit::Delivery MessageUnit::put(Vpid target, Priority priority, const Mes
 
 void MessageUnit::deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
                                    std::span<const std::byte> payload) {
+  if (engine_ != nullptr) {
+    (void)deliver_by_engine(from, priority, packet, payload);
+    return;
+  }
   const auto group = groups_.find(packet.target);
   if (group == groups_.end()) {
     supervise(Error::TargetVpid, from, packet);
@@ -362,7 +403,7 @@ std::size_t MessageUnit::step(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < answers_; ++i) {
     const Answer& answer = pending_[i];
     MessagePacket packet;
-    packet.flags = kIsAnswer;
+    packet.flags = MessagePacket::kIsAnswer;
     packet.reference = answer.reference;
     packet.type = static_cast<std::uint8_t>(answer.error);
     if (!is_lost_[answer.to] && !send_packet(answer.to, Priority::High, packet, {}, now_ns)) {

@@ -18,6 +18,14 @@ namespace stopbit::nic {
 
 /// In front of the bytes of a message, and alone as the answer to one. Little-endian.
 struct MessagePacket {
+  // Flags.
+  static constexpr std::uint8_t kIsAnswer = 1;
+  static constexpr std::uint8_t kToGroup = 2;
+  static constexpr std::uint8_t kAsksAnswer = 4;
+  static constexpr std::uint8_t kIsErroneous = 8;
+  static constexpr std::uint8_t kAnnounces = 16;
+  static constexpr std::uint8_t kAllFlags = 31;
+
   Service service = Service::Message;
   std::uint8_t flags = 0;
   std::uint8_t tag = 0;
@@ -31,6 +39,7 @@ struct MessagePacket {
 static_assert(sizeof(MessagePacket) == 16);
 
 using GroupId = std::uint16_t;
+class MessageEngine;
 
 struct MessageCounters {
   std::uint64_t sent = 0;
@@ -76,6 +85,8 @@ class MessageUnit final : public PacketSink {
 
   /// Port that is notified of dropped and refused messages (Teller::Supervisor).
   void set_supervisor(Vpid vpid) noexcept { supervisor_ = vpid; }
+  /// Requester and completer from now on, instead of its own; before the first port opens. It must outlive the unit.
+  void set_engine(MessageEngine& engine) noexcept { engine_ = &engine; }
   /// Opens a port that is open in Ports, before its first notification. False if it is not open there, or already open
   /// here.
   [[nodiscard]] bool open(Vpid vpid, const Page& page, const MessagePort& port);
@@ -178,6 +189,13 @@ class MessageUnit final : public PacketSink {
 
   [[nodiscard]] Delivery deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
                                  std::span<const std::byte> payload, bool may_hold);
+  /// Whether the port may have it.
+  [[nodiscard]] Error check(Vpid target, NodeId from, const MessagePacket& packet) const noexcept;
+  /// Counts and announces what has become of a copy at a port that may have it.
+  void account(Vpid target, Error error, NodeId from, const MessagePacket& packet);
+  [[nodiscard]] Delivery deliver_by_engine(NodeId from, Priority priority, const MessagePacket& packet,
+                                           std::span<const std::byte> payload);
+  void tell_end(Vpid target, Error error, std::uint64_t culprit) noexcept;
   [[nodiscard]] Delivery put(Vpid target, Priority priority, const MessageHead& head,
                              std::span<const std::byte> payload, bool may_hold);
   void deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
@@ -192,6 +210,7 @@ class MessageUnit final : public PacketSink {
   Ports& ports_;
   NodeId node_;
   std::size_t nodes_;
+  MessageEngine* engine_ = nullptr;  ///< Null: none.
   std::optional<Vpid> supervisor_;
   std::vector<std::unique_ptr<ReceivingPort>> boxes_;
   std::unordered_map<GroupId, MessageGroup> groups_;

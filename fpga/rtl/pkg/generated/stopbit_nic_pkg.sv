@@ -9,6 +9,10 @@ package stopbit_nic_pkg;
   localparam int unsigned Units = 3;  // units that hold translations: requester, responder, completer
   localparam int unsigned AtsTags = 32;  // translations that a unit may have asked for at a time
   localparam int unsigned AtsFlushes = 8;  // flushes under way at a time
+  localparam int unsigned VeloVpidBits = 10;  // port of a message
+  localparam int unsigned VeloPacketWords = 31;  // of a message in one packet: 248 bytes
+  localparam int unsigned VeloPartWords = 30;  // of a message in each packet but the last, if it needs several
+  localparam int unsigned VeloMessageWords = 256;  // of the longest message
 
   // Operations of messages.
   localparam logic [2:0] ATS_TRANSLATE_REQUEST = 3'd1;  // unit to ATU: which page is this
@@ -84,4 +88,46 @@ package stopbit_nic_pkg;
     logic present;  // a table (ours)
     logic [30:0] address;  // bits 51 to 21 of its address: tables of 2 MiB, aligned (Nuessle 5.3)
   } gat_base_t;
+
+  // first word of a message as its port writes it (Geib 4.6.3, figure 4.17); places are ours
+  typedef struct packed {
+    logic [15:0] target;  // node, or group
+    logic multicast;  // the target is a group
+    logic [9:0] vpid;  // port of that node
+    logic [1:0] kind;  // message type tag
+    logic [7:0] tag;  // user tag
+    logic announce;  // interrupt request; here a notification
+    logic erroneous;  // the sender cut it short (ours)
+    logic [12:0] zero0;
+    logic [11:0] length;  // bytes, 1 to 2048
+  } velo_command_t;
+
+  // second word of a packet, after its start (Geib 4.6.3, figure 4.18); places are ours
+  typedef struct packed {
+    logic [15:0] node;  // the sender's; its node writes it
+    logic [9:0] vpid;  // the sender's port; its node writes it
+    logic [1:0] kind;  // message type tag
+    logic [7:0] tag;  // user tag
+    logic announce;  // interrupt request
+    logic [10:0] length;  // of the message, bytes minus 1
+    logic [15:0] domain;  // protection domain of the sender; its node writes it
+  } velo_wire_t;
+
+  // third word of the packets of a message that needs several (ours)
+  typedef struct packed {
+    logic [55:0] zero0;
+    logic [7:0] offset;  // of its first word in the message, in words
+  } velo_part_t;
+
+  // status word, the last of a slot in memory (Geib 4.6.4, figure 4.22); places are ours
+  typedef struct packed {
+    logic [7:0] lap;  // 1 to 255, changes each time around (ours; the source has a bit that is 1)
+    logic erroneous;  // EOR
+    logic is_last;  // EOM: the last slot of the message
+    logic [1:0] kind;  // message type tag
+    logic [11:0] length;  // bytes
+    logic [7:0] tag;  // user tag
+    logic [15:0] vpid;  // the sender's port
+    logic [15:0] node;  // the sender's node
+  } velo_slot_t;
 endpackage
