@@ -90,7 +90,7 @@ TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   come(piece(8, ~7U, 1));
   come(piece(8, 0, 0));
   EXPECT_TRUE(unit_.told.empty());
-  EXPECT_EQ(unit_.events.refused, 6U);
+  EXPECT_EQ(unit_.events.refused, 2U) << "others have no last packet";
   expect_that_it_works();
 }
 
@@ -301,8 +301,12 @@ TEST_F(RmaHostile, a_network_without_room_for_answers_holds_up_requests_but_no_a
 }
 
 TEST_F(RmaHostile, memory_that_never_answers_or_answers_late_or_wrongly_fails_the_command_only) {
+  const auto run_out_of_patience = [&](const Command& command) {
+    unit_.commands.emplace_back(1, command);
+    for (int i = 0; i < 700; ++i) unit_.cycle();
+  };
   unit_.is_mute = true;
-  run(put(64, kNotifyRequester | kAcknowledge));
+  run_out_of_patience(put(64, kNotifyRequester | kAcknowledge));
   EXPECT_EQ(only().notification.error, Error::OriginWindow);
   EXPECT_EQ(unit_.events.expired, 1U);
   Command word = command(Operation::ImmediatePut);
@@ -320,10 +324,10 @@ TEST_F(RmaHostile, memory_that_never_answers_or_answers_late_or_wrongly_fails_th
   EXPECT_EQ(only().notification.error, Error::TargetTranslation);
   unit_.error_percent = 0;
   unit_.reads_are_shut = true;
-  for (int i = 0; i < 2; ++i) {
-    run(put(64, kNotifyRequester));
-    EXPECT_EQ(only().notification.error, Error::OriginWindow);
-  }
+  run_out_of_patience(put(64, kNotifyRequester));
+  EXPECT_EQ(only().notification.error, Error::OriginWindow);
+  run(put(64, kNotifyRequester));
+  EXPECT_EQ(only().notification.error, Error::OriginWindow);
   EXPECT_EQ(unit_.events.expired, 2U) << "the second one fails at once";
   unit_.reads_are_shut = false;
   ASSERT_TRUE(unit_.settle());
@@ -380,7 +384,7 @@ TEST_F(RmaHostile, a_reset_in_the_middle_leaves_nothing_behind) {
 }
 
 TEST_F(RmaHostile, commands_and_packets_of_random_bits_end_and_harm_no_others) {
-  const int rounds = by_form(3'000, 1'000'000);  // ten of each
+  const int rounds = by_form(300, 1'000'000);  // ten of each
   for (int round = 0; round < rounds; ++round) {
     unit_.stall_percent = static_cast<std::uint32_t>(unit_.random.below(4) * 20);
     for (int i = 0; i < 10; ++i) {

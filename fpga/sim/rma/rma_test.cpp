@@ -363,7 +363,7 @@ TEST_F(RmaTest, adds_few_cycles_to_a_transfer_and_is_within_five_percent_of_the_
   EXPECT_EQ(complete_put, 9U);
   EXPECT_EQ(complete_word, 10U);
   EXPECT_EQ(complete_get, 7U);
-  EXPECT_EQ(complete_lock, 6U);
+  EXPECT_EQ(complete_lock, 5U);
   EXPECT_EQ(respond_get, 15U);
   EXPECT_EQ(respond_lock, 19U);
 
