@@ -1,4 +1,4 @@
-/// Makes the words of a notification for the stream of writes, behind the data that it is about.
+/// Makes the words of a notification for the stream of writes, after the data that it is about.
 module stopbit_rma_teller
   import stopbit_rma_pkg::*;
 (

@@ -254,7 +254,7 @@ TEST_F(RmaHostile, what_waits_for_a_lost_node_or_a_closed_port_ends) {
   unit_.end_all(true, 1);
   ASSERT_TRUE(unit_.settle());
   EXPECT_FALSE(unit_.waits());
-  EXPECT_TRUE(unit_.told.empty()) << "there is nobody to notify";
+  EXPECT_TRUE(unit_.told.empty()) << "a closed port is not notified";
   unit_.gives_back = true;
   expect_that_it_works();
 }
