@@ -79,7 +79,6 @@ class RmaLockStep : public ::testing::Test {
         Operation::FetchAdd, Operation::CompareSwap,  Operation::FetchCompareAdd, Operation::Swap};
     Command command;
     command.operation = kOperations[random.below(kOperations.size())];
-    if (random.chance(2)) command.operation = static_cast<Operation>(19 + random.below(200));
     command.modifiers = static_cast<std::uint8_t>(random.bits() & 0x8F);
     if (random.chance(2)) command.modifiers |= 0x10;
     const auto& [name, owner] = windows_[random.below(windows_.size())];
