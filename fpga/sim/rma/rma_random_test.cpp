@@ -196,8 +196,8 @@ TEST_F(RmaLockStep, does_what_the_class_does) {
     ASSERT_NO_FATAL_FAILURE(step(vpid, commands)) << "round " << round;
   }
   EXPECT_EQ(unit_.events.damaged + unit_.events.malformed + unit_.events.stale, 0U);
-  EXPECT_GT(unit_.events.served, unit_.events.refused);
-  EXPECT_GT(unit_.events.refused, 0U);
+  EXPECT_GT(unit_.events.served, static_cast<std::uint64_t>(rounds) / 2);
+  EXPECT_GT(unit_.events.refused, static_cast<std::uint64_t>(rounds) / 2);
 }
 
 }  // namespace
