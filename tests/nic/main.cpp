@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   }
   std::printf("\n");
   if (why_not_hardware.empty()) {
-    std::printf("units in hardware: translation, %llu cases, %llu messages, %llu reads of memory\n",
+    std::printf("units in hardware: translation, tag; %llu cases, %llu messages, %llu reads of memory\n",
                 static_cast<unsigned long long>(hardware.transactions.cases),
                 static_cast<unsigned long long>(hardware.transactions.messages),
                 static_cast<unsigned long long>(hardware.transactions.reads));

@@ -3,8 +3,9 @@
 #include <fstream>
 #include <sstream>
 
-#ifdef STOPBIT_HAS_ATU
+#ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_tag.hpp"
 #endif
 
 namespace stopbit::nic {
@@ -33,16 +34,18 @@ class SoftwareTranslation final : public TranslationUnit {
 }  // namespace
 
 Units software_units() {
-  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); }};
+  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); },
+          [](const MatcherOptions& options) { return std::make_unique<TagMatcher>(options); }};
 }
 
-#ifdef STOPBIT_HAS_ATU
+#ifdef STOPBIT_HAS_UNITS
 std::string why_not_hardware() {
   return {};
 }
 Units hardware_units(Transactions& transactions) {
   return {"hardware",
-          [&transactions](const AtuOptions& options) { return hardware_translation(options, transactions); }};
+          [&transactions](const AtuOptions& options) { return hardware_translation(options, transactions); },
+          [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); }};
 }
 #else
 std::string why_not_hardware() {
@@ -68,9 +71,9 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     std::string place;
     std::string rest;
     if (!(words >> row.cases)) continue;
-    if (!(words >> row.unit >> place) || words >> rest || row.unit != "translation" ||
+    if (!(words >> row.unit >> place) || words >> rest || (row.unit != "translation" && row.unit != "tag") ||
         (place != "hardware" && place != "software")) {
-      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation hardware|software";
+      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation|tag hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

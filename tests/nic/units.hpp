@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "host/nic/atu/atu.hpp"
+#include "host/nic/tag/matcher.hpp"
+#include "host/nic/tag/unit.hpp"
 
 namespace stopbit::nic {
 
@@ -42,6 +44,7 @@ struct Transactions {
 struct Units {
   std::string_view name;
   std::function<std::unique_ptr<TranslationUnit>(const AtuOptions&)> translation;
+  std::function<std::unique_ptr<TagUnit>(const MatcherOptions&)> tag;
 };
 
 [[nodiscard]] Units software_units();
