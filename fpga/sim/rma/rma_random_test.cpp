@@ -94,7 +94,8 @@ class RmaLockStep : public ::testing::Test {
     if (random.chance(2)) command.offset = random.bits() & ~7ULL;
     command.address = random.bits();
     if (command.operation == Operation::Put || command.operation == Operation::Get) {
-      command.address = nla(random.chance(97) ? vpid : (vpid + 1) % 3, command.operation == Operation::Put ? 0 : 1) +
+      command.address = nla(random.chance(97) ? vpid : static_cast<nic::Vpid>((vpid + 1) % 3),
+                            command.operation == Operation::Put ? 0 : 1) +
                         8 * random.below(random.chance(50) ? 8 : kBytes / 8);
       if (random.chance(2)) command.address = random.bits() & ~7ULL;
     } else if (command.operation == Operation::FetchCompareAdd) {
