@@ -66,7 +66,7 @@ class Counter final : public PacketSink {
 class Script {
  public:
   Script(const Carrier& carrier, const Units& units)
-      : carrier_(carrier), units_(units), hosts_(carrier, units, said), tags_(said) {}
+      : carrier_(carrier), units_(units), hosts_(carrier, units, said), tags_(said, units) {}
 
   /// False: there is no such step, or it is written wrongly.
   [[nodiscard]] bool run(const std::string& line) {

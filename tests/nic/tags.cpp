@@ -26,7 +26,7 @@ bool TagsScript::run(const std::string& step, Arguments& arguments) {
     if (options.unit.receives > 10'000 || options.unit.unexpected > 10'000) return false;
     options.software_receives = options.software_unexpected = 64;
     options.stores_unexpected = !arguments.has("count");
-    tags_.emplace(options, static_cast<TagSink&>(*this));
+    tags_.emplace(options, static_cast<TagSink&>(*this), units_.tag(options.unit));
     return true;
   }
   if (!tags_) return false;

@@ -5,6 +5,7 @@
 
 #ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_tag.hpp"
 #include "tests/nic/hardware_velo.hpp"
 #endif
 
@@ -34,11 +35,14 @@ class SoftwareTranslation final : public TranslationUnit {
 }  // namespace
 
 Units software_units() {
-  return {"software", [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); }, {}};
+  return {"software",
+          [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); },
+          [](const MatcherOptions& options) { return std::make_unique<TagMatcher>(options); },
+          {}};
 }
 
 bool is_hardware_unit(std::string_view unit) {
-  return unit == "translation" || unit == "messages";
+  return unit == "translation" || unit == "tag" || unit == "messages";
 }
 
 #ifdef STOPBIT_HAS_UNITS
@@ -52,6 +56,8 @@ Units hardware_units(std::string_view unit, Transactions& transactions) {
     units.translation = [&transactions](const AtuOptions& options) {
       return hardware_translation(options, transactions);
     };
+  } else if (unit == "tag") {
+    units.tag = [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); };
   } else {
     units.messages = [&transactions](NodeId node, std::size_t nodes) {
       return hardware_messages(node, nodes, transactions);
@@ -85,7 +91,8 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     if (!(words >> row.cases)) continue;
     if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
         (place != "hardware" && place != "software")) {
-      problem = path.string() + ':' + std::to_string(number) + ": wants CASES translation|messages hardware|software";
+      problem =
+          path.string() + ':' + std::to_string(number) + ": wants CASES translation|tag|messages hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

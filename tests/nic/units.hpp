@@ -12,6 +12,8 @@
 
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/msg/message_engine.hpp"
+#include "host/nic/tag/matcher.hpp"
+#include "host/nic/tag/unit.hpp"
 
 namespace stopbit::nic {
 
@@ -44,6 +46,7 @@ struct Transactions {
 struct Units {
   std::string_view name;
   std::function<std::unique_ptr<TranslationUnit>(const AtuOptions&)> translation;
+  std::function<std::unique_ptr<TagUnit>(const MatcherOptions&)> tag;
   /// Empty, or null: the message unit's own.
   std::function<std::unique_ptr<MessageEngine>(NodeId node, std::size_t nodes)> messages;
 };
@@ -51,7 +54,7 @@ struct Units {
 [[nodiscard]] Units software_units();
 /// Why a unit cannot be in hardware here; empty: it can.
 [[nodiscard]] std::string why_not_hardware();
-/// Units that exist in hardware: "translation", "messages".
+/// Units that exist in hardware: "translation", "tag", "messages".
 [[nodiscard]] bool is_hardware_unit(std::string_view unit);
 /// One of them, the others in software; what goes through it is added to `transactions`, which outlives it.
 [[nodiscard]] Units hardware_units(std::string_view unit, Transactions& transactions);

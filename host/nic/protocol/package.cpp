@@ -49,7 +49,10 @@ constexpr Constant kErrors[] = {
 #include "host/nic/error.def"
 #undef STOPBIT_NIC_ERROR
 };
-constexpr unsigned kOperationBits = 3;
+/// Codes of address translation have a field of their own size; the others are bytes.
+constexpr unsigned operation_bits(std::string_view group) {
+  return group == "Ats" ? 3 : 8;
+}
 constexpr unsigned kErrorBits = 5;
 
 std::vector<Layout> layouts() {
@@ -119,8 +122,8 @@ std::string package() {
   }
   out += "\n  // Operations of messages.\n";
   for (const Operation& operation : kOperations) {
-    out += constant(upper(snake(operation.group) + '_' + snake(operation.name)), kOperationBits, operation.code,
-                    operation.meaning);
+    out += constant(upper(snake(operation.group) + '_' + snake(operation.name)), operation_bits(operation.group),
+                    operation.code, operation.meaning);
   }
   out += "\n  // Codes of errors.\n";
   for (const Constant& error : kErrors) out += constant(error.name, kErrorBits, error.value, error.meaning);
@@ -131,7 +134,8 @@ std::string package() {
 std::optional<std::string> problem() {
   std::set<std::pair<std::string_view, unsigned>> codes;
   for (const Operation& operation : kOperations) {
-    if (operation.code >> kOperationBits != 0 || !codes.emplace(operation.group, operation.code).second) {
+    if (operation.code >> operation_bits(operation.group) != 0 ||
+        !codes.emplace(operation.group, operation.code).second) {
       return "the code of " + std::string(operation.name) + " comes twice, or is too large";
     }
   }

@@ -50,6 +50,23 @@ bool TagMatcher::has_room_for(const TagMask& mask) const noexcept {
   return receives_used_ < receives_.size() && index_of(mask) < kMasks;
 }
 
+PostResult TagMatcher::post(const TagReceive& receive, std::uint64_t stamp, TagSink& sink) {
+  while (const std::optional<TagRecord> record = take_record(receive)) {
+    sink.matched(receive, *record);
+    if (!receive.is_persistent) return PostResult::Served;
+  }
+  if (!has_room_for(receive.mask)) return PostResult::Full;
+  store(receive, stamp);
+  return PostResult::Posted;
+}
+
+TagUnit::Arrival TagMatcher::arrive(const TagRecord& record, std::uint64_t stamp) {
+  if (const std::optional<TagReceive> receive = take_receive(record.header)) return {receive, false};
+  if (!has_room_for_record()) return {std::nullopt, true};
+  store(record, stamp);
+  return {};
+}
+
 void TagMatcher::store(const TagReceive& receive, std::uint64_t stamp) noexcept {
   const std::uint32_t mask = index_of(receive.mask);
   masks_[mask].mask = receive.mask;

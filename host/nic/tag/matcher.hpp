@@ -6,7 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "host/nic/protocol/protocol.hpp"
 #include "host/nic/tag/pattern.hpp"
+#include "host/nic/tag/unit.hpp"
 
 namespace stopbit::nic {
 
@@ -15,38 +17,33 @@ struct MatcherOptions {
   std::size_t unexpected = 1024;  ///< and records without a matching receive.
 };
 
-/// The tag matching unit of one port: fixed stores of receives and of unexpected records.
+/// The tag matching unit of one port in software: fixed stores of receives and of unexpected records.
 ///
 /// A record goes to the oldest receive that matches, a receive takes the oldest record: both by one 64-bit clock, which
 /// never overflows, where the source document ages entries. Receives with equal masks share a hash table, so a record
 /// costs one look for each mask in use, of which there may be kMasks; a post looks at all unexpected records.
 /// One thread. Allocates in the constructor only.
-class TagMatcher {
+class TagMatcher final : public TagUnit {
  public:
-  static constexpr std::size_t kMasks = 8;
+  static constexpr std::size_t kMasks = protocol::kTagMasks;
 
   explicit TagMatcher(const MatcherOptions& options);
 
-  [[nodiscard]] std::size_t receives() const noexcept { return receives_used_; }
-  [[nodiscard]] std::size_t unexpected() const noexcept { return records_used_; }
+  [[nodiscard]] std::size_t receives() const noexcept override { return receives_used_; }
+  [[nodiscard]] std::size_t unexpected() const noexcept override { return records_used_; }
   /// Whether a receive with this mask can be stored, and one more record.
   [[nodiscard]] bool has_room_for(const TagMask& mask) const noexcept;
   [[nodiscard]] bool has_room_for_record() const noexcept { return records_used_ < records_.size(); }
 
-  /// There must be room, and the stamp must be higher than all before.
-  void store(const TagReceive& receive, std::uint64_t stamp) noexcept;
-  void store(const TagRecord& record, std::uint64_t stamp) noexcept;
-  /// The oldest receive for this header; it is taken out unless it is persistent.
-  [[nodiscard]] std::optional<TagReceive> take_receive(const TagHeader& header) noexcept;
-  /// The oldest unexpected record for this receive, taken out.
-  [[nodiscard]] std::optional<TagRecord> take_record(const TagReceive& receive) noexcept;
-  /// The same, left in.
-  [[nodiscard]] std::optional<TagRecord> find_record(const TagReceive& receive) const noexcept;
-  /// False: no such receive exists.
-  bool cancel(std::uint64_t id) noexcept;
-
-  /// Takes everything out, oldest first, and appends it. Allocates if there is not enough room reserved.
-  void dump(std::vector<Stamped<TagReceive>>& receives, std::vector<Stamped<TagRecord>>& records);
+  [[nodiscard]] PostResult post(const TagReceive& receive, std::uint64_t stamp, TagSink& sink) override;
+  [[nodiscard]] Arrival arrive(const TagRecord& record, std::uint64_t stamp) override;
+  void store(const TagReceive& receive, std::uint64_t stamp) noexcept override;
+  void store(const TagRecord& record, std::uint64_t stamp) noexcept override;
+  [[nodiscard]] std::optional<TagReceive> take_receive(const TagHeader& header) noexcept override;
+  [[nodiscard]] std::optional<TagRecord> take_record(const TagReceive& receive) noexcept override;
+  [[nodiscard]] std::optional<TagRecord> find_record(const TagReceive& receive) const noexcept override;
+  bool cancel(std::uint64_t id) noexcept override;
+  void dump(std::vector<Stamped<TagReceive>>& receives, std::vector<Stamped<TagRecord>>& records) override;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};

@@ -1,6 +1,8 @@
 #include "host/nic/tag/tags.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace stopbit::nic {
 namespace {
@@ -18,9 +20,27 @@ bool has_few_masks(const std::vector<Stamped<TagReceive>>& receives) noexcept {
   return true;
 }
 
+/// Counts what it passes on.
+class CountingSink final : public TagSink {
+ public:
+  CountingSink(TagSink& sink, std::uint64_t& count) : sink_(sink), count_(count) {}
+  void matched(const TagReceive& receive, const TagRecord& record) override {
+    ++count_;
+    sink_.matched(receive, record);
+  }
+
+ private:
+  TagSink& sink_;
+  std::uint64_t& count_;
+};
+
 }  // namespace
 
-Tags::Tags(const TagOptions& options, TagSink& sink) : options_(options), sink_(sink), unit_(options.unit) {
+Tags::Tags(const TagOptions& options, TagSink& sink)
+    : Tags(options, sink, std::make_unique<TagMatcher>(options.unit)) {}
+
+Tags::Tags(const TagOptions& options, TagSink& sink, std::unique_ptr<TagUnit> unit)
+    : options_(options), sink_(sink), unit_(std::move(unit)) {
   // What the unit hands over fits always.
   options_.software_receives = std::max(options.software_receives, options.unit.receives + 1);
   options_.software_unexpected = std::max(options.software_unexpected, options.unit.unexpected + 1);
@@ -29,9 +49,17 @@ Tags::Tags(const TagOptions& options, TagSink& sink) : options_(options), sink_(
 }
 
 PostResult Tags::post(const TagReceive& receive) {
-  for (;;) {
-    const std::optional<TagRecord> record = take_record(receive);
-    if (!record) break;
+  if (!is_in_software_) {
+    CountingSink sink(sink_, counters_.matched);
+    const PostResult result = unit_->post(receive, ++stamp_, sink);
+    if (result != PostResult::Full) return result;
+    to_software();
+  }
+  return post_in_software(receive);
+}
+
+PostResult Tags::post_in_software(const TagReceive& receive) {
+  while (const std::optional<TagRecord> record = take_record(receive)) {
     ++counters_.matched;
     sink_.matched(receive, *record);
     if (!receive.is_persistent) {
@@ -39,20 +67,14 @@ PostResult Tags::post(const TagReceive& receive) {
       return PostResult::Served;
     }
   }
-  if (!is_in_software_ && !unit_.has_room_for(receive.mask)) to_software();
-  if (!is_in_software_) {
-    unit_.store(receive, ++stamp_);
-  } else if (receives_.size() < options_.software_receives) {
-    receives_.push_back({receive, ++stamp_});
-    back_if_it_fits();
-  } else {
-    return PostResult::Full;
-  }
+  if (receives_.size() >= options_.software_receives) return PostResult::Full;
+  receives_.push_back({receive, ++stamp_});
+  back_if_it_fits();
   return PostResult::Posted;
 }
 
 bool Tags::cancel(std::uint64_t id) {
-  if (!is_in_software_) return unit_.cancel(id);
+  if (!is_in_software_) return unit_->cancel(id);
   const auto it = std::find_if(receives_.begin(), receives_.end(), [id](const auto& r) { return r.what.id == id; });
   if (it == receives_.end()) return false;
   receives_.erase(it);
@@ -69,21 +91,26 @@ std::optional<TagReceive> Tags::serve(const TagHeader& header) {
 }
 
 void Tags::arrive(const TagRecord& record) {
-  if (const std::optional<TagReceive> receive = take_receive(record.header)) {
+  TagUnit::Arrival arrival;
+  if (is_in_software_ || !options_.stores_unexpected) {
+    arrival = {take_receive(record.header), true};
+  } else {
+    arrival = unit_->arrive(record, ++stamp_);
+  }
+  if (arrival.receive) {
     ++counters_.matched;
-    sink_.matched(*receive, record);
+    sink_.matched(*arrival.receive, record);
     back_if_it_fits();
     return;
   }
   ++counters_.unexpected;
+  if (!arrival.is_full) return;  // the unit has stored it
   if (!options_.stores_unexpected) {
     ++counters_.dropped;
     return;
   }
-  if (!is_in_software_ && !unit_.has_room_for_record()) to_software();
-  if (!is_in_software_) {
-    unit_.store(record, ++stamp_);
-  } else if (records_.size() < options_.software_unexpected) {
+  if (!is_in_software_) to_software();
+  if (records_.size() < options_.software_unexpected) {
     records_.push_back({record, ++stamp_});
   } else {
     ++counters_.dropped;
@@ -91,7 +118,7 @@ void Tags::arrive(const TagRecord& record) {
 }
 
 std::optional<TagRecord> Tags::peek(const TagReceive& receive) const {
-  if (!is_in_software_) return unit_.find_record(receive);
+  if (!is_in_software_) return unit_->find_record(receive);
   const auto it =
       std::find_if(records_.begin(), records_.end(), [&](const auto& r) { return matches(receive, r.what.header); });
   return it == records_.end() ? std::nullopt : std::optional(it->what);
@@ -108,7 +135,7 @@ bool Tags::has_room_for_record() const noexcept {
 }
 
 std::optional<TagReceive> Tags::take_receive(const TagHeader& header) {
-  if (!is_in_software_) return unit_.take_receive(header);
+  if (!is_in_software_) return unit_->take_receive(header);
   const auto it =
       std::find_if(receives_.begin(), receives_.end(), [&](const auto& r) { return matches(r.what, header); });
   if (it == receives_.end()) return std::nullopt;
@@ -118,7 +145,7 @@ std::optional<TagReceive> Tags::take_receive(const TagHeader& header) {
 }
 
 std::optional<TagRecord> Tags::take_record(const TagReceive& receive) {
-  if (!is_in_software_) return unit_.take_record(receive);
+  if (!is_in_software_) return unit_->take_record(receive);
   const auto it =
       std::find_if(records_.begin(), records_.end(), [&](const auto& r) { return matches(receive, r.what.header); });
   if (it == records_.end()) return std::nullopt;
@@ -128,7 +155,7 @@ std::optional<TagRecord> Tags::take_record(const TagReceive& receive) {
 }
 
 void Tags::to_software() {
-  unit_.dump(receives_, records_);
+  unit_->dump(receives_, records_);
   is_in_software_ = true;
   ++counters_.handed_to_software;
 }
@@ -139,8 +166,8 @@ void Tags::back_if_it_fits() {
       records_.size() > options_.unit.unexpected / 2 || !has_few_masks(receives_)) {
     return;
   }
-  for (const auto& receive : receives_) unit_.store(receive.what, receive.stamp);
-  for (const auto& record : records_) unit_.store(record.what, record.stamp);
+  for (const auto& receive : receives_) unit_->store(receive.what, receive.stamp);
+  for (const auto& record : records_) unit_->store(record.what, record.stamp);
   receives_.clear();
   records_.clear();
   is_in_software_ = false;

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "host/nic/tag/matcher.hpp"
+#include "host/nic/tag/unit.hpp"
 
 namespace stopbit::nic {
 
@@ -23,22 +26,6 @@ struct TagCounters {
   std::uint64_t handed_back = 0;
 };
 
-/// Receives the matches.
-class TagSink {
- public:
-  TagSink() = default;
-  TagSink(const TagSink&) = delete;
-  TagSink& operator=(const TagSink&) = delete;
-  virtual ~TagSink() = default;
-  virtual void matched(const TagReceive& receive, const TagRecord& record) = 0;
-};
-
-enum class PostResult : std::uint8_t {
-  Posted,
-  Served,  ///< By a stored record; it does not stay.
-  Full,    ///< No room, not even in software.
-};
-
 /// The subscriptions of one port: the matching unit, and software that takes over when it overflows.
 ///
 /// When a receive or a record has no room in the unit, all entries go to software with their stamps, which then matches
@@ -48,6 +35,8 @@ enum class PostResult : std::uint8_t {
 class Tags {
  public:
   Tags(const TagOptions& options, TagSink& sink);
+  /// With a unit of the sizes in `options`, for example one in hardware.
+  Tags(const TagOptions& options, TagSink& sink, std::unique_ptr<TagUnit> unit);
 
   /// Stored records are served first, oldest first: one to a receive that serves one, all that match to a persistent
   /// one.
@@ -65,19 +54,20 @@ class Tags {
   [[nodiscard]] bool has_room_for_record() const noexcept;
 
   [[nodiscard]] bool is_in_software() const noexcept { return is_in_software_; }
-  [[nodiscard]] std::size_t receives() const noexcept { return unit_.receives() + receives_.size(); }
-  [[nodiscard]] std::size_t unexpected() const noexcept { return unit_.unexpected() + records_.size(); }
+  [[nodiscard]] std::size_t receives() const noexcept { return unit_->receives() + receives_.size(); }
+  [[nodiscard]] std::size_t unexpected() const noexcept { return unit_->unexpected() + records_.size(); }
   [[nodiscard]] const TagCounters& counters() const noexcept { return counters_; }
 
  private:
   [[nodiscard]] std::optional<TagReceive> take_receive(const TagHeader& header);
   [[nodiscard]] std::optional<TagRecord> take_record(const TagReceive& receive);
+  [[nodiscard]] PostResult post_in_software(const TagReceive& receive);
   void to_software();
   void back_if_it_fits();
 
   TagOptions options_;
   TagSink& sink_;
-  TagMatcher unit_;
+  std::unique_ptr<TagUnit> unit_;
   bool is_in_software_ = false;
   std::uint64_t stamp_ = 0;
   std::vector<Stamped<TagReceive>> receives_;  ///< Oldest first; used only while in software.

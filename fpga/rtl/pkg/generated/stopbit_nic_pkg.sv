@@ -13,12 +13,52 @@ package stopbit_nic_pkg;
   localparam int unsigned VeloPacketWords = 31;  // of a message in one packet: 248 bytes
   localparam int unsigned VeloPartWords = 30;  // of a message in each packet but the last, if it needs several
   localparam int unsigned VeloMessageWords = 256;  // of the longest message
+  localparam int unsigned RmaSlots = 64;  // commands of a node that wait for an answer, in hardware
+  localparam int unsigned RmaDataWords = 23;  // of data in a packet between units in hardware: 256 bytes with header and source
+  localparam int unsigned TagMasks = 8;  // different masks of receives that the tag unit can hold at a time
+  localparam int unsigned TagStampBits = 56;  // clock of the tag unit, a step for each receive: more than 70 years
 
   // Operations of messages.
   localparam logic [2:0] ATS_TRANSLATE_REQUEST = 3'd1;  // unit to ATU: which page is this
   localparam logic [2:0] ATS_TRANSLATE_RESPONSE = 3'd2;  // ATU to unit: the page, or an error
   localparam logic [2:0] ATS_FLUSH_REQUEST = 3'd3;  // ATU to unit: keep no translation of this page
   localparam logic [2:0] ATS_FLUSH_RESPONSE = 3'd4;  // unit to ATU: none is kept or in use
+  localparam logic [7:0] RMA_PUT = 8'd3;  // registered memory into a window (Nuessle 7.5.3)
+  localparam logic [7:0] RMA_IMMEDIATE_PUT = 8'd4;  // a word into a window (Nuessle 7.5.3)
+  localparam logic [7:0] RMA_NOTIFICATION_PUT = 8'd5;  // a word into a notification (Nuessle 7.5.3)
+  localparam logic [7:0] RMA_GET = 8'd6;  // from a window into registered memory (Nuessle 7.5.3)
+  localparam logic [7:0] RMA_FETCH_ADD = 8'd8;  // adds to a word, gives what it was (Froening table 2.2)
+  localparam logic [7:0] RMA_COMPARE_SWAP = 8'd9;  // changes a word if it is what was expected (Froening table 2.2)
+  localparam logic [7:0] RMA_FETCH_COMPARE_ADD = 8'd10;  // the lock: adds if not above a limit (Nuessle 7.5.6)
+  localparam logic [7:0] RMA_LOCK_WINDOW = 8'd11;  // refuses a window to others; not carried out in hardware
+  localparam logic [7:0] RMA_UNLOCK_WINDOW = 8'd12;  // not carried out in hardware
+  localparam logic [7:0] RMA_SIGNAL = 8'd13;  // not carried out in hardware
+  localparam logic [7:0] RMA_SWAP = 8'd15;  // changes a word, gives what it was
+  localparam logic [7:0] RMA_SYNCHRONIZE = 8'd16;  // not carried out in hardware
+  localparam logic [7:0] RMA_PUT_WORDS = 8'd17;  // not carried out in hardware
+  localparam logic [7:0] RMA_GET_WORDS = 8'd18;  // not carried out in hardware
+  localparam logic [7:0] RMA_ABANDONED = 8'd64;  // packet: the put under way will not go on
+  localparam logic [7:0] RMA_DATA = 8'd128;  // packet: a piece of what a get asked for
+  localparam logic [7:0] RMA_RESULT = 8'd129;  // packet: of everything else, and of a get that was refused
+  localparam logic [7:0] RMA_REFUSAL = 8'd130;  // packet: a command that waits for no answer was refused; its word is the kind
+  localparam logic [7:0] TELLER_REQUESTER = 8'd1;  // the memory of the origin may be used again, or its command was refused
+  localparam logic [7:0] TELLER_COMPLETER = 8'd2;  // data have arrived here
+  localparam logic [7:0] TELLER_RESPONDER = 8'd3;  // memory here was read, or changed
+  localparam logic [7:0] TELLER_ACKNOWLEDGE = 8'd4;  // the target has carried out the command, or refused it
+  localparam logic [2:0] TAG_POST = 3'd1;  // a receive: takes the oldest record that matches, a persistent one all of them; else it stays
+  localparam logic [2:0] TAG_ARRIVE = 3'd2;  // a record: goes to the oldest receive that matches; else it stays
+  localparam logic [2:0] TAG_SERVE = 3'd3;  // a record that cannot stay
+  localparam logic [2:0] TAG_FIND = 3'd4;  // the oldest record that a receive would take: out, or left in
+  localparam logic [2:0] TAG_CANCEL = 3'd5;  // takes a receive out, by its name
+  localparam logic [2:0] TAG_DUMP = 3'd6;  // takes everything out, for software
+  localparam logic [2:0] TAG_LOAD = 3'd7;  // a receive with its stamp, or a record, back from software: stays, without a match
+  localparam logic [2:0] TAG_ANSWER_STORED = 3'd1;  // it stays
+  localparam logic [2:0] TAG_ANSWER_MATCHED = 3'd2;  // the receive for this record; taken out unless it is persistent
+  localparam logic [2:0] TAG_ANSWER_RECORD = 3'd3;  // the record for this receive, or the next one of a dump
+  localparam logic [2:0] TAG_ANSWER_RECEIVE = 3'd4;  // the receive that was cancelled, or the next one of a dump
+  localparam logic [2:0] TAG_ANSWER_NONE = 3'd5;  // nothing matches; or the end of a dump
+  localparam logic [2:0] TAG_ANSWER_FULL = 3'd6;  // no room: nothing was stored
+  localparam logic [2:0] TAG_ANSWER_INVALID = 3'd7;  // no command, or a stamp that is not higher than all before
 
   // Codes of errors.
   localparam logic [4:0] ERR_NOERR = 5'd0;  // done
@@ -130,4 +170,61 @@ package stopbit_nic_pkg;
     logic [15:0] vpid;  // the sender's port
     logic [15:0] node;  // the sender's node
   } velo_slot_t;
+  // word before the header: where the packet is from (ours; links in software say it)
+  typedef struct packed {
+    logic [47:0] zero0;
+    logic [15:0] node;  // node
+  } rma_source_t;
+
+  // options of a command (Nuessle 7.5.2: three for notifications)
+  typedef struct packed {
+    logic refusal;  // the origin is notified if the target refuses (ours)
+    logic [2:0] zero0;
+    logic acknowledge;  // the origin is notified when it is done (Froening 4.2)
+    logic responder;  // notification by the responder (Nuessle 7.5.2)
+    logic completer;  // notification by the completer (Nuessle 7.5.2)
+    logic requester;  // notification by the requester (Nuessle 7.5.2)
+  } rma_modifiers_t;
+
+  // word 0 of a header; places are ours
+  typedef struct packed {
+    logic [15:0] target_vpid;  // port that it is for (Nuessle 7.5.2)
+    logic [15:0] source_vpid;  // port that it is from (Nuessle 7.5.2)
+    logic [7:0] error;  // of an answer: a code of error.def
+    logic [7:0] modifiers;  // RmaModifiers
+    logic [7:0] kind;  // an operation of the group Rma
+    logic [7:0] service;  // 1: remote memory access (ours)
+  } rma_kind_t;
+
+  // word 1 of a header; places are ours
+  typedef struct packed {
+    logic [31:0] request;  // comes back with the answer (ours)
+    logic [15:0] domain;  // protection domain of the origin (Froening 5.1)
+    logic [15:0] window;  // of the target (Froening 5.5); of a result: 1 if the word was changed
+  } rma_place_t;
+
+  // word 5 of a header; places are ours
+  typedef struct packed {
+    logic [31:0] at;  // where the data of this packet are in the whole, in bytes
+    logic [31:0] length;  // of the whole, in bytes
+  } rma_extent_t;
+
+  // word 0 of a command (queue/command.hpp); places are ours
+  typedef struct packed {
+    logic [15:0] window;  // of the target (Froening 5.5)
+    logic [15:0] node;  // that it goes to (Nuessle 7.5.2)
+    logic [15:0] vpid;  // that it is for (Nuessle 7.5.2)
+    logic [7:0] modifiers;  // RmaModifiers
+    logic [7:0] operation;  // an operation of the group Rma
+  } rma_command_t;
+
+  // word 0 of a notification (notify/notification.hpp); places are ours
+  typedef struct packed {
+    logic [15:0] vpid;  // port of the other side (Nuessle 7.5.4)
+    logic [15:0] node;  // the other side (Nuessle 7.5.4)
+    logic [7:0] success;  // of an atomic operation: 1 if the word was changed (Nuessle 7.5.6)
+    logic [7:0] error;  // a code of error.def
+    logic [7:0] operation;  // of the command
+    logic [7:0] teller;  // a code of the group Teller (Nuessle 7.5.4: class)
+  } rma_notice_t;
 endpackage
