@@ -49,9 +49,9 @@ constexpr Constant kErrors[] = {
 #include "host/nic/error.def"
 #undef STOPBIT_NIC_ERROR
 };
-/// Codes of address translation have a field of their own size; the others are bytes.
+/// Codes of remote memory access are bytes of its packets; the others are between units only.
 constexpr unsigned operation_bits(std::string_view group) {
-  return group == "Ats" ? 3 : 8;
+  return group == "Rma" || group == "Teller" ? 8 : 3;
 }
 constexpr unsigned kErrorBits = 5;
 

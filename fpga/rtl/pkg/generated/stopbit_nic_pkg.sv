@@ -45,20 +45,20 @@ package stopbit_nic_pkg;
   localparam logic [7:0] TELLER_COMPLETER = 8'd2;  // data have arrived here
   localparam logic [7:0] TELLER_RESPONDER = 8'd3;  // memory here was read, or changed
   localparam logic [7:0] TELLER_ACKNOWLEDGE = 8'd4;  // the target has carried out the command, or refused it
-  localparam logic [7:0] TAG_POST = 8'd1;  // a receive: takes the oldest matching record, or all if persistent; else it stays
-  localparam logic [7:0] TAG_ARRIVE = 8'd2;  // a record: goes to the oldest receive that matches; else it stays
-  localparam logic [7:0] TAG_SERVE = 8'd3;  // a record that cannot stay
-  localparam logic [7:0] TAG_FIND = 8'd4;  // the oldest record that a receive would take: out, or left in
-  localparam logic [7:0] TAG_CANCEL = 8'd5;  // takes a receive out, by its name
-  localparam logic [7:0] TAG_DUMP = 8'd6;  // takes everything out, for software
-  localparam logic [7:0] TAG_LOAD = 8'd7;  // a receive with its stamp, or a record, back from software: stays
-  localparam logic [7:0] TAG_ANSWER_STORED = 8'd1;  // it stays
-  localparam logic [7:0] TAG_ANSWER_MATCHED = 8'd2;  // the receive for this record; taken out unless it is persistent
-  localparam logic [7:0] TAG_ANSWER_RECORD = 8'd3;  // the record for this receive, or the next one of a dump
-  localparam logic [7:0] TAG_ANSWER_RECEIVE = 8'd4;  // the receive that was cancelled, or the next one of a dump
-  localparam logic [7:0] TAG_ANSWER_NONE = 8'd5;  // nothing matches; or the end of a dump
-  localparam logic [7:0] TAG_ANSWER_FULL = 8'd6;  // no room: nothing was stored
-  localparam logic [7:0] TAG_ANSWER_INVALID = 8'd7;  // no command, or a stamp that is not higher than all before
+  localparam logic [2:0] TAG_POST = 3'd1;  // a receive: takes the oldest matching record, or all if persistent; else it stays
+  localparam logic [2:0] TAG_ARRIVE = 3'd2;  // a record: goes to the oldest receive that matches; else it stays
+  localparam logic [2:0] TAG_SERVE = 3'd3;  // a record that cannot stay
+  localparam logic [2:0] TAG_FIND = 3'd4;  // the oldest record that a receive would take: out, or left in
+  localparam logic [2:0] TAG_CANCEL = 3'd5;  // takes a receive out, by its name
+  localparam logic [2:0] TAG_DUMP = 3'd6;  // takes everything out, for software
+  localparam logic [2:0] TAG_LOAD = 3'd7;  // a receive with its stamp, or a record, back from software: stays
+  localparam logic [2:0] TAG_ANSWER_STORED = 3'd1;  // it stays
+  localparam logic [2:0] TAG_ANSWER_MATCHED = 3'd2;  // the receive for this record; taken out unless it is persistent
+  localparam logic [2:0] TAG_ANSWER_RECORD = 3'd3;  // the record for this receive, or the next one of a dump
+  localparam logic [2:0] TAG_ANSWER_RECEIVE = 3'd4;  // the receive that was cancelled, or the next one of a dump
+  localparam logic [2:0] TAG_ANSWER_NONE = 3'd5;  // nothing matches; or the end of a dump
+  localparam logic [2:0] TAG_ANSWER_FULL = 3'd6;  // no room: nothing was stored
+  localparam logic [2:0] TAG_ANSWER_INVALID = 3'd7;  // no command, or a stamp that is not higher than all before
 
   // Codes of errors.
   localparam logic [4:0] ERR_NOERR = 5'd0;  // done
