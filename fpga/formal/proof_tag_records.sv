@@ -1,6 +1,6 @@
-/// Walks, takes and appends in any order: records of one tag, either one, leave in the order in which they came, each once;
-/// a walk that ends has left none of those that it wants; and it finds one or ends within as many cycles as there are
-/// records.
+/// Walks, takes and appends in any order. Records of one tag, either one, leave in the order in which they came, each once.
+/// A walk ends only after it has seen every record that it wants; it finds one, or ends, in at most one cycle for each
+/// record.
 module proof_tag_records
   import stopbit_tag_pkg::*;
 #(

@@ -34,7 +34,7 @@ package stopbit_wcb_pkg;
   // A part, whole.
   typedef struct packed {
     logic                       is_page;    // else its address was no page
-    logic                       misshapen;  // it had not as many words as its length says
+    logic                       misshapen;  // its words are fewer or more than its length says
     page_t                      page;
     wcb_head_t                  head;
     wcb_tag_t                   tag;

@@ -18,7 +18,7 @@ module stopbit_rma_reader
   output logic                   done_o,
   output logic                   failed_o,  // with done
 
-  output logic [63:0]            data_o,   // after done; the next one is there a cycle later
+  output logic [63:0]            data_o,   // after done; the next one follows a cycle later
   input  logic                   take_i,
 
   output logic                   read_valid_o,

@@ -80,7 +80,7 @@ module stopbit_velo
   output logic                 sent_o,
   output logic                 refused_o,
   output velo_refusal_t        refusal_o,
-  output logic                 misshapen_o,    // a port's message had not as many words as it said
+  output logic                 misshapen_o,    // a port's message: fewer or more words than it says
   output logic                 report_o,
   output velo_report_t         report_data_o,
   output logic                 ends_o,

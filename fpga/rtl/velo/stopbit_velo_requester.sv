@@ -46,7 +46,7 @@ module stopbit_velo_requester
   output logic          sent_o,
   output logic          refused_o,
   output velo_refusal_t refusal_o,
-  output logic          malformed_o  // the message had not as many words as its command says
+  output logic          malformed_o  // the message has fewer or more words than its command says
 );
   typedef enum logic [2:0] {Idle, Check, Start, Status, Part, Data, Drain} state_e;
   state_e        state_q;

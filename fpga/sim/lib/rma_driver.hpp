@@ -73,7 +73,7 @@ struct WindowEntry {
 };
 
 /// What leaves for a port: a notification, an event (0: none), or both.
-struct Told {
+struct Notice {
   nic::Vpid vpid = 0;
   bool tells = false;
   std::uint64_t event = 0;
@@ -121,7 +121,7 @@ class Driver {
     commands.clear();
     to_come.clear();
     sent.clear();
-    told.clear();
+    notices.clear();
     lookups_.clear();
     ats_ = {};
     reads_ = {};
@@ -346,11 +346,11 @@ class Driver {
       translate;  ///< To a page's number.
   std::function<std::uint64_t(std::uint64_t)> read_word;
   std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> write_word;  ///< Address, word, mask of bytes.
-  std::function<void(const Told&)> on_told;
+  std::function<void(const Notice&)> on_told;
   std::deque<std::pair<nic::Vpid, nic::Command>> commands;
   std::deque<Packet> to_come;
   std::vector<Packet> sent;
-  std::vector<Told> told;
+  std::vector<Notice> notices;
   std::vector<std::uint64_t> ended;  ///< The error of each command that has.
   std::uint64_t writes = 0;          ///< Words.
   std::uint64_t command_cycle = 0;   ///< When the last command was taken,
@@ -418,14 +418,14 @@ class Driver {
     words_.push_back(data);
     if (!is_last) return;
     if (words_.size() != 5) throw std::runtime_error("a notification of another size");
-    Told one;
+    Notice one;
     std::memcpy(static_cast<void*>(&one.notification), words_.data(), 5 * sizeof(std::uint64_t));
     one.vpid = static_cast<nic::Vpid>(address & 0xFFFF);
     one.event = address >> 16U & 0x3F;
     one.tells = (address >> 22U & 1) != 0;
     one.cycle = now();
     words_.clear();
-    told.push_back(one);
+    notices.push_back(one);
     if (on_told) on_told(one);
   }
   void take_ats(std::size_t unit, std::uint64_t phit) {

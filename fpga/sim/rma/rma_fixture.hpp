@@ -105,13 +105,13 @@ class RmaTest : public ::testing::Test {
     ASSERT_TRUE(unit_.settle()) << "it does not come to its end";
   }
   /// The only notification since the last call.
-  Told only() {
-    if (unit_.told.size() != 1) {
-      ADD_FAILURE() << unit_.told.size() << " notifications";
+  Notice only() {
+    if (unit_.notices.size() != 1) {
+      ADD_FAILURE() << unit_.notices.size() << " notifications";
       return {};
     }
-    const Told one = unit_.told[0];
-    unit_.told.clear();
+    const Notice one = unit_.notices[0];
+    unit_.notices.clear();
     return one;
   }
 

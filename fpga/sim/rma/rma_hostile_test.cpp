@@ -17,12 +17,12 @@ using nic::kNotifyResponder;
 class RmaHostile : public RmaTest {
  protected:
   void expect_that_it_works() {
-    unit_.told.clear();
+    unit_.notices.clear();
     at(kSource, 0) = unit_.random.bits();
     run(put(8, kAcknowledge | kNotifyCompleter));
-    ASSERT_EQ(unit_.told.size(), 2U);
-    for (const Told& told : unit_.told) EXPECT_EQ(told.notification.error, Error::None);
-    unit_.told.clear();
+    ASSERT_EQ(unit_.notices.size(), 2U);
+    for (const Notice& notices : unit_.notices) EXPECT_EQ(notices.notification.error, Error::None);
+    unit_.notices.clear();
     EXPECT_EQ(at(kSink, 0), at(kSource, 0));
   }
   /// A packet of node 1's port 9 for the window.
@@ -61,7 +61,7 @@ TEST_F(RmaHostile, damaged_short_and_long_packets_leave_nothing) {
   come(piece(8 * 40, 0, 40));
   EXPECT_EQ(unit_.events.damaged, 4U);
   EXPECT_EQ(unit_.writes, 0U);
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   Packet cell = piece(8, 0, 1);
   cell.words[2] = (cell.words[2] & ~0xFF00ULL) | 14U << 8;  // a fence does not travel
   come(cell);
@@ -75,10 +75,10 @@ TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   EXPECT_EQ(only().notification.error, Error::None);
   EXPECT_EQ(unit_.writes, 2U);
   come(piece(16, 8, 1));  // without its beginning
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   come(piece(24, 0, 1));
   come(piece(24, 16, 1));  // without its middle
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   EXPECT_EQ(unit_.writes, 3U);
   come(piece(24, 0, 1));
   come(piece(24, 0, 1));  // begins anew
@@ -89,7 +89,7 @@ TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   come(piece(8, 8, 1));
   come(piece(8, ~7U, 1));
   come(piece(8, 0, 0));
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   EXPECT_EQ(unit_.events.refused, 2U) << "others have no last packet";
   expect_that_it_works();
 }
@@ -103,18 +103,18 @@ TEST_F(RmaHostile, more_puts_under_way_than_there_is_room_for_are_refused_and_ot
   unit_.gives_back = false;
   for (nic::NodeId node = 1; node <= 9; ++node) come(of(node, 0));
   for (nic::NodeId node = 1; node <= 9; ++node) come(of(node, 8));
-  EXPECT_EQ(unit_.told.size(), 8U);
+  EXPECT_EQ(unit_.notices.size(), 8U);
   ASSERT_EQ(unit_.sent.size(), 1U);
   EXPECT_EQ(unit_.sent[0].header().error, Error::Full);
   EXPECT_EQ(unit_.sent[0].header().kind, nic::kAnswerRefusal);
   EXPECT_EQ(Start::of(unit_.sent[0].words[0]).node, 9U);
-  unit_.told.clear();
+  unit_.notices.clear();
   for (nic::NodeId node = 1; node <= 8; ++node) come(of(node, 0));
   unit_.end_all(false, 4);  // node 4 is lost, and its put
   come(of(9, 0));
   come(of(9, 8));
   come(of(4, 8));
-  EXPECT_EQ(unit_.told.size(), 1U);
+  EXPECT_EQ(unit_.notices.size(), 1U);
   unit_.gives_back = true;
   for (nic::NodeId node = 1; node <= 8; ++node) unit_.end_all(false, node);
   expect_that_it_works();
@@ -127,11 +127,11 @@ TEST_F(RmaHostile, an_abandoned_put_is_told_and_forgotten) {
   header.kind = nic::kPutAbandoned;
   header.error = Error::OriginWindow;
   come(to_packet(1, header, {}));
-  const Told told = only();
-  EXPECT_EQ(told.notification.error, Error::OriginWindow);
-  EXPECT_EQ(told.notification.operation, Operation::Put);
+  const Notice notices = only();
+  EXPECT_EQ(notices.notification.error, Error::OriginWindow);
+  EXPECT_EQ(notices.notification.operation, Operation::Put);
   come(piece(16, 8, 1));
-  EXPECT_TRUE(unit_.told.empty()) << "its beginning is forgotten";
+  EXPECT_TRUE(unit_.notices.empty()) << "its beginning is forgotten";
 }
 
 TEST_F(RmaHostile, a_page_taken_in_the_middle_of_a_put_ends_it_at_both_sides) {
@@ -143,8 +143,8 @@ TEST_F(RmaHostile, a_page_taken_in_the_middle_of_a_put_ends_it_at_both_sides) {
   }
   pages_.erase(kSource / nic::kPageBytes + 2);
   ASSERT_TRUE(unit_.settle());
-  ASSERT_EQ(unit_.told.size(), 2U);
-  for (const Told& told : unit_.told) EXPECT_EQ(told.notification.error, Error::OriginWindow);
+  ASSERT_EQ(unit_.notices.size(), 2U);
+  for (const Notice& notices : unit_.notices) EXPECT_EQ(notices.notification.error, Error::OriginWindow);
   EXPECT_FALSE(unit_.waits()) << "its slot is free";
   EXPECT_EQ(unit_.sent.back().header().kind, nic::kPutAbandoned);
 }
@@ -184,13 +184,13 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
       0, [](auto&) {}, 0);
   EXPECT_EQ(unit_.events.stale, 7U);
   EXPECT_EQ(unit_.writes, 0U);
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   send(
       0, [](auto&) {}, 1);
-  EXPECT_TRUE(unit_.told.empty());
+  EXPECT_TRUE(unit_.notices.empty());
   send(
       0, [](auto& a) { a.at = 8; }, 1);
-  EXPECT_TRUE(unit_.told.empty()) << "it asked for no notification";
+  EXPECT_TRUE(unit_.notices.empty()) << "it asked for no notification";
   EXPECT_FALSE(unit_.waits());
   EXPECT_EQ(unit_.writes, 2U);
   send(
@@ -227,7 +227,7 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   EXPECT_EQ(only().notification.error, Error::Domain);
   refusal.request = 2;
   come(to_packet(0, refusal, {}));
-  EXPECT_TRUE(unit_.told.empty()) << "it was for the port's owner before";
+  EXPECT_TRUE(unit_.notices.empty()) << "it was for the port's owner before";
 }
 
 TEST_F(RmaHostile, what_waits_for_a_lost_node_or_a_closed_port_ends) {
@@ -242,19 +242,19 @@ TEST_F(RmaHostile, what_waits_for_a_lost_node_or_a_closed_port_ends) {
   EXPECT_TRUE(unit_.waits());
   unit_.end_all(false, 1);
   ASSERT_TRUE(unit_.settle());
-  EXPECT_EQ(unit_.told.size(), 3U);
-  for (const Told& told : unit_.told) {
-    EXPECT_EQ(told.notification.error, Error::RouteBroken);
-    EXPECT_EQ(told.notification.node, 1);
-    EXPECT_EQ(told.vpid, 1);
+  EXPECT_EQ(unit_.notices.size(), 3U);
+  for (const Notice& notices : unit_.notices) {
+    EXPECT_EQ(notices.notification.error, Error::RouteBroken);
+    EXPECT_EQ(notices.notification.node, 1);
+    EXPECT_EQ(notices.vpid, 1);
   }
-  unit_.told.clear();
+  unit_.notices.clear();
   unit_.end_all(true, 2);
   EXPECT_TRUE(unit_.waits()) << "another port";
   unit_.end_all(true, 1);
   ASSERT_TRUE(unit_.settle());
   EXPECT_FALSE(unit_.waits());
-  EXPECT_TRUE(unit_.told.empty()) << "a closed port is not notified";
+  EXPECT_TRUE(unit_.notices.empty()) << "a closed port is not notified";
   unit_.gives_back = true;
   expect_that_it_works();
 }
@@ -266,8 +266,8 @@ TEST_F(RmaHostile, with_all_slots_in_use_commands_wait_and_requests_of_others_do
   EXPECT_EQ(unit_.sent.size(), 64U);
   unit_.to_come.push_back(piece(8, 0, 1));
   for (int i = 0; i < 200; ++i) unit_.cycle();
-  EXPECT_EQ(unit_.told.size(), 1U);
-  unit_.told.clear();
+  EXPECT_EQ(unit_.notices.size(), 1U);
+  unit_.notices.clear();
   unit_.gives_back = true;
   for (const Packet& packet : unit_.sent) unit_.to_come.push_back(packet);
   ASSERT_TRUE(unit_.settle());
@@ -294,7 +294,7 @@ TEST_F(RmaHostile, a_network_without_room_for_answers_holds_up_requests_but_no_a
   EXPECT_EQ(unit_.writes, 1U) << "the second one has no room for its answer";
   unit_.to_come.push_front(answer);
   for (int i = 0; i < 200; ++i) unit_.cycle();
-  EXPECT_EQ(unit_.told.size(), 1U);
+  EXPECT_EQ(unit_.notices.size(), 1U);
   unit_.is_shut[1] = false;
   ASSERT_TRUE(unit_.settle());
   EXPECT_EQ(unit_.writes, 4U);
@@ -433,7 +433,7 @@ TEST_F(RmaHostile, commands_and_packets_of_random_bits_end_and_harm_no_others) {
     ASSERT_FALSE(unit_.waits());
     unit_.sent.clear();
     unit_.ended.clear();
-    unit_.told.clear();
+    unit_.notices.clear();
     if (round % 100 == 0) expect_that_it_works();
   }
 }

@@ -109,25 +109,25 @@ class RmaLockStep : public ::testing::Test {
   }
   using Line =
       std::tuple<Vpid, int, int, int, int, int, int, std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, int>;
-  static Line line(Vpid vpid, const Notification& told) {
-    const bool is_ok = told.error == Error::None;  // what an operation gives back counts only then
+  static Line line(Vpid vpid, const Notification& notices) {
+    const bool is_ok = notices.error == Error::None;  // what an operation gives back counts only then
     return {vpid,
-            static_cast<int>(told.teller),
-            static_cast<int>(told.operation),
-            static_cast<int>(told.error),
-            is_ok ? told.success : 0,
-            told.node,
-            told.vpid,
-            told.tag,
-            is_ok ? told.value : 0,
-            told.offset,
-            told.length,
-            told.window};
+            static_cast<int>(notices.teller),
+            static_cast<int>(notices.operation),
+            static_cast<int>(notices.error),
+            is_ok ? notices.success : 0,
+            notices.node,
+            notices.vpid,
+            notices.tag,
+            is_ok ? notices.value : 0,
+            notices.offset,
+            notices.length,
+            notices.window};
   }
   std::vector<Line> lines_of_class() {
     std::vector<Line> lines;
     for (Vpid vpid = 0; vpid < 3; ++vpid) {
-      for (Notification told; ports_[vpid]->notifications.take(told);) lines.push_back(line(vpid, told));
+      for (Notification notices; ports_[vpid]->notifications.take(notices);) lines.push_back(line(vpid, notices));
     }
     return lines;
   }
@@ -139,16 +139,16 @@ class RmaLockStep : public ::testing::Test {
       network_.set_time(now_);
       host_.step(now_);
     }
-    unit_.told.clear();
+    unit_.notices.clear();
     unit_.sent.clear();
     for (const Command& command : commands) unit_.commands.emplace_back(vpid, command);
     ASSERT_TRUE(unit_.settle(10'000'000));
     std::vector<Line> expected = lines_of_class();
     std::vector<Line> lines;
     std::array<std::array<std::uint64_t, 64>, 3> events{};
-    for (const Told& told : unit_.told) {
-      if (told.tells) lines.push_back(line(told.vpid, told.notification));
-      if (told.event != 0) ++events.at(told.vpid)[told.event];
+    for (const Notice& notices : unit_.notices) {
+      if (notices.tells) lines.push_back(line(notices.vpid, notices.notification));
+      if (notices.event != 0) ++events.at(notices.vpid)[notices.event];
     }
     std::sort(expected.begin(), expected.end());
     std::sort(lines.begin(), lines.end());

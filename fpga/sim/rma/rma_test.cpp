@@ -20,32 +20,32 @@ TEST_F(RmaTest, a_put_writes_its_bytes_and_then_notifies) {
     for (const std::uint64_t offset : {0U, 8U, 4088U}) {
       unit_.stall_percent = offset == 8 ? 50 : 0;
       unit_.answers_in_any_order = offset == 8;
-      unit_.on_told = [&](const Told& told) {
-        if (told.notification.teller != Teller::Completer) return;
+      unit_.on_told = [&](const Notice& notices) {
+        if (notices.notification.teller != Teller::Completer) return;
         for (std::uint64_t i = 0; i < length / 8; ++i)
-          ASSERT_EQ(at(kSink + offset, i), at(kSource, i)) << "told before";
+          ASSERT_EQ(at(kSink + offset, i), at(kSource, i)) << "notices before";
       };
       for (std::uint64_t i = 0; i < length / 8; ++i) at(kSink + offset, i) = 0;
       const std::uint64_t writes = unit_.writes;
       run(put(length, kNotifyCompleter | kNotifyRequester | kAcknowledge, offset));
       ASSERT_EQ(unit_.writes - writes, length / 8);
-      ASSERT_EQ(unit_.told.size(), 3U) << length;
-      std::map<Teller, Told> by;
-      for (const Told& told : unit_.told) by[told.notification.teller] = told;
-      unit_.told.clear();
+      ASSERT_EQ(unit_.notices.size(), 3U) << length;
+      std::map<Teller, Notice> by;
+      for (const Notice& notices : unit_.notices) by[notices.notification.teller] = notices;
+      unit_.notices.clear();
       EXPECT_EQ(by[Teller::Completer].vpid, 2);
       EXPECT_EQ(by[Teller::Completer].notification.vpid, 1);
       EXPECT_EQ(by[Teller::Requester].vpid, 1);
       EXPECT_EQ(by[Teller::Acknowledge].vpid, 1);
-      for (const auto& [teller, told] : by) {
-        EXPECT_EQ(told.notification.operation, Operation::Put);
-        EXPECT_EQ(told.notification.error, Error::None);
-        EXPECT_EQ(told.notification.length, length);
-        EXPECT_EQ(told.notification.offset, offset);
-        EXPECT_EQ(told.notification.tag, 0xABCD'0000'1234U);
-        EXPECT_EQ(told.notification.window, kWindow);
-        EXPECT_TRUE(told.tells);
-        EXPECT_EQ(told.event, 0U);
+      for (const auto& [teller, notices] : by) {
+        EXPECT_EQ(notices.notification.operation, Operation::Put);
+        EXPECT_EQ(notices.notification.error, Error::None);
+        EXPECT_EQ(notices.notification.length, length);
+        EXPECT_EQ(notices.notification.offset, offset);
+        EXPECT_EQ(notices.notification.tag, 0xABCD'0000'1234U);
+        EXPECT_EQ(notices.notification.window, kWindow);
+        EXPECT_TRUE(notices.tells);
+        EXPECT_EQ(notices.event, 0U);
       }
       EXPECT_FALSE(unit_.waits());
     }
@@ -83,21 +83,21 @@ TEST_F(RmaTest, a_get_brings_bytes_here_and_tells_both_sides) {
       get.offset = 16;
       get.length = static_cast<std::uint32_t>(length);
       get.modifiers = kNotifyCompleter | kNotifyResponder;
-      unit_.on_told = [&](const Told& told) {
-        if (told.notification.teller != Teller::Completer) return;
+      unit_.on_told = [&](const Notice& notices) {
+        if (notices.notification.teller != Teller::Completer) return;
         for (std::uint64_t i = 0; i < length / 8; ++i) ASSERT_EQ(at(kInto + 4080, i), at(kSink + 16, i)) << i;
       };
       run(get);
-      ASSERT_EQ(unit_.told.size(), 2U);
-      for (const Told& told : unit_.told) {
-        const bool is_origin = told.notification.teller == Teller::Completer;
-        EXPECT_TRUE(is_origin || told.notification.teller == Teller::Responder);
-        EXPECT_EQ(told.vpid, is_origin ? 1 : 2);
-        EXPECT_EQ(told.notification.vpid, is_origin ? 2 : 1);
-        EXPECT_EQ(told.notification.length, length);
-        EXPECT_EQ(told.notification.error, Error::None);
+      ASSERT_EQ(unit_.notices.size(), 2U);
+      for (const Notice& notices : unit_.notices) {
+        const bool is_origin = notices.notification.teller == Teller::Completer;
+        EXPECT_TRUE(is_origin || notices.notification.teller == Teller::Responder);
+        EXPECT_EQ(notices.vpid, is_origin ? 1 : 2);
+        EXPECT_EQ(notices.notification.vpid, is_origin ? 2 : 1);
+        EXPECT_EQ(notices.notification.length, length);
+        EXPECT_EQ(notices.notification.error, Error::None);
       }
-      unit_.told.clear();
+      unit_.notices.clear();
       EXPECT_FALSE(unit_.waits());
     }
   }
@@ -110,24 +110,24 @@ TEST_F(RmaTest, words_go_into_memory_or_into_a_notification) {
   word.more = 9;
   run(word);
   EXPECT_EQ(at(kSink, 3), word.address);
-  Told told = only();
-  EXPECT_FALSE(told.tells);
-  EXPECT_EQ(told.event, 9U);
+  Notice notices = only();
+  EXPECT_FALSE(notices.tells);
+  EXPECT_EQ(notices.event, 9U);
   word.modifiers = kNotifyCompleter;
   word.more = 64;  // there is no such event
   run(word);
-  told = only();
-  EXPECT_TRUE(told.tells);
-  EXPECT_EQ(told.event, 0U);
-  EXPECT_EQ(told.notification.value, word.address);
-  EXPECT_EQ(told.notification.length, 8U);
+  notices = only();
+  EXPECT_TRUE(notices.tells);
+  EXPECT_EQ(notices.event, 0U);
+  EXPECT_EQ(notices.notification.value, word.address);
+  EXPECT_EQ(notices.notification.length, 8U);
   Command note = command(Operation::NotificationPut);
   note.address = 77;
   run(note);
-  told = only();
-  EXPECT_TRUE(told.tells);
-  EXPECT_EQ(told.notification.value, 77U);
-  EXPECT_EQ(told.notification.operation, Operation::NotificationPut);
+  notices = only();
+  EXPECT_TRUE(notices.tells);
+  EXPECT_EQ(notices.notification.value, 77U);
+  EXPECT_EQ(notices.notification.operation, Operation::NotificationPut);
 }
 
 TEST_F(RmaTest, atomic_operations_change_a_word_and_give_it_back) {
@@ -157,14 +157,14 @@ TEST_F(RmaTest, atomic_operations_change_a_word_and_give_it_back) {
     atomic.modifiers = kNotifyCompleter | kNotifyResponder;
     run(atomic);
     EXPECT_EQ(at(kSink, 2), row.becomes);
-    ASSERT_EQ(unit_.told.size(), 2U);
-    for (const Told& told : unit_.told) {
-      EXPECT_EQ(told.notification.value, row.value);
-      if (told.notification.teller == Teller::Completer) {
-        EXPECT_EQ(told.notification.success, row.success ? 1 : 0);
+    ASSERT_EQ(unit_.notices.size(), 2U);
+    for (const Notice& notices : unit_.notices) {
+      EXPECT_EQ(notices.notification.value, row.value);
+      if (notices.notification.teller == Teller::Completer) {
+        EXPECT_EQ(notices.notification.success, row.success ? 1 : 0);
       }
     }
-    unit_.told.clear();
+    unit_.notices.clear();
   }
   at(kSink, 2) = 10ULL << 32 | 1;
   Command upper = command(Operation::FetchCompareAdd);
@@ -234,12 +234,12 @@ TEST_F(RmaTest, refused_commands_change_nothing_and_say_why) {
       row.change(command);
       run(command);
       EXPECT_EQ(unit_.writes, writes) << row.what;
-      const Told told = only();
-      EXPECT_EQ(told.notification.error, row.error) << row.what;
-      EXPECT_EQ(told.notification.teller, row.teller) << row.what;
-      EXPECT_EQ(told.vpid, 1) << row.what;
+      const Notice notices = only();
+      EXPECT_EQ(notices.notification.error, row.error) << row.what;
+      EXPECT_EQ(notices.notification.teller, row.teller) << row.what;
+      EXPECT_EQ(notices.vpid, 1) << row.what;
       // An operation that there is not has no length.
-      EXPECT_EQ(told.notification.length, command.operation <= nic::kLastOperation ? command.length : 0) << row.what;
+      EXPECT_EQ(notices.notification.length, command.operation <= nic::kLastOperation ? command.length : 0) << row.what;
       EXPECT_FALSE(unit_.waits()) << row.what;
     }
   }
@@ -347,7 +347,7 @@ TEST_F(RmaTest, adds_few_cycles_to_a_transfer_and_is_within_five_percent_of_the_
   header.kind = static_cast<std::uint8_t>(Operation::NotificationPut);
   come(to_packet(0, header, {}));
   constexpr std::uint64_t kNoticeWords = 5;
-  const std::uint64_t complete_notice = since_packet(unit_.told.back().cycle) - (kNoticeWords - 1);
+  const std::uint64_t complete_notice = since_packet(unit_.notices.back().cycle) - (kNoticeWords - 1);
   come(get_packet);
   const std::uint64_t respond_get = since_packet(unit_.send_cycle) - kHit - kMemory;
   come(unit_.sent.back());
@@ -355,7 +355,7 @@ TEST_F(RmaTest, adds_few_cycles_to_a_transfer_and_is_within_five_percent_of_the_
   come(lock_packet);
   const std::uint64_t respond_lock = since_packet(unit_.send_cycle) - kHit - kMemory;
   come(unit_.sent.back());
-  const std::uint64_t complete_lock = since_packet(unit_.told.back().cycle) - (kNoticeWords - 1);
+  const std::uint64_t complete_lock = since_packet(unit_.notices.back().cycle) - (kNoticeWords - 1);
   EXPECT_EQ(request_word, 7U);
   EXPECT_EQ(request_put, 13U);
   EXPECT_EQ(request_get, 10U);
