@@ -23,7 +23,7 @@ TEST_F(RmaTest, a_put_writes_its_bytes_and_then_notifies) {
       unit_.on_told = [&](const Notice& notices) {
         if (notices.notification.teller != Teller::Completer) return;
         for (std::uint64_t i = 0; i < length / 8; ++i)
-          ASSERT_EQ(at(kSink + offset, i), at(kSource, i)) << "notices before";
+          ASSERT_EQ(at(kSink + offset, i), at(kSource, i)) << "notified before the data";
       };
       for (std::uint64_t i = 0; i < length / 8; ++i) at(kSink + offset, i) = 0;
       const std::uint64_t writes = unit_.writes;
