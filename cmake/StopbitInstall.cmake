@@ -38,7 +38,7 @@ foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ protocol/ queue/ sync/)
     ${PROJECT_SOURCE_DIR}/host/nic/${room}*.def)
   list(APPEND nic_headers ${headers})
 endforeach()
-list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/(message_unit)\\.hpp$|/protocol/package\\.hpp$")
+list(FILTER nic_headers EXCLUDE REGEX "/node/(broker|node|fd_passing)\\.hpp$|/msg/message_(unit|engine)\\.hpp$|/protocol/package\\.hpp$")
 foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers market_headers nic_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder}

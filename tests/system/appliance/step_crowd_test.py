@@ -95,6 +95,7 @@ class Session:
     def fill(self):
         """Sends until the other end takes no more, and the rest of the last message when it does again."""
         connection = self.server.session
+        self.server.is_quiet = True  # a heartbeat would wait for room between them
         while not self.is_full:
             with self.server.wire:
                 rest = memoryview(self.packet(b"y" * 500))
@@ -104,6 +105,7 @@ class Session:
                     except BlockingIOError:
                         self.is_full = True
                         select.select([], [connection], [])
+        self.server.is_quiet = False
 
 
 def channels():
@@ -172,8 +174,6 @@ def check_bundle():
 
 def check_pause(served, pid):
     """Nothing is lost, and no session ends, when the process is stopped while messages flow."""
-    for one in served:
-        one.server.is_quiet = True  # a heartbeat would wait for room between them
     threads = [threading.Thread(target=one.fill, daemon=True) for one in served]
     for thread in threads:
         thread.start()
@@ -188,8 +188,6 @@ def check_pause(served, pid):
     for thread in threads:
         thread.join(PATIENCE)
     check_whole(served)
-    for one in served:
-        one.server.is_quiet = False
 
 
 def port_failures():

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -170,6 +171,16 @@ class Subscribing : public ::testing::Test {
     return files_.read("log");
   }
 
+  /// Of what it has said: all records came, those that were given meanwhile by a fetch in another session. On a busy machine
+  /// there may be more sessions, if one side takes the other for silent.
+  static void expect_whole(const std::string& said) {
+    std::smatch found;
+    const std::regex summary(": 60 records, ([0-9]+) of them fetched, 0 lost, ([0-9]+) sessions\n");
+    ASSERT_TRUE(std::regex_search(said, found, summary)) << said;
+    EXPECT_GE(std::stoi(found[1]), 20) << said;
+    EXPECT_GE(std::stoi(found[2]), 2) << said;
+  }
+
   const std::uint64_t lease_ns_;
   testing::Scratch files_;
   RingName source_;
@@ -198,7 +209,7 @@ TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_mo
   const std::string said = end();
   EXPECT_NE(said.find(": rejoining the network: the supervisor of the libfabric processes died\n"), std::string::npos)
       << said;
-  EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
+  expect_whole(said);
 }
 
 /// Beside another node, which has a process of libfabric of its own, too. All have the lease of the
@@ -245,7 +256,7 @@ TEST_F(SubscribingBesideAnother, goes_on_at_another_place_when_its_own_is_anothe
   EXPECT_NE(said.find(": rejoining the network: node 0 refuses: the node has already joined\n"), std::string::npos)
       << said;
   EXPECT_NE(said.find(": rejoined the network as node 2\n"), std::string::npos) << said;
-  EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
+  expect_whole(said);
 }
 
 }  // namespace stopbit::remote::subscribe_test

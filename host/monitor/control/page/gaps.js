@@ -127,7 +127,10 @@ function close_gap() {
   chosen_gap = -1;
   get("gap").hidden = true;
   redraw("timeline");
-  (before_gap?.isConnected ? before_gap : get("timeline")).focus();
+  // The table may have been made again meanwhile, or the gap be no longer among its last ones.
+  const key = before_gap?.dataset.key;
+  const again = before_gap?.isConnected ? before_gap : [...get("gaps").querySelectorAll("[data-key]")].find(one => one.dataset.key === key);
+  (again ?? get("timeline")).focus();
 }
 get("gap_close").addEventListener("click", close_gap);
 get("gap").addEventListener("keydown", event => { if (event.key === "Escape") close_gap(); });
