@@ -171,8 +171,8 @@ class Subscribing : public ::testing::Test {
     return files_.read("log");
   }
 
-  /// Of what it has said: all records came, those that were given meanwhile by a fetch in another session. On a busy machine
-  /// there may be more sessions, if one side takes the other for silent.
+  /// Of what it has said: all records came, those that were given meanwhile by a fetch in another session. On a busy
+  /// machine there may be more sessions, if one side takes the other for silent.
   static void expect_whole(const std::string& said) {
     std::smatch found;
     const std::regex summary(": 60 records, ([0-9]+) of them fetched, 0 lost, ([0-9]+) sessions\n");
