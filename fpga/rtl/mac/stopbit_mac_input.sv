@@ -33,7 +33,7 @@ module stopbit_mac_input #(
   output logic [31:0]  cut_o     // of the lost ones, those whose beginning had left; they arrive as bad
 );
   logic                       rst_n, mac_rst_n;
-  logic                       word_valid, word_ready, passed, lost, cut;
+  logic                       word_valid, word_ready, shown, passed, lost, cut;
   stopbit_mac_pkg::mac_word_t word, out;
 
   stopbit_reset_pair resets (
@@ -51,8 +51,9 @@ module stopbit_mac_input #(
 
   stopbit_async_fifo #(.Width($bits(stopbit_mac_pkg::mac_word_t)), .Depth(Depth)) fifo (
     .write_clk_i(mac_clk_i), .write_rst_ni(mac_rst_n), .valid_i(word_valid), .ready_o(word_ready), .data_i(word),
-    .read_clk_i(clk_i), .read_rst_ni(rst_n), .valid_o, .ready_i, .data_o(out)
+    .read_clk_i(clk_i), .read_rst_ni(rst_n), .valid_o(shown), .ready_i, .data_o(out)
   );
+  assign valid_o = shown && rst_n;  // the FIFO learns of a reset a cycle later than what follows
 
   always_comb begin
     for (int unsigned i = 0; i < 64; i++) keep_o[i] = i < 32'(out.bytes);

@@ -20,11 +20,12 @@ module stopbit_snapshot #(
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       turn_q <= 1'b0;
-      held_q <= '0;
     end else if (seen == turn_q) begin
       turn_q <= !turn_q;
-      held_q <= data_i;
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (seen == turn_q) held_q <= data_i;
   end
   stopbit_sync #(.Width(1)) to_reader (.clk_i(read_clk_i), .rst_ni(read_rst_ni), .data_i(turn_q), .data_o(turn));
   always_ff @(posedge read_clk_i) begin
@@ -37,4 +38,17 @@ module stopbit_snapshot #(
     end
   end
   stopbit_sync #(.Width(1)) to_writer (.clk_i, .rst_ni, .data_i(seen_q), .data_o(seen));
+
+`ifndef SYNTHESIS
+  // What is copied was the same at the edge before: its bits have had a whole cycle of the reader to arrive.
+  logic [Width-1:0] held_before_q, copied_from_q, data_before_q;
+  logic             running_q;
+  always_ff @(posedge read_clk_i) begin
+    held_before_q <= held_q;
+    copied_from_q <= held_before_q;
+    data_before_q <= data_o;
+    running_q     <= read_rst_ni;
+    if (running_q && read_rst_ni) held_still : assert (data_o == data_before_q || data_o == copied_from_q);
+  end
+`endif
 endmodule

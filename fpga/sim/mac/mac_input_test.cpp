@@ -39,6 +39,8 @@ class MacBench final : public MacDriver<Vrtl_mac_input> {
 
   std::uint32_t stall = 0;  ///< Percent of the cycles in which the kernel takes nothing,
   bool is_open = true;      ///< if it takes anything.
+  int reset_in = 0;         ///< Cycles of the kernel to a reset of some cycles; 0: there is none.
+  int reset_cycles = 0;
 
   [[nodiscard]] const std::vector<MacFrame>& received() const { return received_; }
   [[nodiscard]] std::uint32_t passed() { return model().passed_o; }
@@ -85,7 +87,15 @@ class MacBench final : public MacDriver<Vrtl_mac_input> {
     received_.push_back(std::move(now_));
     now_ = {};
   }
-  void after_kernel_edge() override { model().ready_i = is_open && !random().chance(stall); }
+  void after_kernel_edge() override {
+    model().ready_i = is_open && !random().chance(stall);
+    if (reset_in > 0 && --reset_in == 0) {
+      model().rst_ni = 0;
+      forget();
+    } else if (!model().rst_ni && reset_cycles > 0 && --reset_cycles == 0) {
+      model().rst_ni = 1;
+    }
+  }
 
   std::vector<MacFrame> received_;
   MacFrame now_;
@@ -211,6 +221,42 @@ TEST(MacInput, after_a_reset_only_frames_that_began_later_come) {
     for (int i = 0; i < 30; ++i) bench.send(bytes_of(bench.random(), random_length(bench.random())));
     bench.check();
     EXPECT_EQ(bench.received().size(), 30U);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(MacInput, a_mac_that_sends_during_a_reset_is_heard_from_the_next_frame_on) {
+  for (std::uint64_t seed = 400; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    MacBench bench(seed, seed % 3 == 0 ? kMac10Ps : kMac25Ps, kKernels[seed % 4]);
+    Random& random = bench.random();
+    bench.is_open = random.chance(50);
+    bench.reset_in = 1 + static_cast<int>(random.below(300));
+    bench.reset_cycles = 1 + static_cast<int>(random.below(100));
+    const auto send = [&] {
+      if (random.chance(20)) {
+        bench.send_aborted(bytes_of(random, 8 * (1 + random.below(20))), random.chance(50));
+      } else {
+        bench.send(bytes_of(random, random_length(random)));
+      }
+    };
+    while (bench.reset_in > 0 || bench.reset_cycles > 0) send();
+    bench.is_open = true;
+    for (int i = 0; i < 10; ++i) send();  // the sides leave the reset
+    const std::size_t heard = bench.sent().size();
+    for (int i = 0; i < 20; ++i) bench.send(bytes_of(random, random_length(random)));
+    bench.rest(600);
+    ASSERT_GE(bench.received().size(), 20U);
+    EXPECT_EQ(bench.received()[bench.received().size() - 20].arrival, bench.sent()[heard].arrival);
+    std::size_t at = 0;
+    std::size_t whole = 0;
+    for (const MacFrame& frame : bench.received()) {
+      while (at < bench.sent().size() && bench.sent()[at].arrival != frame.arrival) ++at;
+      ASSERT_LT(at, bench.sent().size()) << "a frame that was not sent, or a part of one";
+      whole += frame.bytes == bench.sent()[at].bytes && frame.bad == bench.sent()[at].bad ? 1 : 0;
+    }
+    EXPECT_EQ(bench.passed(), whole);
+    EXPECT_EQ(bench.cut(), bench.received().size() - whole);
     if (HasFailure()) return;
   }
 }
