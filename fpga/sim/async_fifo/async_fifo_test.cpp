@@ -2,28 +2,25 @@
 #include <gtest/gtest.h>
 #include <verilated.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 
 #include "bench.hpp"
+#include "clock_pair.hpp"
 
 namespace stopbit::sim {
 namespace {
 
-/// Two clocks with periods in picoseconds; the edges fall where they fall, sometimes together.
 class TwoClocks {
  public:
   TwoClocks(std::uint64_t seed, std::uint64_t write_period, std::uint64_t read_period, std::uint32_t stall)
       : random_(seed),
         in_(random_, stall),
         out_(random_, stall),
-        write_period_(write_period),
-        read_period_(read_period) {
+        clocks_(write_period, read_period, random_.below(read_period)) {
     context_.randReset(2);
     context_.randSeed(static_cast<int>(seed));
-    read_at_ = random_.below(read_period);
     model_.write_clk_i = 0;
     model_.read_clk_i = 0;
     reset();
@@ -55,9 +52,7 @@ class TwoClocks {
  private:
   /// The next edge of one clock or of both; what the sides want was set right after their edge before.
   void edge(bool traffic) {
-    const std::uint64_t now = std::min(write_at_, read_at_);
-    const bool write = write_at_ == now;
-    const bool read = read_at_ == now;
+    const auto [write, read] = clocks_.next();
     model_.eval();
     if (traffic && read && model_.valid_o && model_.ready_i) {
       ASSERT_FALSE(inside_.empty());
@@ -76,12 +71,10 @@ class TwoClocks {
     if (read) model_.read_clk_i = 0;
     model_.eval();
     if (write) {
-      write_at_ += write_period_;
       model_.valid_i = traffic && in_.open();
       model_.data_i = static_cast<std::uint32_t>(random_.bits());
     }
     if (read) {
-      read_at_ += read_period_;
       model_.ready_i = traffic && out_.open();
     }
   }
@@ -91,10 +84,7 @@ class TwoClocks {
   Gate out_;
   VerilatedContext context_;
   Vrtl_async_fifo model_{&context_};
-  std::uint64_t write_period_;
-  std::uint64_t read_period_;
-  std::uint64_t write_at_ = 0;
-  std::uint64_t read_at_ = 0;
+  ClockPair clocks_;
   std::deque<std::uint32_t> inside_;
   std::size_t received_ = 0;
 };
