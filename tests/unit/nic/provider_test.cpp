@@ -538,11 +538,17 @@ TEST(Provider, a_peer_that_never_reads_costs_a_bounded_number_of_messages_and_lo
   std::uint64_t sent = 0;
   int refused = 0;
   fi_cq_tagged_entry none{};
-  while (refused < 1000) {
+  // So long that a datagram that was lost on the way has been sent again.
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point accepted = Clock::now();
+  while (refused < 1000 || Clock::now() - accepted < std::chrono::seconds(1)) {
     message[0] = sent;
     const ssize_t result = fi_tinject(pair.a.ep, message.data(), 1024, pair.to_b, 3);
     refused = result == 0 ? 0 : refused + 1;
-    if (result == 0) ++sent;
+    if (result == 0) {
+      ++sent;
+      accepted = Clock::now();
+    }
     ASSERT_TRUE(result == 0 || result == -FI_EAGAIN) << result;
     ASSERT_LT(sent, 10'000U);
     (void)!fi_cq_read(pair.b.receives, &none, 0);
