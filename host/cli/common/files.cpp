@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "host/cli/common/command.hpp"
@@ -32,6 +34,22 @@ std::string shown_name(const std::string& path, const char* standard) {
 
 bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+void refuse_input(const std::string& path, const struct stat& out_status, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    struct stat in_status = {};
+    const bool known = (input == "-" ? ::fstat(STDIN_FILENO, &in_status) : ::stat(input.c_str(), &in_status)) == 0;
+    if (known && same_file(in_status, out_status)) {
+      throw ToolError(kExitUsage, path + " is already an input or output of this command; refusing to overwrite it");
+    }
+  }
+}
+
+/// Whether another file may take the place of this one: not if that would change its owner, or part it from other
+/// names.
+bool is_replaceable(const struct stat& status) {
+  return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
 }
 
 }  // namespace
@@ -113,18 +131,38 @@ Output Output::open(const std::string& path, const std::vector<std::string>& inp
   if (path == "-") return Output("<stdout>", STDOUT_FILENO);
 
   struct stat out_status = {};
-  if (::stat(path.c_str(), &out_status) == 0 && S_ISREG(out_status.st_mode)) {
-    for (const std::string& input : inputs) {
-      struct stat in_status = {};
-      const bool known = (input == "-" ? ::fstat(STDIN_FILENO, &in_status) : ::stat(input.c_str(), &in_status)) == 0;
-      if (known && same_file(in_status, out_status)) {
-        throw ToolError(kExitUsage, path + " is already an input or output of this command; refusing to overwrite it");
-      }
-    }
-  }
+  if (::stat(path.c_str(), &out_status) == 0 && S_ISREG(out_status.st_mode)) refuse_input(path, out_status, inputs);
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (file < 0) fail_environment("cannot write " + path, errno);
   return Output(path, file);
+}
+
+std::optional<Output> Output::beside(const std::string& path, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  struct stat old = {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (path == "-" || (exists && !is_replaceable(old))) return std::nullopt;
+  if (exists) refuse_input(path, old, inputs);
+  // Through links, which stay. A link that leads nowhere makes a file there, as open() does.
+  const std::string target = exists ? std::filesystem::canonical(path, error).string() : path;
+  if (error || (!exists && std::filesystem::is_symlink(path, error))) return std::nullopt;
+  const std::string name = target + ".part-" + std::to_string(::getpid());
+  const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kNewFileMode);
+  if (file < 0) return std::nullopt;  // the folder cannot be written, say; the file may be
+  Output out(path, file);
+  out.part_ = name;
+  out.target_ = target;
+  if (exists && ::fchmod(file, old.st_mode & 07777) != 0) out.fail(errno);
+  return out;
+}
+
+void Output::take_place() {
+  flush();
+  // So that after a loss of power there is the old content or the new one.
+  if (::fsync(file_) != 0) fail(errno);
+  close();
+  if (::rename(part_.c_str(), target_.c_str()) != 0) fail(errno);
+  part_.clear();
 }
 
 Output Output::replace(const std::string& path) {
@@ -136,10 +174,15 @@ Output Output::replace(const std::string& path) {
 }
 
 Output::Output(Output&& other) noexcept
-    : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)), buffer_(std::move(other.buffer_)) {}
+    : name_(std::move(other.name_)),
+      file_(std::exchange(other.file_, -1)),
+      buffer_(std::move(other.buffer_)),
+      part_(std::exchange(other.part_, {})),
+      target_(std::move(other.target_)) {}
 
 Output::~Output() {
   if (file_ > STDOUT_FILENO) ::close(file_);
+  if (!part_.empty()) ::unlink(part_.c_str());
 }
 
 void Output::write(std::string_view text) {
@@ -197,9 +240,14 @@ void replace_file(const std::string& path, std::string_view content) {
 }
 
 void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs) {
-  Output out = Output::open(path, inputs);
-  out.write(content);
-  out.close();
+  std::optional<Output> beside = Output::beside(path, inputs);
+  if (!beside) {
+    Output out = Output::open(path, inputs);
+    out.write(content);
+    return out.close();
+  }
+  beside->write(content);
+  beside->take_place();
 }
 
 }  // namespace stopbit::tools

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,13 @@ class Output {
   [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {},
                                    mode_t mode = 0666);
 
+  /// A new file in the same folder, which take_place() puts in the place of `path`: until then, and for good if it
+  /// fails, the old content stays. Nothing where that cannot be: stdout, what is not a regular file, a file of another
+  /// owner or with several names, a folder that cannot be written.
+  [[nodiscard]] static std::optional<Output> beside(const std::string& path, const std::vector<std::string>& inputs);
+  /// The end of what beside() began.
+  void take_place();
+
   /// A regular file of that name, for names that the command has chosen: in a folder of others, a link would lead it
   /// to a file that it must not overwrite. An existing file is replaced, not emptied.
   [[nodiscard]] static Output replace(const std::string& path);
@@ -88,11 +96,14 @@ class Output {
   std::string name_;
   int file_ = -1;
   std::string buffer_;
+  std::string part_;    ///< Of beside(): the file's name for now. Goes with this.
+  std::string target_;  ///< And its name in the end.
 };
 
 /// Replaces, writes, closes.
 void replace_file(const std::string& path, std::string_view content);
-/// Opens, writes, closes.
+/// The whole content, or, if there is an error, what was before: a reader, too, finds one of both. Where the file
+/// cannot be replaced (see Output::beside) it is emptied and written.
 void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs = {});
 
 [[nodiscard]] inline std::span<const std::byte> as_bytes(std::string_view text) {

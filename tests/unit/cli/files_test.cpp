@@ -1,10 +1,15 @@
 #include "host/cli/common/files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
@@ -41,6 +46,61 @@ TEST(Output, replaces_the_content_of_a_file) {
   const Scratch scratch;
   const std::string path = scratch.write("x", "something long");
   write_file(path, "new");
+  EXPECT_EQ(scratch.read("x"), "new");
+}
+
+TEST(Output, a_full_disk_leaves_the_old_content) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "old");
+  // Files of this process may have 64 KiB: as if the disk were full then.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{.rlim_cur = 65'536, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const int status = status_of([&] { write_file(path, std::string(1'000'000, 'n')); });
+  const int of_none = status_of([&] { write_file(scratch.path("none"), std::string(1'000'000, 'n')); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, kExitEnvironment);
+  EXPECT_EQ(of_none, kExitEnvironment);
+  EXPECT_EQ(scratch.read("x"), "old");
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch.path("")))
+    left.push_back(entry.path().filename());
+  EXPECT_EQ(left, std::vector<std::string>{"x"});
+}
+
+TEST(Output, a_reader_finds_the_old_content_or_the_new_one) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "old");
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  ASSERT_EQ(::symlink("x", scratch.path("soft").c_str()), 0);
+  std::ifstream reader(path);
+  write_file(scratch.path("soft"), "new");
+  std::string text;
+  std::getline(reader, text);
+  EXPECT_EQ(text, "old") << "which an open file still has";
+  EXPECT_EQ(scratch.read("x"), "new");
+  struct stat status = {};
+  ASSERT_EQ(::lstat(scratch.path("soft").c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode)) << "the link stays";
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+TEST(Output, other_names_of_a_file_keep_its_content) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "old");
+  ASSERT_EQ(::link(path.c_str(), scratch.path("hard").c_str()), 0);
+  write_file(path, "new");
+  EXPECT_EQ(scratch.read("hard"), "new");
+}
+
+TEST(Output, a_link_that_leads_nowhere_makes_a_file_there) {
+  const Scratch scratch;
+  ASSERT_EQ(::symlink("x", scratch.path("soft").c_str()), 0);
+  write_file(scratch.path("soft"), "new");
   EXPECT_EQ(scratch.read("x"), "new");
 }
 
