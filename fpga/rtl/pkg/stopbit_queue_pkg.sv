@@ -69,6 +69,34 @@ package stopbit_queue_pkg;
     queue_state_t         state;
   } queue_port_t;
 
+  localparam int unsigned PlaceWidth = 7;  // commands of a port that are inside, up to 64
+
+  // Commands in the address of a read, bits 11 to 8; bits 7 to 3 are the parameter (Froening table 4.3).
+  localparam logic [3:0] TRIGGER_ISSUE = 4'd0;  // that many commands are in the port's ring in memory
+  localparam logic [3:0] TRIGGER_LAST  = 4'd4;  // 1 to 4: snapshot, two pointers, barrier; passed on
+  typedef struct packed {
+    logic [15:0]          port;
+    logic [LifeWidth-1:0] life;
+    logic [3:0]           command;
+    logic [4:0]           count;
+  } queue_trigger_t;
+
+  // The answer to a request: codes of Froening's table 4.4, for both forms.
+  localparam logic [3:0] REPLY_NOERR     = 4'd0;
+  localparam logic [3:0] REPLY_PARTIAL   = 4'd1;
+  localparam logic [3:0] REPLY_FULL      = 4'd2;  // again later
+  localparam logic [3:0] REPLY_INVALID   = 4'd3;
+  localparam logic [3:0] REPLY_BURST     = 4'd4;  // a read of more or less than one word
+  localparam logic [3:0] REPLY_FORBIDDEN = 4'd5;
+  localparam logic [3:0] REPLY_DISABLED  = 4'd6;
+  typedef struct packed {
+    logic [31:0] zero0;
+    logic [15:0] room;   // places of the port that are free now
+    logic [6:0]  zero1;
+    logic [4:0]  count;  // commands that were accepted
+    logic [3:0]  code;
+  } queue_reply_t;
+
   // What became of a write that is no command.
   typedef struct packed {
     logic [15:0] vpid;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <Vstopbit_queue.h>
+#include <Vrtl_queue.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,11 +14,13 @@
 #include "host/nic/error.hpp"
 #include "host/nic/msg/combine.hpp"
 #include "host/nic/protocol/protocol.hpp"
+#include "host/nic/queue/command_queue.hpp"
 #include "queue_driver.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::sim::queue {
 
-using Unit = Driver<Vstopbit_queue>;
+using Unit = Driver<Vrtl_queue>;
 using nic::Command;
 using nic::Error;
 using nic::Operation;
@@ -30,7 +32,9 @@ inline constexpr std::size_t kPorts = Unit::kPorts;
   const char* const said = std::getenv("STOPBIT_SEED");
   return said == nullptr ? 1 : std::strtoull(said, nullptr, 10);
 }
-[[nodiscard]] inline bool is_long() { return std::getenv("STOPBIT_LONG") != nullptr; }
+[[nodiscard]] inline bool is_long() {
+  return std::getenv("STOPBIT_LONG") != nullptr;
+}
 
 /// What has to leave for a command: a transfer, or a message.
 struct Expected {
@@ -46,8 +50,8 @@ struct Expected {
   const std::uint64_t length = command.window <= nic::kMaxFastBytes ? command.window : 0;
   Message message;
   message.vpid = vpid;
-  message.traffic_class = ((command.modifiers & nic::kAbort) != 0 ? 2U : 0U) |
-                          ((command.modifiers & nic::kHighPriority) != 0 ? 1U : 0U);
+  message.traffic_class =
+      ((command.modifiers & nic::kAbort) != 0 ? 2U : 0U) | ((command.modifiers & nic::kHighPriority) != 0 ? 1U : 0U);
   message.words.push_back(
       protocol::kVeloCommandTarget.put(is_group ? command.target_vpid : command.target_node) |
       protocol::kVeloCommandMulticast.put(is_group ? 1 : 0) |
@@ -175,14 +179,41 @@ class PostedModel {
   std::array<Begun, 2 * kPorts> begun_{};
 };
 
+/// A port's queue in software: what it accepts of the commands of one unit, and what comes out of it. Its node gives
+/// places back at once.
+class PortOracle {
+ public:
+  PortOracle() { memory_.set_state(nic::PortState::Enabled); }
+  [[nodiscard]] nic::Reply insert(const Line& line) {
+    memory_.page().word(nic::PageWord::Taken).store(source_.taken());
+    const auto command = std::bit_cast<Command>(line);
+    return nic::CommandQueue(memory_.page()).insert({&command, 1}).reply;
+  }
+  /// The next one that has to leave.
+  [[nodiscard]] std::optional<Line> take() {
+    Command command;
+    if (!source_.take(command)) return std::nullopt;
+    return to_line(command);
+  }
+  [[nodiscard]] nic::PageMemory& memory() { return memory_; }
+
+ private:
+  nic::PageMemory memory_;
+  nic::CommandSource source_{memory_.page()};
+};
+/// Codes are the same, but for one of the bus.
+[[nodiscard]] inline Code code_of(nic::Reply reply) {
+  return static_cast<Code>(reply);
+}
+
 class QueueTest : public ::testing::Test {
  protected:
   QueueTest() : unit_(seed()) { open_all(); }
   void open_all() {
     for (std::size_t vpid = 0; vpid < kPorts; ++vpid) open(vpid);
   }
-  void open(std::size_t vpid) {
-    unit_.set_port(vpid, State::Enabled, ++lives_[vpid]);
+  void open(std::size_t vpid, std::uint64_t ring = 0) {
+    unit_.set_port(vpid, State::Enabled, ++lives_[vpid], ring);
     model_.set(vpid, true);
   }
   void close(std::size_t vpid) {
@@ -191,6 +222,7 @@ class QueueTest : public ::testing::Test {
   }
   void reset() {
     unit_.reset();
+    lives_ = {};
     model_.reset();
     transfers_.clear();
     messages_.clear();

@@ -29,7 +29,7 @@ class QueueAndRma : public rma::RmaTest {
     }
     ASSERT_TRUE(unit_.settle());
   }
-  queue::Driver<Vstopbit_queue> queue_;
+  queue::Driver<Vrtl_queue> queue_;
 };
 
 TEST_F(QueueAndRma, a_store_of_16_bytes_moves_memory) {
@@ -79,7 +79,7 @@ TEST_F(QueueAndRma, a_line_in_pieces_is_the_command_of_its_page) {
 using QueueAndVelo = velo::VeloTest;
 
 TEST_F(QueueAndVelo, messages_leave_with_the_name_of_their_page) {
-  queue::Driver<Vstopbit_queue> queue(velo::seed());
+  queue::Driver<Vrtl_queue> queue(velo::seed());
   for (std::uint64_t vpid = 1; vpid < 3; ++vpid) {
     open(vpid);
     queue.set_port(vpid, queue::State::Enabled, vpid);
@@ -114,8 +114,8 @@ TEST_F(QueueAndVelo, messages_leave_with_the_name_of_their_page) {
   ASSERT_EQ(unit_.packets.size(), 2U);
   EXPECT_EQ(unit_.packets[0], velo::packets_of(Start{9, 3, 0, 0, 0, false, 0}, status(1, 0x255, 20),
                                                std::vector<std::uint64_t>{line[2], line[3], line[4]})[0]);
-  EXPECT_EQ(unit_.packets[1], velo::packets_of(Start{9, 3, 0, 1, 0, false, 0}, status(2, 0, 8),
-                                               std::vector<std::uint64_t>{0xFEED})[0]);
+  EXPECT_EQ(unit_.packets[1],
+            velo::packets_of(Start{9, 3, 0, 1, 0, false, 0}, status(2, 0, 8), std::vector<std::uint64_t>{0xFEED})[0]);
   EXPECT_TRUE(unit_.refusals.empty());
 }
 
