@@ -79,15 +79,19 @@ module proof_queue_requests
   // Commands inside, by what was accepted and freed; as many as there were in the last cycles.
   logic [1:0][3:0]      inside_q;
   logic [3:0][1:0][3:0] before_q;
-  logic                 frees, commits, accepted_q, crowded_q, was_full_q, in_data_q;
+  logic                 frees, commits, accepted_q, crowded_q, was_full_q, in_data;
+  logic [3:0]           answers_q;  // words of the answer that are left
+  htax_header_t         answer_header;
   logic [4:0]           announced_q;
+  assign answer_header = answer;
+  assign in_data = answers_q != '0;
   assign frees   = free_i && inside_q[free_port_i] != '0;
   assign commits = |put_valid && put_last && !put_drop && (put_valid[Transfers] ? put_full : 1'b1);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       inside_q  <= '0;
       before_q  <= '0;
-      in_data_q <= 1'b0;
+      answers_q <= '0;
     end else begin
       before_q <= {before_q[2:0], inside_q};
       for (int p = 0; p < 2; p++) begin
@@ -95,7 +99,7 @@ module proof_queue_requests
                        (triggers && trigger_i && sender_q == 1'(p) ? trigger.count[3:0] : 4'd0) -
                        (frees && freed_ready && free_port_i == 1'(p) ? 4'd1 : 4'd0);
       end
-      if (valid && answer_i) in_data_q <= !in_data_q;
+      if (valid && answer_i) answers_q <= in_data ? answers_q - 4'd1 : answer_header.length;
       if (valid_i && ready && is_header) begin
         accepted_q  <= 1'b0;
         crowded_q   <= 1'b0;
@@ -116,22 +120,22 @@ module proof_queue_requests
   logic [2:0] seen_q;  // success, and refusals of either kind
   always_ff @(posedge clk_i) begin
     if (!rst_ni) seen_q <= '0;
-    else if (valid && in_data_q && length_q == 4'd8) begin
+    else if (valid && in_data && length_q == 4'd8) begin
       if (reply.code == REPLY_NOERR) seen_q[0] <= 1'b1;
       if (reply.code == REPLY_INVALID) seen_q[1] <= 1'b1;
-    end else if (valid && in_data_q && reply.code == REPLY_PARTIAL) seen_q[2] <= 1'b1;
+    end else if (valid && in_data && reply.code == REPLY_PARTIAL) seen_q[2] <= 1'b1;
   end
   always_comb if (rst_ni) assert (!(&seen_q));
 `else
   always_comb begin
     if (rst_ni) begin
       for (int p = 0; p < 2; p++) assert (inside_q[p] <= 4'(Limit));
-      if (valid && in_data_q && length_q == 4'd8) begin
+      if (valid && in_data && length_q == 4'd8) begin
         assert ((reply.code == REPLY_NOERR) == accepted_q);
         assert (i_store.i_words.write_spec_q == i_store.i_words.write_done_q);
       end
-      if (valid && in_data_q && length_q == 4'd1) assert (reply.count == announced_q && !accepted_q);
-      if (valid && in_data_q && reply.code == REPLY_FULL) assert (was_full_q || crowded_q);
+      if (valid && in_data && length_q == 4'd1) assert (reply.count == announced_q && !accepted_q);
+      if (valid && in_data && reply.code == REPLY_FULL) assert (was_full_q || crowded_q);
     end
   end
 `endif

@@ -104,7 +104,9 @@ TEST_F(TransactionalPort, has_places_for_all_ports_if_each_has_its_share) {
   unit_.transfers_are_shut = true;
   for (std::uint64_t i = 0; i < 2 * kPorts; ++i) {
     ASSERT_EQ(insert(i / 2, random_line(false)).code, Code::NoError) << i;
-    if (i % 2 == 1) EXPECT_EQ(insert(i / 2, random_line(false)).code, Code::Full);
+    if (i % 2 == 1) {
+      EXPECT_EQ(insert(i / 2, random_line(false)).code, Code::Full);
+    }
   }
   unit_.transfers_are_shut = false;
   check();
