@@ -79,16 +79,21 @@ module proof_queue_posted
   );
   formal_stream #(.Width(65)) i_out (.clk_i, .rst_ni, .valid_i(valid), .ready_i, .data_i({last, data}));
 
-  // What leaves: an entry, then its words.
-  logic         inside_q, owner_q;
+  // What leaves: an entry, then its words. Pieces are looked at before the store.
+  logic         inside_q, owner_q, shown, leaves, is_last;
   logic [3:0]   words_q;
+  logic [63:0]  word;
   queue_entry_t entry;
-  assign entry = data;
+  assign shown   = Pieces ? put_valid[Transfers] : valid;
+  assign leaves  = Pieces ? put_valid[Transfers] && put_full : valid && ready_i;
+  assign is_last = Pieces ? put_last : last;
+  assign word    = Pieces ? put_data : data;
+  assign entry   = word;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       inside_q <= 1'b0;
-    end else if (valid && ready_i) begin
-      inside_q <= !last;
+    end else if (leaves) begin
+      inside_q <= !is_last;
       words_q  <= inside_q ? words_q + 4'd1 : 4'd1;
       if (!inside_q) owner_q <= entry.vpid[0];
     end
@@ -101,13 +106,16 @@ module proof_queue_posted
     assign put = valid_i && ready && (is_header ? counts : counts_q && !(is_line_q && left_q == 4'd1));
     formal_order #(.Width(3), .Capacity(12)) i_order (
       .clk_i, .rst_ni, .pick_i, .put_i(put), .put_data_i(is_header ? {2'b10, vpid_i} : {1'b0, data_i}),
-      .take_i(valid && ready_i), .take_data_i(inside_q ? {1'b0, data[1:0]} : {2'b10, entry.vpid[0]}), .count_o(count)
+      .take_i(leaves), .take_data_i(inside_q ? {1'b0, word[1:0]} : {2'b10, entry.vpid[0]}), .count_o(count)
     );
   end
   always_comb begin
-    if (rst_ni && valid && !inside_q) assert (entry.life == (entry.vpid[0] ? 4'd2 : 4'd1) && !entry.is_counted && !last);
-    if (rst_ni && valid && inside_q) assert (last == (words_q == 4'd7 || (words_q == 4'd2 && !Pieces && data[7:2] == 6'd1 && last)));
-    if (rst_ni && valid && inside_q && Pieces) assert (data[0] == owner_q && data[7:2] == 6'd1);
+    if (rst_ni && shown && !inside_q) assert (entry.life == (entry.vpid[0] ? 4'd2 : 4'd1) && !entry.is_counted && !is_last);
+    if (rst_ni && shown && inside_q) begin
+      assert (word[7:2] == 6'd1 && words_q <= 4'd7);
+      if (Pieces) assert (word[0] == owner_q && is_last == (words_q == 4'd7));
+      else assert (!is_last || words_q == 4'd7 || words_q == 4'd2);
+    end
   end
 `else
   // Something waits for room, and whole entries of both ports leave.
@@ -119,7 +127,7 @@ module proof_queue_posted
       waited_q  <= 1'b0;
       began_q   <= 1'b0;
     end else begin
-      if (valid && ready_i && last) left_of_q[owner_q] <= 1'b1;
+      if (leaves && is_last) left_of_q[owner_q] <= 1'b1;
       if (put_valid[Transfers] && !put_full) waited_q <= 1'b1;
       if (valid_i && ready && is_header && !counts && length_i != '0) began_q <= 1'b1;
     end

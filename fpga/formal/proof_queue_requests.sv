@@ -103,6 +103,7 @@ module proof_queue_requests
       if (valid_i && ready && is_header) begin
         accepted_q  <= 1'b0;
         crowded_q   <= 1'b0;
+        was_full_q  <= 1'b0;
         announced_q <= '0;
       end else begin
         accepted_q  <= accepted_q || commits;
@@ -111,7 +112,7 @@ module proof_queue_requests
       end
       // When the port's commands were looked at.
       if (left_q == length_q && !is_header) begin
-        was_full_q <= inside_q[sender_q] >= 4'(Limit);
+        if (inside_q[sender_q] >= 4'(Limit)) was_full_q <= 1'b1;
         for (int i = 0; i < 4; i++) if (before_q[i][sender_q] >= 4'(Limit)) was_full_q <= 1'b1;
       end
     end

@@ -56,7 +56,7 @@ module stopbit_queue_fetch
   logic [AddressBits-1:6] ring;
   logic [Ports-1:0]       fresh_q;  // its number is 0
   logic [2:0]             word_q;
-  logic                   target_q, is_stale, starts, done, failed, take, moves, is_command, next;
+  logic                   target_q, is_stale, stale_q, starts, done, failed, take, moves, is_command, next;
   logic [63:0]            data;
   queue_entry_t           entry;
   assign port     = trigger_i.port[PortWidth-1:0];
@@ -69,7 +69,7 @@ module stopbit_queue_fetch
     .write_clk_i(clk_i), .write_i(next), .write_address_i(port), .write_data_i(number_q + 6'd1),
     .read_clk_i(clk_i), .read_address_i(port), .read_data_o(number)
   );
-  assign starts = state_q == Ask && !is_stale;
+  assign starts = state_q == Ask && !stale_q;
   stopbit_rma_reader #(.Patience(Patience)) i_reader (
     .clk_i, .rst_ni, .start_i(starts), .address_i({ring + (AddressBits - 6)'(number_q), 3'd0}), .words_i(words_t'(LineWords)),
     .done_o(done), .failed_o(failed), .data_o(data), .take_i(take), .read_valid_o, .read_ready_i, .read_o, .answer_valid_i,
@@ -102,6 +102,7 @@ module stopbit_queue_fetch
       left_q   <= left_q - 5'd1;
     end
     if (state_q == Look) target_q <= data[7:0] == FastSend ? 1'(Messages) : 1'(Transfers);
+    stale_q  <= is_stale;  // a cycle late: what is fetched for it nevertheless is left out later
     word_q   <= state_q == Entry ? '0 : word_q + 3'(take);
     signal_o <= trigger_i;
     event_o  <= '{vpid: trigger_i.port, error: state_q == Look ? ERR_CMD_INV : ERR_OWINID, gives_up: 1'b0};
@@ -116,13 +117,13 @@ module stopbit_queue_fetch
     end else begin
       signal_valid_o <= state_q == Load && trigger_i.command != TRIGGER_ISSUE && !is_stale;
       event_valid_o  <= (state_q == Wait && done && failed) || (state_q == Look && !is_command);
-      stale_o        <= state_q == Ask && is_stale;
+      stale_o        <= state_q == Ask && stale_q;
       if (state_q == Load && trigger_i.command == TRIGGER_ISSUE && !is_stale) fresh_q[port] <= 1'b0;
       if (set_i) fresh_q[set_port_i] <= 1'b1;
       unique case (state_q)
         Idle:    if (valid_i) state_q <= Load;
         Load:    state_q <= trigger_i.command == TRIGGER_ISSUE ? Ask : Idle;
-        Ask:     state_q <= is_stale ? Free : Wait;
+        Ask:     state_q <= stale_q ? Free : Wait;
         Wait:    if (done) state_q <= failed ? Free : Look;
         Look:    state_q <= is_command ? Entry : Free;
         Entry:   if (moves) state_q <= Move;
