@@ -60,7 +60,7 @@ module stopbit_queue_fetch
   logic [63:0]            data;
   queue_entry_t           entry;
   assign port     = trigger_i.port[PortWidth-1:0];
-  assign is_stale = ports_i[port].life != trigger_i.life || ports_i[port].state == PORT_CLOSED;
+  assign is_stale = ports_i[port].life != trigger_i.life;
   stopbit_ram #(.Width(AddressBits - 6), .Depth(Ports)) i_rings (
     .write_clk_i(clk_i), .write_i(set_i), .write_address_i(set_port_i), .write_data_i(set_ring_i),
     .read_clk_i(clk_i), .read_address_i(port), .read_data_o(ring)

@@ -33,6 +33,8 @@ module stopbit_queue_message
   output logic [PortWidth-1:0]    freed_port_o,
   output logic                    stale_o
 );
+  if (Ports > 1024) $fatal(1, "stopbit_queue_message: Ports is %0d, messages name at most 1024", Ports);
+
   localparam int unsigned HighPriority = 4;  // bits of the modifiers
   localparam logic [15:0] MaxBytes     = 16'd40;
 
@@ -45,8 +47,7 @@ module stopbit_queue_message
   logic [3:0]    left_q;  // words of the message
   logic          has_length, is_stale, takes;
   assign has_length = head_q.length <= MaxBytes;
-  assign is_stale   = ports_i[entry_q.vpid[PortWidth-1:0]].life != entry_q.life ||
-                      ports_i[entry_q.vpid[PortWidth-1:0]].state == PORT_CLOSED;
+  assign is_stale   = ports_i[entry_q.vpid[PortWidth-1:0]].life != entry_q.life;
   // In a FastSend the type is right after the tag.
   always_comb begin
     tag       = '0;
@@ -63,7 +64,7 @@ module stopbit_queue_message
   assign first_o = state_q == Command || state_q == Start;
   assign last_o  = left_q == 4'd1 && state_q == Words;
   assign data_o  = state_q == Command ? command : data_i;
-  assign vpid_o  = entry_q.vpid >= 16'd1023 ? '1 : entry_q.vpid[9:0];
+  assign vpid_o  = entry_q.vpid[9:0];
   assign class_o = entry_q.is_short ? {1'b0, entry_q.requester} : {head_q.modifiers[Abort], head_q.modifiers[HighPriority]};
   assign freed_valid_o = state_q == Free;
   assign freed_port_o  = entry_q.vpid[PortWidth-1:0];

@@ -37,8 +37,7 @@ module stopbit_queue_transfer
   logic                        takes, is_stale;
   assign ready_o = state_q == Idle || state_q == Collect;
   assign takes   = valid_i && ready_o;
-  assign is_stale = ports_i[entry_q.vpid[PortWidth-1:0]].life != entry_q.life ||
-                    ports_i[entry_q.vpid[PortWidth-1:0]].state == PORT_CLOSED;
+  assign is_stale = ports_i[entry_q.vpid[PortWidth-1:0]].life != entry_q.life;
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) begin
       entry_q <= data_i;

@@ -103,6 +103,9 @@ TEST_F(TriggerPage, refuses_with_the_codes_of_its_table) {
   htax::Packet packet = request_trigger(1, Trigger::Issue, 1);
   packet[0] |= 4;
   EXPECT_EQ(unit_.ask(packet).code, Code::Invalid);
+  packet = request_trigger(1, Trigger::Issue, 1);
+  packet[0] |= std::uint64_t{1} << 63U;
+  EXPECT_EQ(unit_.ask(packet).code, Code::Invalid);
   unit_.settle();
   EXPECT_TRUE(unit_.signals.empty() && unit_.transfers.empty() && unit_.messages.empty());
 }

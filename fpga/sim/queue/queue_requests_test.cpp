@@ -259,6 +259,18 @@ TEST_F(TransactionalPort, begins_again_after_a_reset_at_any_time) {
   }
 }
 
+TEST_F(TransactionalPort, has_no_open_port_after_a_reset) {
+  unit_.reset();
+  for (std::uint64_t vpid = 0; vpid < kPorts; ++vpid) {
+    EXPECT_EQ(ask_line(vpid, random_line(false)).code, Code::Forbidden);
+    unit_.posted.push_back(write_line(vpid, 0, random_line(true)));
+  }
+  unit_.settle();
+  EXPECT_EQ(unit_.events.size(), kPorts);
+  unit_.events.clear();
+  check();
+}
+
 TEST_F(TransactionalPort, answers_within_200_ns_and_gives_the_command_to_its_unit) {
   unit_.settle();
   ASSERT_EQ(insert(1, random_line(false)).code, Code::NoError);
