@@ -1,6 +1,6 @@
-/// Posted writes of two ports, with the store of remote memory access after them, which is read at any time. A store of 16 bytes
-/// and a line that comes whole leave as they came: each word once, in order, after an entry with the port of its page, however
-/// long the queue is full. With `Pieces` lines come in pieces, in any order: no entry has a word that its port did not write.
+/// Posted writes of two ports, and a queue of remote memory access that has room at any time or not. A store of 16 bytes and a
+/// line that comes whole leave as they came: each word once, in order, after an entry with the port of its page, and stay while
+/// there is no room. With `Pieces` lines come in pieces, in any order: no entry has a word that its port did not write.
 module proof_queue_posted
   import stopbit_htax_pkg::*;
   import stopbit_queue_pkg::*;
@@ -18,7 +18,7 @@ module proof_queue_posted
   input logic [2:0] word_i,
   input logic [3:0] length_i,
   input logic [1:0] data_i,
-  input logic       ready_i
+  input logic       room_i
 );
   // Packets, one after the other.
   logic           ready, is_header, sender_q, counts, counts_q, is_line_q;
@@ -60,53 +60,51 @@ module proof_queue_posted
   end
 
   queue_port_t [1:0] ports;
-  logic [1:0]        put_valid, put_ready;
-  logic              put_last, put_full, valid, last, event_valid;
-  logic [63:0]       put_data, data;
+  logic [1:0]        put_valid;
+  logic              is_last, event_valid;
+  logic [63:0]       word;
   queue_event_t      what;
-  assign ports     = {4'd2, PORT_ENABLED, 4'd1, PORT_ENABLED};
-  assign put_ready = {put_full, 1'b1};
+  assign ports = {4'd2, PORT_ENABLED, 4'd1, PORT_ENABLED};
   formal_reset i_reset (.clk_i, .rst_ni);
   formal_stream #(.Width(64), .Assumed(1)) i_in (.clk_i, .rst_ni, .valid_i, .ready_i(ready), .data_i(phit));
   stopbit_queue_posted #(.Ports(2)) i_dut (
     .clk_i, .rst_ni, .ports_i(ports), .clear_valid_i(1'b0), .clear_ready_o(), .clear_port_i(1'b0), .valid_i, .ready_o(ready),
-    .phit_i(phit), .valid_o(put_valid), .ready_i(put_ready), .last_o(put_last), .data_o(put_data), .event_valid_o(event_valid),
+    .phit_i(phit), .valid_o(put_valid), .ready_i({room_i, 1'b1}), .last_o(is_last), .data_o(word), .event_valid_o(event_valid),
     .event_o(what)
   );
-  stopbit_queue_store #(.Depth(8)) i_store (
-    .clk_i, .rst_ni, .valid_i(put_valid[Transfers]), .ready_o(put_full), .last_i(put_last), .data_i(put_data), .drop_i(1'b0),
-    .valid_o(valid), .ready_i, .last_o(last), .data_o(data)
-  );
-  formal_stream #(.Width(65)) i_out (.clk_i, .rst_ni, .valid_i(valid), .ready_i, .data_i({last, data}));
+  formal_stream #(.Width(65)) i_out (.clk_i, .rst_ni, .valid_i(shown), .ready_i(room_i), .data_i({is_last, word}));
 
-  // What leaves: an entry, then its words. Pieces are looked at before the store.
-  logic         inside_q, owner_q, shown, leaves, is_last;
+  // What leaves: an entry, then its words; each a cycle later, as words pass through.
+  logic         inside_q, owner_q, shown, leaves, leaves_q;
+  logic [2:0]   left_word_q;
   logic [3:0]   words_q;
-  logic [63:0]  word;
   queue_entry_t entry;
-  assign shown   = Pieces ? put_valid[Transfers] : valid;
-  assign leaves  = Pieces ? put_valid[Transfers] && put_full : valid && ready_i;
-  assign is_last = Pieces ? put_last : last;
-  assign word    = Pieces ? put_data : data;
-  assign entry   = word;
+  assign shown  = put_valid[Transfers];
+  assign leaves = shown && room_i;
+  assign entry  = word;
   always_ff @(posedge clk_i) begin
+    left_word_q <= inside_q ? {1'b0, word[1:0]} : {2'b10, entry.vpid[0]};
     if (!rst_ni) begin
       inside_q <= 1'b0;
-    end else if (leaves) begin
-      inside_q <= !is_last;
-      words_q  <= inside_q ? words_q + 4'd1 : 4'd1;
-      if (!inside_q) owner_q <= entry.vpid[0];
+      leaves_q <= 1'b0;
+    end else begin
+      leaves_q <= leaves;
+      if (leaves) begin
+        inside_q <= !is_last;
+        words_q  <= inside_q ? words_q + 4'd1 : 4'd1;
+        if (!inside_q) owner_q <= entry.vpid[0];
+      end
     end
   end
 `ifndef COVER
   if (!Pieces) begin : g_order
     logic       put;
-    logic [3:0] count;
+    logic [2:0] count;
     // The header comes as the entry; the last word of a line is left out.
     assign put = valid_i && ready && (is_header ? counts : counts_q && !(is_line_q && left_q == 4'd1));
-    formal_order #(.Width(3), .Capacity(12)) i_order (
+    formal_order #(.Width(3), .Capacity(3)) i_order (
       .clk_i, .rst_ni, .pick_i, .put_i(put), .put_data_i(is_header ? {2'b10, vpid_i} : {1'b0, data_i}),
-      .take_i(leaves), .take_data_i(inside_q ? {1'b0, word[1:0]} : {2'b10, entry.vpid[0]}), .count_o(count)
+      .take_i(leaves_q), .take_data_i(left_word_q), .count_o(count)
     );
   end
   always_comb begin
@@ -118,20 +116,18 @@ module proof_queue_posted
     end
   end
 `else
-  // Something waits for room, and whole entries of both ports leave.
+  // Something waits for room, and whole entries of both ports leave; a line from pieces does.
   logic [1:0] left_of_q;
-  logic       waited_q, began_q;  // a header was taken that makes no command by itself
+  logic       waited_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       left_of_q <= '0;
       waited_q  <= 1'b0;
-      began_q   <= 1'b0;
     end else begin
       if (leaves && is_last) left_of_q[owner_q] <= 1'b1;
-      if (put_valid[Transfers] && !put_full) waited_q <= 1'b1;
-      if (valid_i && ready && is_header && !counts && length_i != '0) began_q <= 1'b1;
+      if (shown && !room_i) waited_q <= 1'b1;
     end
   end
-  always_comb if (rst_ni) assert (!(Pieces ? left_of_q != '0 && began_q : &left_of_q && waited_q));
+  always_comb if (rst_ni) assert (!(Pieces ? leaves && is_last && i_dut.copies_q : &left_of_q && waited_q));
 `endif
 endmodule
