@@ -21,8 +21,8 @@ module stopbit_queue
   input  logic                     rst_ni,
   input  logic [PlaceWidth-1:0]    limit_i,  // places of a port, 1 to 64
 
-  // Ports: what the supervisor sets when one is opened, stopped or closed. `life` is another one for each owner; with it a
-  // port's ring of 64 lines in memory begins anew.
+  // Ports: what the supervisor sets when one is opened, stopped or closed. `life` is another one for each owner, and not 0
+  // for the first one after a reset; with it a port's ring of 64 lines in memory begins anew.
   input  logic                     set_valid_i,
   output logic                     set_ready_o,
   input  logic [PortWidth-1:0]     set_port_i,

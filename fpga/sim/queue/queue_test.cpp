@@ -195,6 +195,11 @@ TEST_F(PostedQueue, takes_less_than_100_ns_from_a_store_to_its_unit) {
   EXPECT_EQ(line, 18U);
   EXPECT_EQ(fast, 13U);
   for (const std::uint64_t cycles : {one, message, line, fast}) EXPECT_LT(cycles * 5, 100U);
+  // A line in two pieces: from the header of the second one.
+  post(write_of(address_of(1, 0, 4), {5, 6, 7, 8}));
+  const std::uint64_t pieces = cost(write_of(address_of(1, 0, 0), {2, 2, 3, 4}), unit_.transfer_cycle);
+  std::cout << "line in pieces, from the header of the last one: " << pieces << '\n';
+  EXPECT_EQ(pieces, 24U);
   check();
 }
 
