@@ -10,7 +10,6 @@
 
 #include "host/nic/link/links.hpp"
 #include "host/nic/queue/command_queue.hpp"
-#include "tests/lib/nic/fixture.hpp"
 #include "tests/nic/arguments.hpp"
 #include "tests/nic/hosts.hpp"
 #include "tests/nic/tags.hpp"
@@ -94,9 +93,9 @@ class Script {
   bool run_queue(const std::string& step, Arguments& arguments) {
     if (step == "port") {
       const std::string& state = arguments.at(1);
-      memory_.set_state(state == "enabled"    ? PortState::Enabled
-                        : state == "disabled" ? PortState::Disabled
-                                              : PortState::Closed);
+      commands_->set_state(state == "enabled"    ? PortState::Enabled
+                           : state == "disabled" ? PortState::Disabled
+                                                 : PortState::Closed);
     } else if (step == "insert") {
       std::vector<Command> commands(std::min<std::uint64_t>(arguments.number(1), 1000));
       for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -108,7 +107,7 @@ class Script {
         if (bad >= commands.size()) return false;
         commands[bad].operation = Operation{};
       }
-      const Issue issue = CommandQueue(memory_.page()).insert(commands);
+      const Issue issue = commands_->insert(commands);
       next_tag_ += issue.accepted;
       say("accepted ", issue.accepted, " of ", commands.size(), ": ", to_text(issue.reply));
     } else if (step == "take") {
@@ -116,7 +115,7 @@ class Script {
       std::uint64_t count = 0;
       std::uint64_t first = 0;
       const std::uint64_t wanted = arguments.number(1);
-      while (count < wanted && source_.take(command)) {
+      while (count < wanted && commands_->take(command)) {
         if (count++ == 0) first = command.tag;
         if (command.tag != first + count - 1) say("out of order: ", command.tag);
       }
@@ -298,8 +297,7 @@ class Script {
   const Units& units_;
   HostsScript hosts_;
   TagsScript tags_;
-  PageMemory memory_;
-  CommandSource source_{memory_.page()};
+  std::unique_ptr<CommandUnit> commands_ = units_.commands();
   std::uint64_t next_tag_ = 0;
   std::unique_ptr<TranslationUnit> atu_;
   std::map<std::string, Region> regions_;

@@ -3,8 +3,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/lib/nic/fixture.hpp"
+
 #ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_queue.hpp"
 #include "tests/nic/hardware_tag.hpp"
 #include "tests/nic/hardware_velo.hpp"
 #endif
@@ -32,17 +35,31 @@ class SoftwareTranslation final : public TranslationUnit {
   Atu atu_;
 };
 
+class SoftwareCommands final : public CommandUnit {
+ public:
+  void set_state(PortState state) override { memory_.set_state(state); }
+  [[nodiscard]] Issue insert(std::span<const Command> commands) override {
+    return CommandQueue(memory_.page()).insert(commands);
+  }
+  [[nodiscard]] bool take(Command& command) override { return source_.take(command); }
+
+ private:
+  PageMemory memory_;
+  CommandSource source_{memory_.page()};
+};
+
 }  // namespace
 
 Units software_units() {
   return {"software",
           [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); },
           [](const MatcherOptions& options) { return std::make_unique<TagMatcher>(options); },
+          [] { return std::make_unique<SoftwareCommands>(); },
           {}};
 }
 
 bool is_hardware_unit(std::string_view unit) {
-  return unit == "translation" || unit == "tag" || unit == "messages";
+  return unit == "translation" || unit == "tag" || unit == "messages" || unit == "commands";
 }
 
 #ifdef STOPBIT_HAS_UNITS
@@ -58,6 +75,8 @@ Units hardware_units(std::string_view unit, Transactions& transactions) {
     };
   } else if (unit == "tag") {
     units.tag = [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); };
+  } else if (unit == "commands") {
+    units.commands = [&transactions] { return hardware_commands(transactions); };
   } else {
     units.messages = [&transactions](NodeId node, std::size_t nodes) {
       return hardware_messages(node, nodes, transactions);
@@ -91,8 +110,8 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     if (!(words >> row.cases)) continue;
     if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
         (place != "hardware" && place != "software")) {
-      problem =
-          path.string() + ':' + std::to_string(number) + ": wants CASES translation|tag|messages hardware|software";
+      problem = path.string() + ':' + std::to_string(number) +
+                ": wants CASES translation|tag|messages|commands hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

@@ -12,6 +12,7 @@
 
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/msg/message_engine.hpp"
+#include "host/nic/queue/command_queue.hpp"
 #include "host/nic/tag/matcher.hpp"
 #include "host/nic/tag/unit.hpp"
 
@@ -34,6 +35,20 @@ class TranslationUnit {
   virtual void acknowledge(Unit unit) = 0;
 };
 
+/// The queue of a port's commands: what its process inserts, and what its node takes.
+class CommandUnit {
+ public:
+  CommandUnit() = default;
+  CommandUnit(const CommandUnit&) = delete;
+  CommandUnit& operator=(const CommandUnit&) = delete;
+  virtual ~CommandUnit() = default;
+
+  virtual void set_state(PortState state) = 0;
+  [[nodiscard]] virtual Issue insert(std::span<const Command> commands) = 0;
+  /// False: there is none.
+  [[nodiscard]] virtual bool take(Command& command) = 0;
+};
+
 /// What went through units in hardware.
 struct Transactions {
   std::uint64_t cases = 0;
@@ -47,6 +62,7 @@ struct Units {
   std::string_view name;
   std::function<std::unique_ptr<TranslationUnit>(const AtuOptions&)> translation;
   std::function<std::unique_ptr<TagUnit>(const MatcherOptions&)> tag;
+  std::function<std::unique_ptr<CommandUnit>()> commands;
   /// Empty, or null: the message unit's own.
   std::function<std::unique_ptr<MessageEngine>(NodeId node, std::size_t nodes)> messages;
 };
@@ -54,7 +70,7 @@ struct Units {
 [[nodiscard]] Units software_units();
 /// Why a unit cannot be in hardware here; empty: it can.
 [[nodiscard]] std::string why_not_hardware();
-/// Units that exist in hardware: "translation", "tag", "messages".
+/// Units that exist in hardware: "translation", "tag", "messages", "commands".
 [[nodiscard]] bool is_hardware_unit(std::string_view unit);
 /// One of them, the others in software; what goes through it is added to `transactions`, which outlives it.
 [[nodiscard]] Units hardware_units(std::string_view unit, Transactions& transactions);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "packet.hpp"
+#include "htax_packet.hpp"
 
 /// What the benches of the host's bus have in common.
 namespace stopbit::sim::htax {

@@ -9,7 +9,7 @@
 
 #include "bench.hpp"
 #include "host_memory.hpp"
-#include "packet.hpp"
+#include "htax_packet.hpp"
 
 // Units' writes and reads in the host's memory.
 

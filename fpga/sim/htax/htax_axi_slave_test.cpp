@@ -12,7 +12,7 @@
 
 #include "bench.hpp"
 #include "host_memory.hpp"
-#include "packet.hpp"
+#include "htax_packet.hpp"
 
 // The host's writes and reads.
 

@@ -14,7 +14,7 @@
 
 #include "bench.hpp"
 #include "bits.hpp"
-#include "packet.hpp"
+#include "htax_packet.hpp"
 
 // Three units and the host: what each has to get, in which order, beside what the ports show.
 
