@@ -90,10 +90,20 @@ module proof_tag_bank
     .clk_i, .rst_ni, .pick_i, .put_i(put && tag_q == watched_q), .put_data_i(slot_q),
     .take_i(take && !cancelled_q && wanted.value[2:0] == watched_q), .take_data_i(slot), .count_o(inner)
   );
+`ifdef COVER
+  // A receive between two others of its chain was cancelled; then a record passes one of these and matches the other.
+  logic between_q, passed_q;
+  always_ff @(posedge clk_i) begin
+    between_q <= rst_ni && (between_q || (take && cancelled_q && !i_dut.is_first && !i_dut.is_last));
+    passed_q  <= rst_ni && state_q != Idle && (passed_q || (state_q == Step && more));
+  end
+  always_comb if (rst_ni) assert (!(between_q && passed_q && take && !cancelled_q && inner == 3'd1));
+`else
   always_comb begin
     if (rst_ni && state_q == Leave && !cancelled_q) begin
       assert (tag_q != watched_q || match == (inner != '0));
       assert (!match || (used_q[slot] && tags_q[slot] == tag_q));
     end
   end
+`endif
 endmodule

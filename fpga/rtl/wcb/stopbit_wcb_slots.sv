@@ -219,11 +219,15 @@ module stopbit_wcb_slots
   logic                  writes_next;
   assign marked      = marks_q | mask_q;
   assign writes_next = mask_q[2*RowWords-1:RowWords] != '0;
-  assign rows_slot_o = {page_q, index_q};
-  assign even_o = '{write: joins && (!row[0] || writes_next), row: even_row,
-                    marks: row[0] ? marked[2*RowWords-1:RowWords] : marked[RowWords-1:0]};
-  assign odd_o  = '{write: joins && (row[0] || writes_next), row: odd_row,
-                    marks: row[0] ? marked[RowWords-1:0] : marked[2*RowWords-1:RowWords]};
+  // A cycle later, so that these memories have an address for writes: with one for both yosys makes them of LUTs with one port,
+  // and cannot map what it made.
+  always_ff @(posedge clk_i) begin
+    rows_slot_o <= {page_q, index_q};
+    even_o      <= '{write: joins && (!row[0] || writes_next), row: even_row,
+                     marks: row[0] ? marked[2*RowWords-1:RowWords] : marked[RowWords-1:0]};
+    odd_o       <= '{write: joins && (row[0] || writes_next), row: odd_row,
+                     marks: row[0] ? marked[RowWords-1:0] : marked[2*RowWords-1:RowWords]};
+  end
   assign leave_valid_o = is_write && leaves;
   assign leave_o       = '{page: page_t'(page_q), slot: index_q, is_cut: action_q != Join, rows: slot_q.rows,
                            words: action_q == Join ? words_q : words_of(slot_q.end_at),

@@ -147,6 +147,8 @@ class Driver {
     to_come.clear();
     reads_.clear();
     look_ups_.clear();
+    waiting_read_.reset();
+    waiting_look_up_.reset();
     packet_.clear();
     is_in_write_ = false;
     idle_inputs();
@@ -253,6 +255,7 @@ class Driver {
     bench_->phit_ready_i = !stalls(memory_stall_percent);
     bench_->read_ready_i = !memory_is_shut && !stalls(stall_percent);
     bench_->answer_valid_i = 0;
+    bench_->answer_tag_i = (bench_->answer_tag_i + 1U) % 4;
     if (forged_answer) {
       bench_->answer_valid_i = 1;
       bench_->answer_tag_i = *forged_answer & 3U;
@@ -271,6 +274,9 @@ class Driver {
     }
     bench_->look_up_ready_i = !translation_is_shut && !stalls(stall_percent);
     bench_->page_valid_i = 0;
+    // What is not valid may be anything.
+    bench_->page_tag_i = (bench_->page_tag_i + 1U) % 4;
+    bench_->page_i = protocol::kTranslateResponseNumber.put(cycle);
     if (!look_ups_.empty() && look_ups_.front().due <= cycle) {
       const LookUp look_up = look_ups_.front();
       look_ups_.pop_front();
@@ -301,6 +307,15 @@ class Driver {
       came_cycle = cycle;
     }
     if (bench_->phit_valid_o != 0 && bench_->phit_ready_i != 0) take_phit(bench_->phit_o, bench_->phit_last_o != 0);
+    const auto stays = [](std::optional<std::uint64_t>& waiting, bool valid, bool ready, std::uint64_t what) {
+      if (waiting && (!valid || what != *waiting)) throw std::runtime_error("a request changes before it is taken");
+      waiting.reset();
+      if (valid && !ready) waiting = what;
+    };
+    stays(waiting_read_, bench_->read_valid_o != 0, bench_->read_ready_i != 0,
+          bench_->read_address_o | std::uint64_t{bench_->read_tag_o} << 60U);
+    stays(waiting_look_up_, bench_->look_up_valid_o != 0, bench_->look_up_ready_i != 0,
+          bench_->look_up_o | std::uint64_t{bench_->look_up_tag_o} << 60U);
     if (bench_->read_valid_o != 0 && bench_->read_ready_i != 0) {
       reads_.push_back({static_cast<std::uint8_t>(bench_->read_tag_o),
                         read ? read(std::uint64_t{bench_->read_address_o} << 4U) : std::nullopt, cycle + latency()});
@@ -454,6 +469,8 @@ class Driver {
   Bench<Model> bench_;
   std::deque<Read> reads_;
   std::deque<LookUp> look_ups_;
+  std::optional<std::uint64_t> waiting_read_;  ///< Offered and not taken yet.
+  std::optional<std::uint64_t> waiting_look_up_;
   Packet packet_;
   std::size_t send_at_ = 0;
   std::uint64_t active_cycle_ = 0;  ///< In which something last went in or out.

@@ -178,6 +178,33 @@ TEST_F(VeloHostile, senders_that_never_finish_leave_room_for_others) {
   EXPECT_WORKS(6);
 }
 
+TEST_F(VeloHostile, a_long_message_waits_once_to_twice_the_patience_and_then_ends_by_itself) {
+  open(5);
+  unit_->patience_i = 10;
+  const Start start{5, kNode, 0, 1, 0, false, 0};
+  const std::vector<std::byte> bytes = some_bytes(600);
+  const std::vector<Packet> packets = packets_of(start, wire({}, 600), to_words(bytes));
+  const auto ticks = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      unit_.tick();
+      unit_.cycles(10);
+    }
+  };
+  ticks(9);
+  unit_.come({packets[0]});
+  ASSERT_TRUE(unit_.until([&] { return unit_.to_come.empty(); }));
+  unit_.cycles(5);
+  ticks(10);
+  EXPECT_EQ(unit_.events.unfinished, 0U);
+  unit_.come({packets[1], packets[2]});
+  ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 1; }));
+  EXPECT_EQ(unit_.reports[0].error, Error::None);
+  unit_.come({packets[0]});  // and nothing else
+  ticks(21);
+  EXPECT_EQ(unit_.events.unfinished, 1U);
+  EXPECT_EQ(unit_.events.malformed, 0U);
+}
+
 TEST_F(VeloHostile, a_host_that_never_reads_holds_up_no_other_ring) {
   open(5);
   open(6);
@@ -219,7 +246,8 @@ TEST_F(VeloHostile, a_ring_that_holds_its_messages_holds_up_its_own_priority_and
   EXPECT_EQ(unit_.reports[1].target, 5U);
   EXPECT_EQ(unit_.reports[2].error, Error::None);
   EXPECT_EQ(unit_.holds, 0U);
-  // Not again, before it has taken something.
+  // Not again, before it has taken something, or is set anew: a limit that is written changes nothing of that.
+  unit_.set_limit(ring_of(5, false), true, 0);
   EXPECT_EQ(deliver(5, false, {}, bytes).error, Error::Full);
   descriptors_[kListAt] = {kMemory, 1};
   unit_.set_limit(ring_of(5, false), true, 1);
@@ -290,6 +318,20 @@ TEST_F(VeloHostile, memory_that_never_answers_ends_a_ring_and_disturbs_no_other)
   EXPECT_WORKS(7);
 }
 
+TEST_F(VeloHostile, a_read_that_is_never_taken_stays_and_ends_the_next_ring_as_well) {
+  const std::vector<std::byte> bytes = some_bytes(8);
+  unit_.memory_is_shut = true;
+  for (const std::uint64_t port : {5, 6}) {
+    open(port);
+    unit_.set_ring(ring_of(port, false), true, {true, false, 2, 4, kListAt + port * 4096, 0});
+    unit_.set_limit(ring_of(port, false), true, 1);
+    EXPECT_EQ(deliver(port, false, {}, bytes).error, Error::TargetTranslation);
+  }
+  unit_.memory_is_shut = false;
+  settle();
+  EXPECT_WORKS(7);
+}
+
 TEST_F(VeloHostile, translation_that_never_answers_or_refuses_ends_a_ring) {
   open(5);
   const std::vector<std::byte> bytes = some_bytes(8);
@@ -326,6 +368,15 @@ TEST_F(VeloHostile, translation_that_never_answers_or_refuses_ends_a_ring) {
   unit_.latency = [] { return std::uint64_t{1}; };
   settle();
   EXPECT_GT(unit_.events.late_answers, 0U);
+  EXPECT_EQ(start(0x10'0000, {0x20'0000, 8}), Error::None);
+  // A reset while one is under way.
+  unit_.latency = [] { return std::uint64_t{2'000}; };
+  unit_.set_limit(ring_of(5, false), true, 2);
+  come(5, false, {}, some_bytes(500));
+  unit_.cycles(100);
+  unit_.reset();
+  unit_.latency = [] { return std::uint64_t{1}; };
+  open(5);
   EXPECT_EQ(start(0x10'0000, {0x20'0000, 8}), Error::None);
   EXPECT_WORKS(7);
 }
@@ -385,6 +436,22 @@ TEST_F(VeloHostile, random_descriptors_never_make_the_unit_write_outside_of_them
   EXPECT_WORKS(7);
 }
 
+TEST_F(VeloHostile, a_refused_message_gives_its_slots_back_once_however_long_the_host_waits) {
+  open(5);
+  open(6);
+  unit_.set_port(6, {true, true, kDomain + 1, false, 0, 0});
+  const std::vector<std::byte> bytes = some_bytes(100);
+  unit_.memory_stall_percent = 100;
+  for (int i = 0; i < 6; ++i) come(i < 4 ? 5 : 6, false, {}, bytes);
+  unit_.cycles(400);
+  EXPECT_LT(unit_.reports.size(), 6U);
+  unit_.memory_stall_percent = 0;
+  ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 6; }));
+  EXPECT_EQ(unit_.reports.back().error, Error::Domain);
+  settle();
+  EXPECT_EQ(unit_.events.revoked, 2U);
+}
+
 TEST_F(VeloHostile, a_host_that_takes_no_writes_for_long_loses_nothing) {
   open(5);
   unit_.memory_stall_percent = 100;
@@ -392,6 +459,7 @@ TEST_F(VeloHostile, a_host_that_takes_no_writes_for_long_loses_nothing) {
   unit_.cycles(5'000);
   EXPECT_FALSE(unit_.to_come.empty()) << "the network waits";
   EXPECT_GT(unit_.events.timed_out, 0U);
+  EXPECT_EQ(unit_.events.timed_out, unit_.events.revoked);
   unit_.memory_stall_percent = 0;
   ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 30; }));
   settle();

@@ -177,6 +177,28 @@ TEST_F(VeloRequester, refuses_in_the_order_of_the_class) {
   EXPECT_EQ(unit_.events.sent, 2U);
 }
 
+TEST_F(VeloRequester, no_port_and_no_group_is_there_that_was_not_set) {
+  const std::vector<std::uint64_t> words = {1};
+  const auto send = [&](std::uint64_t vpid, std::uint64_t command) {
+    unit_.to_send.push_back(to_message(vpid, 0, command, words));
+  };
+  const auto to_group = [&](std::uint64_t group) {
+    return command_to(group, 0, 8) | protocol::kVeloCommandMulticast.put(1);
+  };
+  for (std::uint64_t vpid = 0; vpid < 64; ++vpid) send(vpid, command_to(3, 5, 8));
+  ASSERT_TRUE(unit_.until([&] { return unit_.refusals.size() == 64; }));
+  open(0);
+  for (std::uint64_t group = 0; group < 64; ++group) send(0, to_group(group));
+  ASSERT_TRUE(unit_.until([&] { return unit_.refusals.size() == 128; }));
+  for (std::size_t i = 64; i < 128; ++i) EXPECT_EQ(unit_.refusals[i].error, Error::TargetVpid) << i;
+  // The next numbers after the last ones.
+  unit_.set_group(0, {true, kDomain, 0, 1});
+  send(64, command_to(3, 5, 8));
+  send(0, to_group(64));
+  ASSERT_TRUE(unit_.until([&] { return unit_.refusals.size() == 130; }));
+  EXPECT_TRUE(unit_.packets.empty());
+}
+
 TEST_F(VeloCompleter, puts_a_short_message_at_the_end_of_its_slot_with_the_status_last) {
   open(5);
   const std::vector<std::byte> bytes = some_bytes(8);
@@ -283,6 +305,15 @@ TEST_F(VeloCompleter, copies_for_each_member_of_a_group_but_its_sender) {
   for (int i = 0; i < 30; ++i) ASSERT_EQ(deliver(1, i % 2 == 0, {}, bytes).error, Error::None);
 }
 
+TEST_F(VeloCompleter, a_group_may_have_255_members) {
+  open(5);
+  for (std::uint64_t i = 0; i < 255; ++i) unit_.set_member(i, 5);
+  unit_.set_group(9, {true, kDomain, 0, 255});
+  come(9, false, {}, some_bytes(8), false, true);
+  ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 255; }));
+  for (std::size_t i = 0; i < 255; ++i) EXPECT_EQ(unit_.reports[i].error, i < 64 ? Error::None : Error::Full) << i;
+}
+
 TEST_F(VeloCompleter, joins_messages_of_several_senders_whose_packets_come_between_each_other) {
   open(5);
   const std::vector<std::byte> first = some_bytes(700);
@@ -320,6 +351,23 @@ TEST_F(VeloCompleter, priorities_take_turns) {
     EXPECT_GE(high, 1);
     EXPECT_LE(high, 3);
   }
+}
+
+TEST_F(VeloCompleter, priorities_that_wait_take_turns_from_the_first_message_on) {
+  open(5);
+  open(6);
+  unit_.set_ring(ring_of(6, false), true, {true, false, 2, 4, kListAt, 0});
+  unit_.set_limit(ring_of(6, false), true, 1);
+  descriptors_[kListAt] = {0x2000'0000, 1};
+  unit_.latency = [] { return std::uint64_t{300}; };
+  const std::vector<std::byte> bytes = some_bytes(8);
+  come(6, false, {}, bytes);  // waits for its descriptor, and the others come
+  for (int i = 0; i < 3; ++i) {
+    come(5, true, {}, bytes);
+    come(5, false, {}, bytes);
+  }
+  ASSERT_TRUE(unit_.until([&] { return unit_.reports.size() == 7; }));
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(unit_.reports[i].is_high, i % 2 == 1) << i;
 }
 
 TEST_F(VeloCompleter, a_ring_goes_round_with_laps_from_1_to_255) {

@@ -109,6 +109,7 @@ class Wcb {
     message_.clear();
     offered_ = false;
     now_ = 0;
+    ticks_ = 0;
     last_now_ = 0;
     given_up_ = 0;
     for (std::size_t p = 0; p < kPages; ++p) {
@@ -133,13 +134,16 @@ class Wcb {
   void add_begun(std::uint64_t word) { in_.push_back({word, 1, 0, true, false}); }
 
   void set(std::size_t page, bool open) {
+    begin_set(page, open);
+    for (int i = 0; i < 5'000 && setting_; ++i) cycle();
+    ASSERT_FALSE(setting_) << "page " << page << " is not set";
+  }
+  /// Offers it; `is_open` says when it was taken.
+  void begin_set(std::size_t page, bool open) {
     bench_->set_valid_i = 1;
     bench_->set_page_i = static_cast<std::uint8_t>(page);
     bench_->set_open_i = open;
     setting_ = page;
-    for (int i = 0; i < 5'000 && setting_; ++i) cycle();
-    ASSERT_FALSE(setting_) << "page " << page << " is not set";
-    open_[page] = open;
   }
 
   void tick() {
@@ -169,10 +173,11 @@ class Wcb {
     bench_.settle();
     now_ += static_cast<std::uint16_t>(bench_->now_o - last_now_);
     last_now_ = bench_->now_o;
+    ticks_ += bench_->tick_i;
     if (bench_->event_valid_o) take_event(bench_->event_o);
     if (setting_ && bench_->set_ready_o) {
+      open_[*setting_] = bench_->set_open_i != 0;
       setting_.reset();
-      bench_->set_valid_i = 0;
     }
     if (bench_->valid_i && bench_->ready_o) {
       in_.pop_front();
@@ -183,8 +188,12 @@ class Wcb {
     if (bench_->level_valid_o && bench_->level_ready_i) levels.push_back(bench_->level_o);
     strays += bench_->stray_o;
     bench_.step();
-    // What was set is done.
-    if (!setting_) bench_->set_valid_i = 0;
+    // What is not set is anything.
+    if (!setting_) {
+      bench_->set_valid_i = 0;
+      bench_->set_page_i = static_cast<std::uint8_t>(random_.below(kPages));
+      bench_->set_open_i = random_.chance(50);
+    }
   }
 
   /// Until everything is in and what is whole is out.
@@ -204,6 +213,7 @@ class Wcb {
     std::uint64_t given_up = 0;
     for (std::size_t p = 0; p < kPages; ++p) given_up += combiners_[p]->given_up();
     EXPECT_EQ(given_up_, given_up);
+    EXPECT_LE(now_, ticks_) << "time goes on by itself";
   }
 
   [[nodiscard]] std::uint64_t cycles() const { return bench_.cycles(); }
@@ -342,6 +352,7 @@ class Wcb {
   std::vector<std::uint64_t> message_;
   std::size_t page_ = 0;
   std::uint64_t now_ = 0;
+  std::uint64_t ticks_ = 0;
   std::uint16_t last_now_ = 0;
   std::uint64_t given_up_ = 0;
 };

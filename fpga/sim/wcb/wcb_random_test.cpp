@@ -1,4 +1,5 @@
 /// Random messages and hostile parts of all pages between each other, beside the classes.
+#include "tests/lib/form.hpp"
 #include "wcb_fixture.hpp"
 
 namespace stopbit::sim {
@@ -56,7 +57,7 @@ TEST(WcbRandom, puts_messages_of_all_pages_together) {
   for (const std::uint32_t stall : {0U, 20U, 60U, 90U}) {
     SCOPED_TRACE(stall);
     Wcb wcb(stall + 1, stall);
-    send_all(wcb, 1'500);
+    send_all(wcb, by_form(1'500, 250'000));
     EXPECT_EQ(wcb.given_up(), 0U);
   }
 }
@@ -107,7 +108,8 @@ TEST(WcbRandom, takes_anything_from_one_page_without_harm_to_others) {
     Random& random = wcb.random();
     wcb.set_tick_percent(stall == 0 ? 4 : 1);
     Sender good(6, false);
-    for (int i = 0; i < 6'000 && !::testing::Test::HasFatalFailure(); ++i) {
+    const int parts = by_form(6'000, 350'000);
+    for (int i = 0; i < parts && !::testing::Test::HasFatalFailure(); ++i) {
       Part part = hostile(random.below(6), random);
       if (random.chance(2)) part.vpid = static_cast<std::uint16_t>(kPorts + random.below(1'000));
       if (random.chance(1)) part.traffic_class = 3;

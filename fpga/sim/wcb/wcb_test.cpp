@@ -137,6 +137,21 @@ TEST(Wcb, refuses_a_third_message_and_lets_other_pages_go_on) {
   EXPECT_EQ(wcb.whole[0], 1U);
 }
 
+TEST(Wcb, finds_a_word_that_comes_twice_in_any_row) {
+  Wcb wcb(12);
+  std::uint8_t message = 0;
+  for (const std::size_t twice : {0U, 1U, 25U, 47U, 50U}) {
+    const std::vector<Command> parts = cut(++message, bytes_of(2'048, wcb.random()), wcb.random(), true);
+    add(wcb, 2, {parts[47], parts[0], parts[1], parts[25], parts[50], parts[48]});
+    wcb.drain();
+    EXPECT_EQ(wcb.errors.back(), Error::None);
+    add(wcb, 2, {parts[twice]});
+    wcb.drain();
+    EXPECT_EQ(wcb.errors.back(), Error::OriginOffset) << twice;
+  }
+  EXPECT_EQ(wcb.given_up(), 5U);
+}
+
 TEST(Wcb, leaves_out_what_is_no_part_of_an_open_page) {
   Wcb wcb(9);
   const Command command = cut(1, bytes_of(16, wcb.random()), wcb.random(), true)[0];
@@ -205,6 +220,23 @@ TEST(Wcb, gives_up_what_a_process_left_when_its_page_is_closed) {
   add(wcb, 3, {parts[0]});
   wcb.drain();
   EXPECT_EQ(wcb.whole[3], 1U);
+}
+
+TEST(Wcb, judges_a_part_by_its_page_as_it_was_when_its_turn_came) {
+  Wcb wcb(13);
+  wcb.set_out(false);
+  for (std::uint8_t i = 0; i < 20; ++i) add(wcb, 1, cut(i, bytes_of(400, wcb.random()), wcb.random(), true));
+  for (int i = 0; i < 2'000; ++i) wcb.cycle();
+  const std::size_t taken = wcb.errors.size();
+  wcb.begin_set(1, false);  // while a part waits
+  for (int i = 0; i < 20; ++i) wcb.cycle();
+  EXPECT_TRUE(wcb.is_open(1));
+  wcb.set_out(true);
+  wcb.drain();
+  EXPECT_FALSE(wcb.is_open(1));
+  ASSERT_LT(taken + 1, wcb.errors.size());
+  EXPECT_EQ(wcb.errors[taken], Error::None);
+  EXPECT_EQ(wcb.errors[taken + 1], Error::OriginVpid);
 }
 
 TEST(Wcb, waits_for_its_output_and_tells_the_level) {
