@@ -80,7 +80,12 @@ class Software {
       : net_(2), owner_(far::NodePort::open(net_.node(0), kDomain).value()),
         writer_(ring::Writer::create(name_.get(), program, {.slot_count = slots}).value()),
         slots_(writer_, program.max_record_slots),
-        source_(far::Source::open(name_.get(), *owner_).value()) {}
+        source_(far::Source::open(name_.get(), *owner_).value()) {
+    // A subscriber asks before it is sent anything: the nodes know each other.
+    const auto asks = far::NodePort::open(net_.node(1), kDomain).value();
+    EXPECT_TRUE(asks->send(0, owner_->vpid(), std::vector<std::byte>(8), net_.now()));
+    step(50);
+  }
 
   struct Member {
     std::unique_ptr<far::NodePort> port;
@@ -125,6 +130,7 @@ class Software {
     for (const record::Slot& slot : record) ASSERT_NE(slots_.take(slot), far::SlotWriter::Outcome::Bad);
     // A step sends up to eight messages; what it leaves would share one with the next record.
     step(1 + static_cast<int>(record.size()) / 4);
+    for (const auto& member : members_) ASSERT_EQ(member->subscription->end(), "");
   }
   void step(int times) {
     for (int i = 0; i < times; ++i) {

@@ -39,6 +39,7 @@ class RemoteHostile : public ::testing::Test {
   void publish(std::uint64_t records) {
     for (std::uint64_t i = 0; i < records; ++i) {
       hardware_.card.push(record_of(published_++, any_length()));
+      if (is_calm_) hardware_.until_sent();
     }
   }
   void take(std::size_t i) {
@@ -100,9 +101,11 @@ class RemoteHostile : public ::testing::Test {
   std::map<std::size_t, Read> got_;
   std::map<std::size_t, std::uint64_t> first_;  ///< Number of the first record of each.
   std::uint64_t published_ = 0;
+  bool is_calm_ = false;  ///< Records come only as fast as the small store has room.
 };
 
 TEST_F(RemoteHostile, a_subscriber_that_does_not_read_holds_up_no_other_and_learns_what_it_lost) {
+  is_calm_ = true;
   start();
   (void)subscribe(everything(256));
   (void)subscribe(everything());
@@ -136,7 +139,7 @@ TEST_F(RemoteHostile, accounts_of_losses_follow_the_rules_of_the_software) {
   // there, or counted once, in an event at its place.
   Program program = far::market();
   Software software(program, 64);
-  Software::Member& member = software.subscribe(everything());
+  Software::Member& member = software.subscribe(everything(40));
   Copy copy(program, 64);
   Read got;
   const auto take_all = [&] {
@@ -190,7 +193,7 @@ TEST_F(RemoteHostile, one_that_leaves_in_the_middle_is_sent_nothing_more) {
   Hardware::Member& leaves = subscribe(everything());
   (void)subscribe(everything(256));
   for (int round = 0; round < 12; ++round) {
-    publish(6);
+    publish(5);
     for (std::uint64_t i = random_.below(400); i > 0; --i) hardware_.cycle();
     // Its window goes first: what is on the way is refused there. The card hears of it later.
     hardware_.holds = true;
@@ -200,7 +203,8 @@ TEST_F(RemoteHostile, one_that_leaves_in_the_middle_is_sent_nothing_more) {
     const std::vector<std::byte> before = leaves.landing;
     for (std::uint64_t i = random_.below(400); i > 0; --i) hardware_.cycle();
     (void)hardware_.card.set(1, {});
-    publish(6);
+    hardware_.until_sent();
+    publish(5);
     hardware_.release();
     hardware_.settle();
     EXPECT_EQ(leaves.landing, before);
@@ -229,6 +233,7 @@ TEST_F(RemoteHostile, one_that_leaves_in_the_middle_is_sent_nothing_more) {
     publish(5);
     hardware_.settle();
     take_all();
+    hardware_.settle();
     for (std::size_t i = 0; i < 3; ++i) expect_accounted(i);
     if (HasFailure()) return;
   }
@@ -260,8 +265,10 @@ TEST_F(RemoteHostile, a_forged_window_or_port_takes_nothing_and_disturbs_no_othe
     EXPECT_EQ(sent, 0U);
     const std::uint64_t all = hardware_.card.progress(1).sent;
     EXPECT_GE(all, 4U);
-    if (what != 5) EXPECT_EQ(hardware_.unit.events.refused - refused, what == 4 ? all - 1 : all);
-    if (what < 4) EXPECT_EQ(forged.landing, clean);
+    EXPECT_EQ(hardware_.unit.events.refused - refused, what == 4 ? all - 1 : all);
+    if (what < 4) {
+      EXPECT_EQ(forged.landing, clean);
+    }
     take(0);
     expect_accounted(0);
     if (HasFailure()) return;
