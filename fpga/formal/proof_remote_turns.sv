@@ -25,9 +25,13 @@ module proof_remote_turns
     formal_stream #(.Width(2), .Assumed(1)) i_in (
       .clk_i, .rst_ni, .valid_i(valid_i[i]), .ready_i(ready[i]), .data_i({last_i[i], bit_i[i]})
     );
+    // Packets have three words or more: the first has left the unit's buffer of two before the next packet is chosen.
+    logic second_q;
+    always_comb assume (!rst_ni || !valid_i[i] || !last_i[i] || (inside_q[i] && second_q));
     always_ff @(posedge clk_i) begin
       if (!rst_ni) inside_q[i] <= 1'b0;
       else if (valid_i[i] && ready[i]) inside_q[i] <= !last_i[i];
+      if (valid_i[i] && ready[i]) second_q <= inside_q[i];
     end
   end
 

@@ -244,7 +244,7 @@ class Card {
   std::array<bool, 2> is_shut{};  ///< or gives no more room for requests, or answers.
   std::deque<Beat> beats;
   std::deque<rma::Packet> to_come;
-  std::deque<rma::Packet> unit_packets;           ///< Of the unit of the card's node.
+  std::deque<rma::Packet> unit_packets;  ///< Of the unit of the card's node.
   std::function<void(const rma::Packet&)> on_sent;
   std::uint64_t malformed = 0;
   std::uint64_t overrun = 0;

@@ -77,7 +77,8 @@ struct Copy {
 class Software {
  public:
   Software(const Program& program, std::uint64_t slots)
-      : net_(2), owner_(far::NodePort::open(net_.node(0), kDomain).value()),
+      : net_(2),
+        owner_(far::NodePort::open(net_.node(0), kDomain).value()),
         writer_(ring::Writer::create(name_.get(), program, {.slot_count = slots}).value()),
         slots_(writer_, program.max_record_slots),
         source_(far::Source::open(name_.get(), *owner_).value()) {
@@ -98,9 +99,9 @@ class Software {
   Member& subscribe(const Wanted& wanted) {
     auto one = std::make_unique<Member>();
     one->port = far::NodePort::open(net_.node(1), kDomain).value();
-    one->landing = far::PortMemory::make(*one->port, "test-landing", far::landing_bytes(wanted.layout),
-                                         nic::Access::ReadWrite)
-                       .value();
+    one->landing =
+        far::PortMemory::make(*one->port, "test-landing", far::landing_bytes(wanted.layout), nic::Access::ReadWrite)
+            .value();
     one->window = net_.node(1)
                       .rma()
                       .open_window(one->port->vpid(), one->landing.address(), far::landing_bytes(wanted.layout),
@@ -113,9 +114,9 @@ class Software {
     request.layout = wanted.layout;
     request.event = kMessageEvent;
     far::Refusal why = far::Refusal::None;
-    auto made = far::FarSubscription::make(
-        net_.node(0), kDomain, {source_, owner_->vpid(), source_->reader(ring::Start::Newest).value(), 0}, request,
-        {1, one->port->vpid()}, net_.now(), why);
+    auto made = far::FarSubscription::make(net_.node(0), kDomain,
+                                           {source_, owner_->vpid(), source_->reader(ring::Start::Newest).value(), 0},
+                                           request, {1, one->port->vpid()}, net_.now(), why);
     if (!made) throw std::runtime_error(made.message());
     one->subscription = std::move(made).value();
     one->accept = far::read_accept(one->subscription->answer()).value();

@@ -428,12 +428,11 @@ TEST_F(RemoteHostile, records_that_contradict_themselves_are_not_published) {
       case 1: beats.back().slot.words[0] ^= std::uint64_t{1} << (16 + random_.below(16)); break;
       case 2: beats.back().index = static_cast<std::uint16_t>(1 + random_.below(5)); break;
       case 3: beats.erase(beats.begin()); break;
-      case 4:
-        beats = to_beats(record_of(7, kMaxSlots + 1 + static_cast<std::uint32_t>(random_.below(100))));
-        break;
+      case 4: beats = to_beats(record_of(7, kMaxSlots + 1 + static_cast<std::uint32_t>(random_.below(100)))); break;
       default:
         beats.resize(random_.below(beats.size()));
-        beats.push_back({.slot = {}, .index = static_cast<std::uint16_t>(random_.below(3)), .last = false, .aborted = true});
+        beats.push_back(
+            {.slot = {}, .index = static_cast<std::uint16_t>(random_.below(3)), .last = false, .aborted = true});
         is_malformed = false;
     }
     bad += is_malformed ? 1 : 0;

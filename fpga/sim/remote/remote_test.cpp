@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint16_t kTickIndex = 0;
 
-/// Records of the program of the tests of host/remote: channels 0 to 2, securities 0 to 5, books of up to `most` entries.
+/// Records of the program of the tests of host/remote: channels 0 to 2, securities 0 to 5, books of up to `most`
+/// entries.
 class Records {
  public:
   Records() : builder_(program_) {}
@@ -101,7 +102,7 @@ TEST(RemoteCard, sends_what_the_software_sends) {
   Records records;
   Random random(seed());
   std::size_t all = 0;
-  for (int round = 0; round < by_form(6, 200); ++round) {
+  for (int round = 0; round < by_form(4, 200); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     std::vector<Wanted> wanted{everything()};
     for (int i = 0; i < 3; ++i) wanted.push_back(random_filter(random, 1 + random.below(4)));
@@ -121,7 +122,7 @@ TEST(RemoteCard, sends_what_the_software_sends) {
     for (const std::size_t size : both.finish()) all += size;
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(all, 1'500U);
+  EXPECT_GT(all, 1'000U);
 }
 
 TEST(RemoteCard, begins_where_a_late_subscriber_comes) {
