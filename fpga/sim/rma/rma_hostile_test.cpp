@@ -149,6 +149,56 @@ TEST_F(RmaHostile, a_page_taken_in_the_middle_of_a_put_ends_it_at_both_sides) {
   EXPECT_EQ(unit_.sent.back().header().kind, nic::kPutAbandoned);
 }
 
+TEST_F(RmaHostile, a_port_closed_in_the_middle_of_a_put_ends_it_and_the_next_owner_sends_nothing_of_it) {
+  for (const bool is_open_again : {false, true}) {
+    place_tables();
+    unit_.gives_back = false;
+    unit_.sent.clear();
+    unit_.commands.emplace_back(1, put(4096 * 3, kNotifyCompleter | kAcknowledge));
+    for (int i = 0; unit_.sent.size() < 30; ++i) {
+      ASSERT_LT(i, 100'000);
+      unit_.cycle();
+    }
+    unit_.is_shut[0] = true;
+    for (int i = 0; i < 200; ++i) unit_.cycle();
+    const std::size_t sent = unit_.sent.size();
+    unit_.set_port(1, {false, 0, 4});
+    unit_.end_all(true, 1);
+    if (is_open_again) unit_.set_port(1, {true, 99, 4});
+    unit_.is_shut[0] = false;
+    ASSERT_TRUE(unit_.settle());
+    ASSERT_LE(unit_.sent.size(), sent + 2) << "at most the packet that had been read, and the end";
+    const nic::RmaHeader end = unit_.sent.back().header();
+    EXPECT_EQ(end.kind, nic::kPutAbandoned);
+    EXPECT_EQ(end.error, Error::OriginVpid);
+    for (const Packet& packet : unit_.sent) EXPECT_EQ(packet.header().domain, 7) << "the domain of the next owner";
+    EXPECT_FALSE(unit_.waits());
+    EXPECT_EQ(only().notification.error, Error::OriginVpid);
+  }
+  place_tables();
+  unit_.gives_back = true;
+  expect_that_it_works();
+}
+
+TEST_F(RmaHostile, a_command_that_waits_for_a_slot_when_its_port_is_closed_does_not_leave) {
+  unit_.gives_back = false;
+  for (int i = 0; i < 65; ++i) unit_.commands.emplace_back(i == 64 ? 2 : 1, command(Operation::FetchAdd));
+  for (int i = 0; i < 5000; ++i) unit_.cycle();
+  ASSERT_EQ(unit_.sent.size(), 64U);
+  unit_.set_port(2, {false, 0, 2});
+  unit_.end_all(true, 2);
+  unit_.set_port(2, {true, 99, 2});
+  unit_.end_all(true, 1);
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.sent.size(), 64U);
+  EXPECT_EQ(unit_.ended.back(), static_cast<std::uint64_t>(Error::OriginVpid));
+  EXPECT_EQ(only().notification.error, Error::OriginVpid);
+  EXPECT_FALSE(unit_.waits());
+  place_tables();
+  unit_.gives_back = true;
+  expect_that_it_works();
+}
+
 TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   unit_.gives_back = false;
   Command get = command(Operation::Get);
