@@ -5,6 +5,7 @@
 
 #ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_rma.hpp"
 #include "tests/nic/hardware_tag.hpp"
 #include "tests/nic/hardware_velo.hpp"
 #endif
@@ -38,11 +39,12 @@ Units software_units() {
   return {"software",
           [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); },
           [](const MatcherOptions& options) { return std::make_unique<TagMatcher>(options); },
+          {},
           {}};
 }
 
 bool is_hardware_unit(std::string_view unit) {
-  return unit == "translation" || unit == "tag" || unit == "messages";
+  return unit == "translation" || unit == "tag" || unit == "messages" || unit == "rma";
 }
 
 #ifdef STOPBIT_HAS_UNITS
@@ -58,6 +60,8 @@ Units hardware_units(std::string_view unit, Transactions& transactions) {
     };
   } else if (unit == "tag") {
     units.tag = [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); };
+  } else if (unit == "rma") {
+    units.rma = [&transactions](NodeId node, std::size_t nodes) { return hardware_rma(node, nodes, transactions); };
   } else {
     units.messages = [&transactions](NodeId node, std::size_t nodes) {
       return hardware_messages(node, nodes, transactions);
@@ -92,7 +96,7 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
         (place != "hardware" && place != "software")) {
       problem =
-          path.string() + ':' + std::to_string(number) + ": wants CASES translation|tag|messages hardware|software";
+          path.string() + ':' + std::to_string(number) + ": wants CASES translation|tag|messages|rma hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

@@ -116,6 +116,8 @@ class Driver {
     for (std::size_t i = 0; i < 1024; ++i) set_window(i, {});
   }
 
+  Model* operator->() { return bench_.operator->(); }
+
   /// Everything under way is forgotten, but not the tables.
   void reset() {
     commands.clear();
@@ -347,6 +349,7 @@ class Driver {
   std::function<std::uint64_t(std::uint64_t)> read_word;
   std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> write_word;  ///< Address, word, mask of bytes.
   std::function<void(const Notice&)> on_told;
+  std::function<void(const Packet&)> on_sent;
   std::deque<std::pair<nic::Vpid, nic::Command>> commands;
   std::deque<Packet> to_come;
   std::vector<Packet> sent;
@@ -400,6 +403,7 @@ class Driver {
     sent.push_back(sending_);
     if (gives_back && Start::of(sending_.words[0]).node == 0) to_come.push_back(sending_);
     sending_ = {};
+    if (on_sent) on_sent(sent.back());
   }
   void take_write() {
     ++moved_;

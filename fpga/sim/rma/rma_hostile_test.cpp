@@ -69,6 +69,52 @@ TEST_F(RmaHostile, damaged_short_and_long_packets_leave_nothing) {
   expect_that_it_works();
 }
 
+TEST_F(RmaHostile, operations_of_software_are_refused_and_change_nothing) {
+  unit_.gives_back = false;
+  const auto answer_to = [&](Operation operation, std::uint8_t modifiers, std::uint32_t length) {
+    nic::RmaHeader header = piece(length, 0, 0).header();
+    header.kind = static_cast<std::uint8_t>(operation);
+    header.modifiers = modifiers;
+    header.request = 0x1234'0005;
+    header.tag = 77;
+    unit_.sent.clear();
+    unit_.to_come.push_back(to_packet(1, header, {}));
+    EXPECT_TRUE(unit_.settle());
+    EXPECT_LE(unit_.sent.size(), 1U);
+    nic::RmaHeader answer;
+    if (!unit_.sent.empty()) answer = unit_.sent.back().header();
+    if (!unit_.sent.empty()) {
+      EXPECT_EQ(Start::of(unit_.sent.back().words[0]).node, 1U);
+      EXPECT_EQ(answer.error, Error::Command);
+      EXPECT_EQ(answer.request, header.request);
+      EXPECT_EQ(answer.target_vpid, 9);
+      EXPECT_EQ(answer.source_vpid, 2);
+    }
+    return answer;
+  };
+  for (const Operation operation :
+       {Operation::GetWords, Operation::Synchronize, Operation::LockWindow, Operation::UnlockWindow}) {
+    EXPECT_EQ(answer_to(operation, 0, 8).kind, nic::kAnswerResult) << static_cast<int>(operation);
+  }
+  for (const Operation operation : {Operation::PutWords, Operation::Signal}) {
+    EXPECT_EQ(answer_to(operation, 0, 8).kind, 0) << "nothing waits for it";
+    EXPECT_EQ(answer_to(operation, kAcknowledge, 8).kind, nic::kAnswerResult);
+    for (const std::uint32_t length : {16U, 17U}) {
+      const nic::RmaHeader refusal = answer_to(operation, kNotifyRefusal, length);
+      EXPECT_EQ(refusal.kind, nic::kAnswerRefusal);
+      EXPECT_EQ(refusal.word, static_cast<std::uint64_t>(operation));
+      EXPECT_EQ(refusal.capability, 0U);
+      EXPECT_EQ(refusal.tag, operation == Operation::PutWords && length > 16 ? 0U : 77U) << "the tag is a word of data";
+    }
+  }
+  EXPECT_EQ(unit_.events.refused, 12U);
+  EXPECT_EQ(unit_.events.strange, 0U);
+  EXPECT_EQ(unit_.writes, 0U);
+  EXPECT_TRUE(unit_.notices.empty());
+  unit_.gives_back = true;
+  expect_that_it_works();
+}
+
 TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   come(piece(16, 0, 1));
   come(piece(16, 8, 1));
