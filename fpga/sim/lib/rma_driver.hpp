@@ -171,6 +171,8 @@ class Driver {
       if (now() > limit) throw std::runtime_error("the end of a node or port is not carried out");
     }
   }
+  /// The translation unit says this to a unit, whatever it means.
+  void say(std::size_t unit, const atu::Message& message) { ats_[unit].push_back(atu::to_phit(message)); }
   /// The translation unit asks for a flush, of each unit; true when all have answered.
   void flush() {
     for (std::size_t unit = 0; unit < kUnits; ++unit) {

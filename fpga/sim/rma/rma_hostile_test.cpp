@@ -19,7 +19,12 @@ class RmaHostile : public RmaTest {
   void expect_that_it_works() {
     unit_.notices.clear();
     at(kSource, 0) = unit_.random.bits();
+    const Unit::Events before = unit_.events;
     run(put(8, kAcknowledge | kNotifyCompleter));
+    Unit::Events after = before;
+    ++after.ended;
+    ++after.served;
+    EXPECT_EQ(unit_.events, after);
     ASSERT_EQ(unit_.notices.size(), 2U);
     for (const Notice& notices : unit_.notices) EXPECT_EQ(notices.notification.error, Error::None);
     unit_.notices.clear();
@@ -52,14 +57,16 @@ TEST_F(RmaHostile, damaged_short_and_long_packets_leave_nothing) {
   bad.is_bad = true;
   come(bad);
   EXPECT_EQ(unit_.events.damaged, 1U);
-  Packet cut = piece(8, 0, 0);
-  cut.words.resize(5);
-  come(cut);
-  EXPECT_EQ(unit_.events.damaged, 2U);
+  for (std::size_t words = 1; words < kRequestWords; ++words) {
+    Packet cut = piece(8, 0, 0);
+    cut.words.resize(words);
+    come(cut);
+    EXPECT_EQ(unit_.events.damaged, 1 + words);
+  }
   come(piece(8 * 24, 0, 24));
-  EXPECT_EQ(unit_.events.damaged, 3U);
+  EXPECT_EQ(unit_.events.damaged, 11U);
   come(piece(8 * 40, 0, 40));
-  EXPECT_EQ(unit_.events.damaged, 4U);
+  EXPECT_EQ(unit_.events.damaged, 12U);
   EXPECT_EQ(unit_.writes, 0U);
   EXPECT_TRUE(unit_.notices.empty());
   Packet cell = piece(8, 0, 1);
@@ -137,6 +144,32 @@ TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   come(piece(8, 0, 0));
   EXPECT_TRUE(unit_.notices.empty());
   EXPECT_EQ(unit_.events.refused, 2U) << "others have no last packet";
+  expect_that_it_works();
+}
+
+TEST_F(RmaHostile, puts_have_up_to_a_mebibyte) {
+  WindowEntry entry = window();
+  entry.bytes = std::uint64_t{1} << 21U;
+  unit_.set_window(kWindow, entry);
+  come(piece(1U << 20U, 0, 1));
+  EXPECT_EQ(unit_.writes, 1U);
+  come(piece((1U << 20U) + 8, 0, 1));
+  EXPECT_EQ(unit_.writes, 1U);
+}
+
+TEST_F(RmaHostile, messages_of_the_translation_unit_that_mean_nothing_are_counted_and_left_out) {
+  const auto malformed_after = [&](const atu::Message& message) {
+    const std::uint64_t before = unit_.events.malformed;
+    for (std::size_t unit = 0; unit < kUnits; ++unit) unit_.say(unit, message);
+    EXPECT_TRUE(unit_.settle());
+    return unit_.events.malformed - before;
+  };
+  EXPECT_EQ(malformed_after({atu::kPort, 0, protocol::kAtsTranslateResponse, 0}), 3U) << "asked for nothing";
+  EXPECT_EQ(malformed_after({atu::kPort, 0, protocol::kAtsTranslateRequest, 0}), 3U) << "asks itself";
+  unit_.flush();
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.flushed, 3U);
+  EXPECT_EQ(unit_.events.malformed, 6U) << "a flush is none of them";
   expect_that_it_works();
 }
 
@@ -292,11 +325,27 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   send(
       0, [](auto&) {}, 1);
   EXPECT_EQ(unit_.events.stale, 8U) << "it is done";
+  come(piece(16, 0, 2));
+  (void)only();  // after a request of the same length, in which nothing is wrong
   run(get);
   answer.request = unit_.sent.back().header().request;
   send(
       0, [](auto& a) { a.length = 24; }, 2);  // not what was asked for: failed when as much has come
   EXPECT_EQ(only().notification.error, Error::Command);
+  for (const auto& [said, error] :
+       {std::pair{static_cast<Error>(nic::kErrors), Error::Command},
+        std::pair{static_cast<Error>(nic::kErrors - 1), static_cast<Error>(nic::kErrors - 1)}}) {
+    run(get);
+    answer.request = unit_.sent.back().header().request;
+    send(
+        0,
+        [error_said = said](auto& a) {
+          a.kind = nic::kAnswerResult;
+          a.error = error_said;
+        },
+        0);
+    EXPECT_EQ(only().notification.error, error);
+  }
   run(get);
   answer.request = unit_.sent.back().header().request;
   send(
@@ -320,7 +369,10 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   EXPECT_EQ(unit_.events.strange, 1U) << "a refusal without an error";
   refusal.error = Error::Domain;
   come(to_packet(0, refusal, {}));
-  EXPECT_EQ(only().notification.error, Error::Domain);
+  const nic::Notification refused = only().notification;
+  EXPECT_EQ(refused.error, Error::Domain);
+  EXPECT_EQ(refused.operation, Operation::Put);
+  EXPECT_EQ(refused.value, 0U);
   refusal.request = 2;
   come(to_packet(0, refusal, {}));
   EXPECT_TRUE(unit_.notices.empty()) << "it was for the port's owner before";
@@ -467,14 +519,24 @@ TEST_F(RmaHostile, a_flush_is_answered_when_no_page_is_in_use) {
 }
 
 TEST_F(RmaHostile, a_reset_in_the_middle_leaves_nothing_behind) {
-  for (int when = 1; when < 120; when += 7) {
+  for (int when = 1; when < 400; when += 5) {
+    unit_.stall_percent = when % 2 == 0 ? 60 : 0;
     unit_.commands.emplace_back(1, put(400, kAcknowledge | kNotifyRequester));
     unit_.commands.emplace_back(1, command(Operation::FetchAdd));
+    Command get = command(Operation::Get);
+    get.address = kInto;
+    get.length = 64;
+    unit_.commands.emplace_back(1, get);
     for (int i = 0; i < when; ++i) unit_.cycle();
     unit_.reset();
-    unit_.cycle();
+    const std::uint64_t writes = unit_.writes;
+    EXPECT_EQ(unit_->ats_valid_o | unit_->read_valid_o | unit_->write_valid_o | unit_->send_valid_o, 0);
+    for (int i = 0; i < 40; ++i) unit_.cycle();
+    EXPECT_EQ(unit_.writes, writes);
+    EXPECT_TRUE(unit_.sent.empty() && unit_.notices.empty());
     EXPECT_EQ(unit_.events, Unit::Events{});
     EXPECT_FALSE(unit_.waits());
+    unit_.stall_percent = 0;
     expect_that_it_works();
   }
 }
