@@ -466,8 +466,20 @@ TEST_F(RmaHostile, memory_that_never_answers_or_answers_late_or_wrongly_fails_th
   EXPECT_EQ(unit_.events.late, 8U);
   expect_that_it_works();
   unit_.error_percent = 100;
+  unit_.sent.clear();
   run(put(64, kNotifyRequester));
   EXPECT_EQ(only().notification.error, Error::OriginWindow);
+  EXPECT_TRUE(unit_.sent.empty());
+  unit_.error_percent = 0;
+  unit_.commands.emplace_back(1, put(4096, kNotifyRequester));
+  for (int i = 0; unit_.sent.size() < 10; ++i) {
+    ASSERT_LT(i, 10'000);
+    unit_.cycle();
+  }
+  unit_.error_percent = 100;
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(only().notification.error, Error::OriginWindow);
+  EXPECT_EQ(unit_.sent.back().header().kind, nic::kPutAbandoned) << "it had begun";
   run(command(Operation::FetchAdd));
   EXPECT_EQ(only().notification.error, Error::TargetTranslation);
   unit_.error_percent = 0;
@@ -537,6 +549,9 @@ TEST_F(RmaHostile, a_reset_in_the_middle_leaves_nothing_behind) {
     EXPECT_EQ(unit_.events, Unit::Events{});
     EXPECT_FALSE(unit_.waits());
     unit_.stall_percent = 0;
+    unit_.flush();
+    ASSERT_TRUE(unit_.settle());
+    EXPECT_EQ(unit_.flushed, 3U) << "no page is in use";
     expect_that_it_works();
   }
 }
