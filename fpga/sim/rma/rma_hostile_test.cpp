@@ -520,8 +520,12 @@ TEST_F(RmaHostile, a_flush_is_answered_when_no_page_is_in_use) {
   unit_.memory_is_shut = false;
   for (int i = 0; i < 60; ++i) unit_.cycle();
   EXPECT_EQ(unit_.flushed, 3U);
-  // Commands that never end do not keep it waiting.
   unit_.latency = [] { return std::uint64_t{1}; };
+  run(command(Operation::FetchAdd));
+  unit_.flush();
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.flushed, 3U) << "the responder has changed its word";
+  // Commands that never end do not keep it waiting.
   unit_.commands.emplace_back(1, put(20'000));
   for (int round = 0; round < 20; ++round) {
     unit_.flush();
