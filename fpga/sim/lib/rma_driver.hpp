@@ -326,9 +326,11 @@ class Driver {
     for (std::uint64_t quiet = 0, end = now() + limit; now() < end;) {
       const std::uint64_t before = moved_;
       cycle();
-      quiet = moved_ == before && commands.empty() && coming_.words.empty() && to_come.empty() && lookups_.empty()
-                  ? quiet + 1
-                  : 0;
+      const bool reads = !is_mute && !(reads_[0].empty() && reads_[1].empty());
+      quiet =
+          moved_ == before && !reads && commands.empty() && coming_.words.empty() && to_come.empty() && lookups_.empty()
+              ? quiet + 1
+              : 0;
       if (quiet == kQuiet + 10 * stall_percent) return true;
     }
     return false;
