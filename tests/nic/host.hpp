@@ -21,6 +21,7 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/rma/rma.hpp"
+#include "host/nic/rma/rma_engine.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
@@ -67,11 +68,15 @@ class Host {
   static constexpr std::size_t kPorts = 8;
   static constexpr std::size_t kPages = 4096;  ///< That can be registered at once.
 
-  /// With an engine, its message unit is in hardware.
+  /// With an engine, its message unit or remote memory access is in hardware.
   explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {},
-                std::unique_ptr<MessageEngine> message_engine = nullptr)
-      : engine(std::move(message_engine)), node(transport, options_of(options, rma_options)) {
+                std::unique_ptr<MessageEngine> message_engine = nullptr,
+                std::unique_ptr<RmaEngine> memory_engine = nullptr)
+      : engine(std::move(message_engine)),
+        rma_engine(std::move(memory_engine)),
+        node(transport, options_of(options, rma_options)) {
     if (engine) messages.set_engine(*engine);
+    if (rma_engine) rma.set_engine(*rma_engine);
   }
 
   /// A port of this process's memory.
@@ -143,7 +148,8 @@ class Host {
   }
 
   std::map<Vpid, std::unique_ptr<HostPort>> of_port;  // their pages outlive the node
-  std::unique_ptr<MessageEngine> engine;              // as this does
+  std::unique_ptr<MessageEngine> engine;              // as these do
+  std::unique_ptr<RmaEngine> rma_engine;
   Node node;
   Atu& atu = node.atu();
   Ports& ports = node.ports();

@@ -99,7 +99,8 @@ void HostsScript::restart(NodeId node) {
 
 std::unique_ptr<Host> HostsScript::make_host(NodeId node, std::size_t nodes) const {
   return std::make_unique<Host>(network_->port(node), LinkOptions{}, options_,
-                                units_.messages ? units_.messages(node, nodes) : nullptr);
+                                units_.messages ? units_.messages(node, nodes) : nullptr,
+                                units_.rma ? units_.rma(node, nodes) : nullptr);
 }
 
 bool HostsScript::run_channel(const std::string& step, Arguments& arguments) {

@@ -8,6 +8,7 @@
 #ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
 #include "tests/nic/hardware_queue.hpp"
+#include "tests/nic/hardware_rma.hpp"
 #include "tests/nic/hardware_tag.hpp"
 #include "tests/nic/hardware_velo.hpp"
 #endif
@@ -55,11 +56,12 @@ Units software_units() {
           [](const AtuOptions& options) { return std::make_unique<SoftwareTranslation>(options); },
           [](const MatcherOptions& options) { return std::make_unique<TagMatcher>(options); },
           [] { return std::make_unique<SoftwareCommands>(); },
+          {},
           {}};
 }
 
 bool is_hardware_unit(std::string_view unit) {
-  return unit == "translation" || unit == "tag" || unit == "messages" || unit == "commands";
+  return unit == "translation" || unit == "tag" || unit == "messages" || unit == "commands" || unit == "rma";
 }
 
 #ifdef STOPBIT_HAS_UNITS
@@ -77,6 +79,8 @@ Units hardware_units(std::string_view unit, Transactions& transactions) {
     units.tag = [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); };
   } else if (unit == "commands") {
     units.commands = [&transactions] { return hardware_commands(transactions); };
+  } else if (unit == "rma") {
+    units.rma = [&transactions](NodeId node, std::size_t nodes) { return hardware_rma(node, nodes, transactions); };
   } else {
     units.messages = [&transactions](NodeId node, std::size_t nodes) {
       return hardware_messages(node, nodes, transactions);
@@ -111,7 +115,7 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
         (place != "hardware" && place != "software")) {
       problem = path.string() + ':' + std::to_string(number) +
-                ": wants CASES translation|tag|messages|commands hardware|software";
+                ": wants CASES translation|tag|messages|commands|rma hardware|software";
       return std::nullopt;
     }
     if (place == "hardware") rows.push_back(row);

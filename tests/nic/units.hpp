@@ -13,6 +13,7 @@
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/msg/message_engine.hpp"
 #include "host/nic/queue/command_queue.hpp"
+#include "host/nic/rma/rma_engine.hpp"
 #include "host/nic/tag/matcher.hpp"
 #include "host/nic/tag/unit.hpp"
 
@@ -65,12 +66,13 @@ struct Units {
   std::function<std::unique_ptr<CommandUnit>()> commands;
   /// Empty, or null: the message unit's own.
   std::function<std::unique_ptr<MessageEngine>(NodeId node, std::size_t nodes)> messages;
+  std::function<std::unique_ptr<RmaEngine>(NodeId node, std::size_t nodes)> rma;
 };
 
 [[nodiscard]] Units software_units();
 /// Why a unit cannot be in hardware here; empty: it can.
 [[nodiscard]] std::string why_not_hardware();
-/// Units that exist in hardware: "translation", "tag", "messages", "commands".
+/// Units that exist in hardware: "translation", "tag", "messages", "commands", "rma".
 [[nodiscard]] bool is_hardware_unit(std::string_view unit);
 /// One of them, the others in software; what goes through it is added to `transactions`, which outlives it.
 [[nodiscard]] Units hardware_units(std::string_view unit, Transactions& transactions);

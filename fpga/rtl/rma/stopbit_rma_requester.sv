@@ -1,7 +1,8 @@
 /// Carries out commands of this node's ports, one after the other: checks, translates, reads memory, sends packets.
 ///
 /// A put of more than a page is translated as a whole before its first byte leaves: a command that is refused changes
-/// nothing. If a page is taken from the port later, the put ends with a packet that says so. A command that waits for an
+/// nothing. If a page is taken from the port later, or the port is closed, the put ends with a packet
+/// that says so; nothing of a closed port leaves with the domain of the next one. A command that waits for an
 /// answer has a slot; with all in use it waits. Every command ends with `ended_o`, and with a notification if it failed or
 /// asked for one.
 module stopbit_rma_requester
@@ -111,7 +112,9 @@ module stopbit_rma_requester
   logic [17:0]           left_q;    // words
   words_t                words_q;
   logic [9:0]            page_room;
-  logic                  abandons_q, has_slot_q;
+  logic                  abandons_q, has_slot_q, gone_q, denied, drops;
+  logic [31:0]           life_q;    // of the port, when the command was taken, as the domain
+  logic [15:0]           domain_q;
   logic [4:0]            error_q;
   logic [SlotWidth-1:0]  slot_q;
   logic [31:0]           request_q;
@@ -129,7 +132,9 @@ module stopbit_rma_requester
   assign lookup     = '{vpid: vpid_q, page: state_q == WALK ? walk_q : at_q[NlaBits-1:PageBits], access: is_put ? 2'd1 : 2'd2};
   assign asks       = state_q == WALK || state_q == LOOKUP;
   assign is_walked  = walk_q == end_q[NlaBits-1:PageBits];
-  assign read_start = state_q == LOOKUP && found && !lookup_failed;
+  assign denied     = lookup_failed || gone_q;
+  assign drops      = state_q == SLOT && gone_q && sent_q == '0;
+  assign read_start = state_q == LOOKUP && found && !denied;
   assign send_start = state_q == SEND && !sending && !has_begun_q;
   assign tells      = state_q == TELL && (error_q != ERR_NOERR || modifiers.requester);
 
@@ -151,7 +156,7 @@ module stopbit_rma_requester
   always_comb begin
     header.kind  = '{target_vpid: command_q.kind.vpid, source_vpid: vpid_q, error: abandons_q ? 8'(error_q) : '0,
                      modifiers: command_q.kind.modifiers, kind: abandons_q ? RMA_ABANDONED : operation, service: Service};
-    header.place = '{request: request_q, domain: port.domain, window: command_q.kind.window};
+    header.place = '{request: request_q, domain: domain_q, window: command_q.kind.window};
     header.tag        = command_q.tag;
     header.capability = command_q.capability;
     header.offset     = command_q.offset;
@@ -175,7 +180,7 @@ module stopbit_rma_requester
     .clk_i, .rst_ni, .valid_i(tells), .notice_i(notice), .done_o(told), .valid_o(write_valid_o), .ready_i(write_ready_i), .write_o
   );
 
-  assign slot_take_o = state_q == SLOT && needs_slot && !has_slot_q && free_valid_i;
+  assign slot_take_o = state_q == SLOT && needs_slot && !has_slot_q && free_valid_i && !drops;
   assign slot_o = '{generation: generation_i, vpid: vpid_q, operation: operation, modifiers: command_q.kind.modifiers,
                     node: command_q.kind.node, target: command_q.kind.vpid, window: command_q.kind.window,
                     length: command_q.length, address: command_q.address[NlaBits-1:0], offset: command_q.offset,
@@ -196,17 +201,20 @@ module stopbit_rma_requester
       JUDGE:   state_d = judged != ERR_NOERR ? TELL :
                          is_get || (is_put && at_q[NlaBits-1:PageBits] != end_q[NlaBits-1:PageBits]) ? WALK :
                          is_put ? LOOKUP : SLOT;
-      WALK:    if (found) state_d = lookup_failed ? TELL : !is_walked ? WALK : is_put ? LOOKUP : SLOT;
-      LOOKUP:  if (found) state_d = !lookup_failed ? READ : sent_q == '0 ? TELL : SEND;
+      WALK:    if (found) state_d = denied ? TELL : !is_walked ? WALK : is_put ? LOOKUP : SLOT;
+      LOOKUP:  if (found) state_d = !denied ? READ : sent_q == '0 ? TELL : SEND;
       READ:    if (read_done) state_d = !read_failed ? SLOT : sent_q == '0 ? TELL : SEND;
-      SLOT:    if (!needs_slot || has_slot_q || free_valid_i) state_d = SEND;
+      SLOT:    if (drops) state_d = TELL;
+               else if (!needs_slot || has_slot_q || free_valid_i) state_d = SEND;
       SEND:    if (is_sent) state_d = is_put && !abandons_q && left_q != 18'(words_q) ? LOOKUP : TELL;
       TELL:    if (ended_o) state_d = IDLE;
       default: state_d = IDLE;
     endcase
   end
-  assign fails = (state_q == LOOKUP || state_q == WALK) ? found && lookup_failed : state_q == READ && read_done && read_failed;
+  assign fails = (state_q == LOOKUP || state_q == WALK) ? found && denied :
+                 drops || (state_q == READ && read_done && read_failed);
   always_ff @(posedge clk_i) begin
+    gone_q <= !port.open || port.life != life_q;
     if (command_ready_o) begin
       command_q <= command_i;
       vpid_q    <= command_vpid_i;
@@ -220,12 +228,14 @@ module stopbit_rma_requester
       has_slot_q <= 1'b0;
       error_q    <= ERR_NOERR;
       request_q  <= port.life;
+      life_q     <= port.life;
+      domain_q   <= port.domain;
     end
     if (state_q == JUDGE) error_q <= judged;
     if (state_q == WALK && found) walk_q <= walk_q + 1'b1;
     if (state_q == LOOKUP) words_q <= words;
     if (fails) begin
-      error_q    <= ERR_OWINID;
+      error_q    <= gone_q ? ERR_OVPID_INV : ERR_OWINID;
       abandons_q <= sent_q != '0;
     end
     if (slot_take_o) begin

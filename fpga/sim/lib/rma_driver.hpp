@@ -116,6 +116,8 @@ class Driver {
     for (std::size_t i = 0; i < 1024; ++i) set_window(i, {});
   }
 
+  Model* operator->() { return bench_.operator->(); }
+
   /// Everything under way is forgotten, but not the tables.
   void reset() {
     commands.clear();
@@ -169,6 +171,8 @@ class Driver {
       if (now() > limit) throw std::runtime_error("the end of a node or port is not carried out");
     }
   }
+  /// The translation unit says this to a unit, whatever it means.
+  void say(std::size_t unit, const atu::Message& message) { ats_[unit].push_back(atu::to_phit(message)); }
   /// The translation unit asks for a flush, of each unit; true when all have answered.
   void flush() {
     for (std::size_t unit = 0; unit < kUnits; ++unit) {
@@ -322,9 +326,11 @@ class Driver {
     for (std::uint64_t quiet = 0, end = now() + limit; now() < end;) {
       const std::uint64_t before = moved_;
       cycle();
-      quiet = moved_ == before && commands.empty() && coming_.words.empty() && to_come.empty() && lookups_.empty()
-                  ? quiet + 1
-                  : 0;
+      const bool reads = !is_mute && !(reads_[0].empty() && reads_[1].empty());
+      quiet =
+          moved_ == before && !reads && commands.empty() && coming_.words.empty() && to_come.empty() && lookups_.empty()
+              ? quiet + 1
+              : 0;
       if (quiet == kQuiet + 10 * stall_percent) return true;
     }
     return false;
@@ -347,6 +353,7 @@ class Driver {
   std::function<std::uint64_t(std::uint64_t)> read_word;
   std::function<void(std::uint64_t, std::uint64_t, std::uint64_t)> write_word;  ///< Address, word, mask of bytes.
   std::function<void(const Notice&)> on_told;
+  std::function<void(const Packet&)> on_sent;
   std::deque<std::pair<nic::Vpid, nic::Command>> commands;
   std::deque<Packet> to_come;
   std::vector<Packet> sent;
@@ -400,6 +407,7 @@ class Driver {
     sent.push_back(sending_);
     if (gives_back && Start::of(sending_.words[0]).node == 0) to_come.push_back(sending_);
     sending_ = {};
+    if (on_sent) on_sent(sent.back());
   }
   void take_write() {
     ++moved_;

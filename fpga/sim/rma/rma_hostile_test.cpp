@@ -19,7 +19,12 @@ class RmaHostile : public RmaTest {
   void expect_that_it_works() {
     unit_.notices.clear();
     at(kSource, 0) = unit_.random.bits();
+    const Unit::Events before = unit_.events;
     run(put(8, kAcknowledge | kNotifyCompleter));
+    Unit::Events after = before;
+    ++after.ended;
+    ++after.served;
+    EXPECT_EQ(unit_.events, after);
     ASSERT_EQ(unit_.notices.size(), 2U);
     for (const Notice& notices : unit_.notices) EXPECT_EQ(notices.notification.error, Error::None);
     unit_.notices.clear();
@@ -52,20 +57,68 @@ TEST_F(RmaHostile, damaged_short_and_long_packets_leave_nothing) {
   bad.is_bad = true;
   come(bad);
   EXPECT_EQ(unit_.events.damaged, 1U);
-  Packet cut = piece(8, 0, 0);
-  cut.words.resize(5);
-  come(cut);
-  EXPECT_EQ(unit_.events.damaged, 2U);
+  for (std::size_t words = 1; words < kRequestWords; ++words) {
+    Packet cut = piece(8, 0, 0);
+    cut.words.resize(words);
+    come(cut);
+    EXPECT_EQ(unit_.events.damaged, 1 + words);
+  }
   come(piece(8 * 24, 0, 24));
-  EXPECT_EQ(unit_.events.damaged, 3U);
+  EXPECT_EQ(unit_.events.damaged, 11U);
   come(piece(8 * 40, 0, 40));
-  EXPECT_EQ(unit_.events.damaged, 4U);
+  EXPECT_EQ(unit_.events.damaged, 12U);
   EXPECT_EQ(unit_.writes, 0U);
   EXPECT_TRUE(unit_.notices.empty());
   Packet cell = piece(8, 0, 1);
   cell.words[2] = (cell.words[2] & ~0xFF00ULL) | 14U << 8;  // a fence does not travel
   come(cell);
   EXPECT_EQ(unit_.events.strange, 1U);
+  expect_that_it_works();
+}
+
+TEST_F(RmaHostile, operations_of_software_are_refused_and_change_nothing) {
+  unit_.gives_back = false;
+  const auto answer_to = [&](Operation operation, std::uint8_t modifiers, std::uint32_t length) {
+    nic::RmaHeader header = piece(length, 0, 0).header();
+    header.kind = static_cast<std::uint8_t>(operation);
+    header.modifiers = modifiers;
+    header.request = 0x1234'0005;
+    header.tag = 77;
+    unit_.sent.clear();
+    unit_.to_come.push_back(to_packet(1, header, {}));
+    EXPECT_TRUE(unit_.settle());
+    EXPECT_LE(unit_.sent.size(), 1U);
+    nic::RmaHeader answer;
+    if (!unit_.sent.empty()) answer = unit_.sent.back().header();
+    if (!unit_.sent.empty()) {
+      EXPECT_EQ(Start::of(unit_.sent.back().words[0]).node, 1U);
+      EXPECT_EQ(answer.error, Error::Command);
+      EXPECT_EQ(answer.request, header.request);
+      EXPECT_EQ(answer.target_vpid, 9);
+      EXPECT_EQ(answer.source_vpid, 2);
+    }
+    return answer;
+  };
+  for (const Operation operation :
+       {Operation::GetWords, Operation::Synchronize, Operation::LockWindow, Operation::UnlockWindow}) {
+    EXPECT_EQ(answer_to(operation, 0, 8).kind, nic::kAnswerResult) << static_cast<int>(operation);
+  }
+  for (const Operation operation : {Operation::PutWords, Operation::Signal}) {
+    EXPECT_EQ(answer_to(operation, 0, 8).kind, 0) << "nothing waits for it";
+    EXPECT_EQ(answer_to(operation, kAcknowledge, 8).kind, nic::kAnswerResult);
+    for (const std::uint32_t length : {16U, 17U}) {
+      const nic::RmaHeader refusal = answer_to(operation, kNotifyRefusal, length);
+      EXPECT_EQ(refusal.kind, nic::kAnswerRefusal);
+      EXPECT_EQ(refusal.word, static_cast<std::uint64_t>(operation));
+      EXPECT_EQ(refusal.capability, 0U);
+      EXPECT_EQ(refusal.tag, operation == Operation::PutWords && length > 16 ? 0U : 77U) << "the tag is a word of data";
+    }
+  }
+  EXPECT_EQ(unit_.events.refused, 12U);
+  EXPECT_EQ(unit_.events.strange, 0U);
+  EXPECT_EQ(unit_.writes, 0U);
+  EXPECT_TRUE(unit_.notices.empty());
+  unit_.gives_back = true;
   expect_that_it_works();
 }
 
@@ -91,6 +144,32 @@ TEST_F(RmaHostile, a_put_is_reported_only_if_all_of_it_came_in_order) {
   come(piece(8, 0, 0));
   EXPECT_TRUE(unit_.notices.empty());
   EXPECT_EQ(unit_.events.refused, 2U) << "others have no last packet";
+  expect_that_it_works();
+}
+
+TEST_F(RmaHostile, puts_have_up_to_a_mebibyte) {
+  WindowEntry entry = window();
+  entry.bytes = std::uint64_t{1} << 21U;
+  unit_.set_window(kWindow, entry);
+  come(piece(1U << 20U, 0, 1));
+  EXPECT_EQ(unit_.writes, 1U);
+  come(piece((1U << 20U) + 8, 0, 1));
+  EXPECT_EQ(unit_.writes, 1U);
+}
+
+TEST_F(RmaHostile, messages_of_the_translation_unit_that_mean_nothing_are_counted_and_left_out) {
+  const auto malformed_after = [&](const atu::Message& message) {
+    const std::uint64_t before = unit_.events.malformed;
+    for (std::size_t unit = 0; unit < kUnits; ++unit) unit_.say(unit, message);
+    EXPECT_TRUE(unit_.settle());
+    return unit_.events.malformed - before;
+  };
+  EXPECT_EQ(malformed_after({atu::kPort, 0, protocol::kAtsTranslateResponse, 0}), 3U) << "asked for nothing";
+  EXPECT_EQ(malformed_after({atu::kPort, 0, protocol::kAtsTranslateRequest, 0}), 3U) << "asks itself";
+  unit_.flush();
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.flushed, 3U);
+  EXPECT_EQ(unit_.events.malformed, 6U) << "a flush is none of them";
   expect_that_it_works();
 }
 
@@ -149,6 +228,56 @@ TEST_F(RmaHostile, a_page_taken_in_the_middle_of_a_put_ends_it_at_both_sides) {
   EXPECT_EQ(unit_.sent.back().header().kind, nic::kPutAbandoned);
 }
 
+TEST_F(RmaHostile, a_port_closed_in_the_middle_of_a_put_ends_it_and_the_next_owner_sends_nothing_of_it) {
+  for (const bool is_open_again : {false, true}) {
+    place_tables();
+    unit_.gives_back = false;
+    unit_.sent.clear();
+    unit_.commands.emplace_back(1, put(4096 * 3, kNotifyCompleter | kAcknowledge));
+    for (int i = 0; unit_.sent.size() < 30; ++i) {
+      ASSERT_LT(i, 100'000);
+      unit_.cycle();
+    }
+    unit_.is_shut[0] = true;
+    for (int i = 0; i < 200; ++i) unit_.cycle();
+    const std::size_t sent = unit_.sent.size();
+    unit_.set_port(1, {false, 0, 4});
+    unit_.end_all(true, 1);
+    if (is_open_again) unit_.set_port(1, {true, 99, 4});
+    unit_.is_shut[0] = false;
+    ASSERT_TRUE(unit_.settle());
+    ASSERT_LE(unit_.sent.size(), sent + 2) << "at most the packet that had been read, and the end";
+    const nic::RmaHeader end = unit_.sent.back().header();
+    EXPECT_EQ(end.kind, nic::kPutAbandoned);
+    EXPECT_EQ(end.error, Error::OriginVpid);
+    for (const Packet& packet : unit_.sent) EXPECT_EQ(packet.header().domain, 7) << "the domain of the next owner";
+    EXPECT_FALSE(unit_.waits());
+    EXPECT_EQ(only().notification.error, Error::OriginVpid);
+  }
+  place_tables();
+  unit_.gives_back = true;
+  expect_that_it_works();
+}
+
+TEST_F(RmaHostile, a_command_that_waits_for_a_slot_when_its_port_is_closed_does_not_leave) {
+  unit_.gives_back = false;
+  for (int i = 0; i < 65; ++i) unit_.commands.emplace_back(i == 64 ? 2 : 1, command(Operation::FetchAdd));
+  for (int i = 0; i < 5000; ++i) unit_.cycle();
+  ASSERT_EQ(unit_.sent.size(), 64U);
+  unit_.set_port(2, {false, 0, 2});
+  unit_.end_all(true, 2);
+  unit_.set_port(2, {true, 99, 2});
+  unit_.end_all(true, 1);
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.sent.size(), 64U);
+  EXPECT_EQ(unit_.ended.back(), static_cast<std::uint64_t>(Error::OriginVpid));
+  EXPECT_EQ(only().notification.error, Error::OriginVpid);
+  EXPECT_FALSE(unit_.waits());
+  place_tables();
+  unit_.gives_back = true;
+  expect_that_it_works();
+}
+
 TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   unit_.gives_back = false;
   Command get = command(Operation::Get);
@@ -196,11 +325,27 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   send(
       0, [](auto&) {}, 1);
   EXPECT_EQ(unit_.events.stale, 8U) << "it is done";
+  come(piece(16, 0, 2));
+  (void)only();  // after a request of the same length, in which nothing is wrong
   run(get);
   answer.request = unit_.sent.back().header().request;
   send(
       0, [](auto& a) { a.length = 24; }, 2);  // not what was asked for: failed when as much has come
   EXPECT_EQ(only().notification.error, Error::Command);
+  for (const auto& [said, error] :
+       {std::pair{static_cast<Error>(nic::kErrors), Error::Command},
+        std::pair{static_cast<Error>(nic::kErrors - 1), static_cast<Error>(nic::kErrors - 1)}}) {
+    run(get);
+    answer.request = unit_.sent.back().header().request;
+    send(
+        0,
+        [error_said = said](auto& a) {
+          a.kind = nic::kAnswerResult;
+          a.error = error_said;
+        },
+        0);
+    EXPECT_EQ(only().notification.error, error);
+  }
   run(get);
   answer.request = unit_.sent.back().header().request;
   send(
@@ -224,7 +369,10 @@ TEST_F(RmaHostile, answers_to_nothing_or_of_others_are_left_out) {
   EXPECT_EQ(unit_.events.strange, 1U) << "a refusal without an error";
   refusal.error = Error::Domain;
   come(to_packet(0, refusal, {}));
-  EXPECT_EQ(only().notification.error, Error::Domain);
+  const nic::Notification refused = only().notification;
+  EXPECT_EQ(refused.error, Error::Domain);
+  EXPECT_EQ(refused.operation, Operation::Put);
+  EXPECT_EQ(refused.value, 0U);
   refusal.request = 2;
   come(to_packet(0, refusal, {}));
   EXPECT_TRUE(unit_.notices.empty()) << "it was for the port's owner before";
@@ -318,8 +466,20 @@ TEST_F(RmaHostile, memory_that_never_answers_or_answers_late_or_wrongly_fails_th
   EXPECT_EQ(unit_.events.late, 8U);
   expect_that_it_works();
   unit_.error_percent = 100;
+  unit_.sent.clear();
   run(put(64, kNotifyRequester));
   EXPECT_EQ(only().notification.error, Error::OriginWindow);
+  EXPECT_TRUE(unit_.sent.empty());
+  unit_.error_percent = 0;
+  unit_.commands.emplace_back(1, put(4096, kNotifyRequester));
+  for (int i = 0; unit_.sent.size() < 10; ++i) {
+    ASSERT_LT(i, 10'000);
+    unit_.cycle();
+  }
+  unit_.error_percent = 100;
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(only().notification.error, Error::OriginWindow);
+  EXPECT_EQ(unit_.sent.back().header().kind, nic::kPutAbandoned) << "it had begun";
   run(command(Operation::FetchAdd));
   EXPECT_EQ(only().notification.error, Error::TargetTranslation);
   unit_.error_percent = 0;
@@ -360,8 +520,12 @@ TEST_F(RmaHostile, a_flush_is_answered_when_no_page_is_in_use) {
   unit_.memory_is_shut = false;
   for (int i = 0; i < 60; ++i) unit_.cycle();
   EXPECT_EQ(unit_.flushed, 3U);
-  // Commands that never end do not keep it waiting.
   unit_.latency = [] { return std::uint64_t{1}; };
+  run(command(Operation::FetchAdd));
+  unit_.flush();
+  ASSERT_TRUE(unit_.settle());
+  EXPECT_EQ(unit_.flushed, 3U) << "the responder has changed its word";
+  // Commands that never end do not keep it waiting.
   unit_.commands.emplace_back(1, put(20'000));
   for (int round = 0; round < 20; ++round) {
     unit_.flush();
@@ -371,14 +535,27 @@ TEST_F(RmaHostile, a_flush_is_answered_when_no_page_is_in_use) {
 }
 
 TEST_F(RmaHostile, a_reset_in_the_middle_leaves_nothing_behind) {
-  for (int when = 1; when < 120; when += 7) {
+  for (int when = 1; when < 400; when += 5) {
+    unit_.stall_percent = when % 2 == 0 ? 60 : 0;
     unit_.commands.emplace_back(1, put(400, kAcknowledge | kNotifyRequester));
     unit_.commands.emplace_back(1, command(Operation::FetchAdd));
+    Command get = command(Operation::Get);
+    get.address = kInto;
+    get.length = 64;
+    unit_.commands.emplace_back(1, get);
     for (int i = 0; i < when; ++i) unit_.cycle();
     unit_.reset();
-    unit_.cycle();
+    const std::uint64_t writes = unit_.writes;
+    EXPECT_EQ(unit_->ats_valid_o | unit_->read_valid_o | unit_->write_valid_o | unit_->send_valid_o, 0);
+    for (int i = 0; i < 40; ++i) unit_.cycle();
+    EXPECT_EQ(unit_.writes, writes);
+    EXPECT_TRUE(unit_.sent.empty() && unit_.notices.empty());
     EXPECT_EQ(unit_.events, Unit::Events{});
     EXPECT_FALSE(unit_.waits());
+    unit_.stall_percent = 0;
+    unit_.flush();
+    ASSERT_TRUE(unit_.settle());
+    EXPECT_EQ(unit_.flushed, 3U) << "no page is in use";
     expect_that_it_works();
   }
 }

@@ -291,6 +291,57 @@ TEST_F(RmaTest, windows_have_rights_domains_and_locks) {
   }
 }
 
+TEST_F(RmaTest, operations_reach_to_the_last_byte_of_a_window_and_not_beyond) {
+  WindowEntry entry = window();
+  entry.bytes = 64;
+  unit_.set_window(kWindow, entry);
+  const auto result = [&](Command one, std::uint64_t offset) {
+    one.offset = offset;
+    one.modifiers = nic::kAcknowledge;
+    if (one.operation == Operation::Get) one.address = kInto;
+    if (one.operation == Operation::FetchCompareAdd) one.address = 0x7FFF'FFFF;
+    run(one);
+    return only().notification.error;
+  };
+  for (const Operation operation : {Operation::Put, Operation::ImmediatePut, Operation::Get, Operation::FetchAdd,
+                                    Operation::CompareSwap, Operation::Swap}) {
+    Command one = operation == Operation::Put ? put(8) : command(operation);
+    one.length = 8;
+    EXPECT_EQ(result(one, 56), Error::None) << static_cast<int>(operation);
+    EXPECT_EQ(result(one, 64), Error::TargetWindow) << static_cast<int>(operation);
+    EXPECT_EQ(result(one, std::uint64_t{1} << 63U), Error::TargetWindow) << static_cast<int>(operation);
+  }
+  EXPECT_EQ(result(put(64), 0), Error::None);
+  EXPECT_EQ(result(put(72), 0), Error::TargetWindow);
+  EXPECT_EQ(result(put(64), 8), Error::TargetWindow);
+  entry.bytes = 68;
+  unit_.set_window(kWindow, entry);
+  EXPECT_EQ(result(command(Operation::FetchCompareAdd), 64), Error::None);
+  EXPECT_EQ(result(command(Operation::FetchCompareAdd), 68), Error::TargetWindow);
+}
+
+TEST_F(RmaTest, ports_that_are_closed_or_do_not_exist_start_nothing) {
+  for (const Vpid vpid : {Vpid{3}, Vpid{257}}) {  // closed; its last byte is that of port 1
+    run(put(8), vpid);
+    EXPECT_EQ(only().notification.error, Error::OriginVpid);
+    run(command(Operation::Fence), vpid);
+    EXPECT_EQ(only().notification.error, Error::OriginVpid);
+  }
+  EXPECT_TRUE(unit_.sent.empty());
+}
+
+TEST_F(RmaTest, a_command_with_a_word_in_place_of_its_tag_is_refused_without_a_tag) {
+  for (const std::uint32_t length : {16U, 17U}) {
+    Command words = command(Operation::PutWords);
+    words.length = length;
+    run(words);
+    const nic::Notification notification = only().notification;
+    EXPECT_EQ(notification.error, Error::Command);
+    EXPECT_EQ(notification.tag, length > 16 ? 0 : words.tag);
+    EXPECT_EQ(notification.length, length);
+  }
+}
+
 TEST_F(RmaTest, what_is_not_translated_at_the_target_is_refused_as_a_whole_packet) {
   pages_.erase(kSink / nic::kPageBytes + 1);
   run(put(16, kAcknowledge, 4088));  // over both pages

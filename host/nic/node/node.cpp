@@ -34,6 +34,7 @@ std::optional<Vpid> Node::open_port(const Page& page, Pdid domain, const Message
   for (std::size_t tried = 0; tried < ports_.count(); ++tried) {
     const auto vpid = static_cast<Vpid>(next_vpid_++ % ports_.count());
     if (!ports_.open(vpid, page, domain)) continue;
+    rma_.open_port(vpid);
     (void)messages_.open(vpid, page, how);
     open_.push_back(std::make_unique<OpenPort>(page, vpid, options_.combine_patience_ns));
     open_.back()->asked_ns = now_ns_;

@@ -38,6 +38,8 @@ class Ports {
     ++told_;
     return true;
   }
+  /// Of an open port: its ring takes no notification.
+  [[nodiscard]] bool is_full(Vpid vpid) noexcept { return is_open(vpid) && ports_[vpid]->writer.is_full(); }
   /// Notifications that were not dropped, of all ports.
   [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
   /// False: the port is not open, or has no such event.

@@ -27,13 +27,17 @@ const char* to_text(Teller teller) noexcept {
   return "?";
 }
 
-bool NotificationWriter::put(const Notification& notification) noexcept {
+bool NotificationWriter::is_full() noexcept {
   // Acquire: the port has read the slot before it gave it back. What it says is believed only within the ring's size,
   // and looked at only when that is needed: its line is the port's.
   if (written_ - read_ >= PageLayout::kNotifications) {
     read_ = page_.word(PageWord::NotificationsRead).load(std::memory_order_acquire);
   }
-  if (written_ - read_ >= PageLayout::kNotifications) {
+  return written_ - read_ >= PageLayout::kNotifications;
+}
+
+bool NotificationWriter::put(const Notification& notification) noexcept {
+  if (is_full()) {
     page_.word(PageWord::DroppedNotifications).store(++dropped_, std::memory_order_relaxed);
     return false;
   }

@@ -15,6 +15,8 @@ class NotificationWriter {
 
   /// False: dropped. The number is set here.
   bool put(const Notification& notification) noexcept;
+  /// The next one would be dropped.
+  [[nodiscard]] bool is_full() noexcept;
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
 
  private:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host/nic/rma/memory.hpp"
+#include "host/nic/rma/rma_offload.hpp"
 #include "host/nic/sync/word.hpp"
 #include "host/nic/word_copy.hpp"
 
@@ -103,7 +104,42 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
   }
 }
 
+Rma::~Rma() = default;
+
+void Rma::set_engine(RmaEngine& engine) {
+  if (windows_.size() > RmaEngine::kWindows) throw std::invalid_argument("the engine has fewer windows than the node");
+  offload_ = std::make_unique<RmaOffload>(links_, atu_, ports_, engine,
+                                          [this](Vpid vpid, std::uint32_t life, NodeId to, Error error) {
+                                            PortState& port = ports_state_[vpid];
+                                            if (port.life != life) return;
+                                            if (to < port.marks.size())
+                                              port.marks[to] = links_.sent(to, VirtualChannel::Low);
+                                            if (error == Error::RouteBroken) return end_command(vpid, error);
+                                            if (error != Error::None)
+                                              ++counters_.own_error[static_cast<std::size_t>(error)];
+                                            port.is_busy = port.is_offloaded = false;
+                                          });
+  first_slot_ = RmaEngine::kSlots;
+  for (PortState& port : ports_state_)
+    port.slots.resize(std::min<std::size_t>(port.slots.size(), 65'536 - first_slot_));
+}
+
+std::size_t Rma::data_bytes() const noexcept {
+  const std::size_t room = links_.packet_bytes() - sizeof(RmaHeader);
+  return offload_ == nullptr ? room : std::min(room, RmaEngine::kDataBytes);
+}
+
+void Rma::open_port(Vpid vpid) {
+  if (offload_ != nullptr) offload_->set_port(vpid, {true, ports_.domain(vpid), ports_state_[vpid].life});
+}
+
 // Windows.
+
+/// It has changed.
+void Rma::report(const MemoryWindow& window) {
+  if (offload_ == nullptr) return;
+  offload_->set_window(static_cast<std::uint16_t>(&window - windows_.data()), window);
+}
 
 std::optional<WindowName> Rma::open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access,
                                            std::optional<Pdid> open_to) {
@@ -112,13 +148,15 @@ std::optional<WindowName> Rma::open_window(Vpid owner, Nla first, std::uint64_t 
   if (free == windows_.end()) return std::nullopt;
   Capability capability = 0;
   if (::getrandom(&capability, sizeof(capability), 0) != sizeof(capability)) return std::nullopt;
-  *free = {true, false, owner, access, 0, 0, first, bytes, capability, open_to, {}};
+  *free = {{true, false, owner, access, 0, 0, first, bytes, capability, open_to}, {}};
+  report(*free);
   return WindowName{static_cast<std::uint16_t>(free - windows_.begin()), capability};
 }
 
-bool Rma::close_window(Vpid owner, std::uint16_t id) noexcept {
+bool Rma::close_window(Vpid owner, std::uint16_t id) {
   if (id >= windows_.size() || !windows_[id].is_open || windows_[id].owner != owner) return false;
   windows_[id] = {};
+  report(windows_[id]);
   return true;
 }
 
@@ -132,17 +170,21 @@ WindowUse Rma::use(Vpid owner, std::uint16_t id) const noexcept {
   return windows_[id].use;
 }
 
-bool Rma::break_lock(Vpid owner, std::uint16_t id) noexcept {
+bool Rma::break_lock(Vpid owner, std::uint16_t id) {
   if (id >= windows_.size() || !windows_[id].is_open || windows_[id].owner != owner) return false;
-  return std::exchange(windows_[id].is_locked, false);
+  const bool was_locked = std::exchange(windows_[id].is_locked, false);
+  report(windows_[id]);
+  return was_locked;
 }
 
-bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
+bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) {
   if (!atu_.revoke(owner, first, pages)) return false;
   const std::uint64_t begin = nla_page(first);
   for (MemoryWindow& window : windows_) {
     const bool touches = nla_page(window.first) < begin + pages && nla_page(window.first + window.bytes - 1) >= begin;
-    if (window.is_open && window.owner == owner && touches) window = {};
+    if (!window.is_open || window.owner != owner || !touches) continue;
+    window = {};
+    report(window);
   }
   // What the port has under way there must not go on when the addresses are given away again.
   const auto is_there = [&](const Command& command) {
@@ -150,7 +192,9 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
            nla_page(command.address + command.length - 1) >= begin;
   };
   PortState& port = ports_state_[owner];
-  if (port.is_busy && is_there(port.command)) {
+  // What the engine has begun, it ends itself when it looks the next page up.
+  const bool is_begun = port.is_offloaded && offload_->holds(owner);
+  if (port.is_busy && !is_begun && is_there(port.command)) {
     abandon_put(owner, Error::OriginWindow);
     end_command(owner, Error::OriginWindow);
   }
@@ -160,9 +204,11 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
   return true;
 }
 
-void Rma::close_port(Vpid vpid) noexcept {
+void Rma::close_port(Vpid vpid) {
   for (MemoryWindow& window : windows_) {
-    if (window.is_open && window.owner == vpid) window = {};
+    if (!window.is_open || window.owner != vpid) continue;
+    window = {};
+    report(window);
   }
   free_locks(links_.node(), vpid);
   PortState& port = ports_state_[vpid];
@@ -181,11 +227,14 @@ void Rma::close_port(Vpid vpid) noexcept {
       links_.expect_less(slot.command.target_node);
     }
   }
-  port.is_busy = port.has_slot = false;
+  port.is_busy = port.has_slot = port.is_offloaded = false;
   port.waiting = port.reading = 0;
   port.late.assign(port.late.size(), 0);
   ++port.life;
   port.is_broken.assign(port.is_broken.size(), false);
+  if (offload_ == nullptr) return;
+  offload_->set_port(vpid, {false, 0, port.life});
+  offload_->close(vpid);
 }
 
 // The requester.
@@ -215,8 +264,10 @@ void Rma::start(Vpid vpid, const Command& command, std::uint64_t now_ns) {
   port.is_busy = true;
   port.has_slot = false;
   port.sent = 0;
-  Error error = check_command(vpid, command);
-  if (error == Error::None && moves_data(command.operation)) {
+  // The engine checks what it carries out.
+  port.is_offloaded = offload_ != nullptr && offload_->starts(vpid, command);
+  Error error = port.is_offloaded ? Error::None : check_command(vpid, command);
+  if (error == Error::None && !port.is_offloaded && moves_data(command.operation)) {
     // All of it, before the first byte leaves: a command that is refused changes nothing.
     const Access access = command.operation == Operation::Put ? Access::Read : Access::Write;
     if (!is_registered(vpid, command.address, command.length, access)) error = Error::OriginWindow;
@@ -232,28 +283,52 @@ void Rma::start(Vpid vpid, const Command& command, std::uint64_t now_ns) {
 bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
   PortState& port = ports_state_[vpid];
   const Command& command = port.command;
+  if (offload_ != nullptr && offload_->holds(vpid)) return false;
   if (command.operation == Operation::Fence) return advance_fence(vpid);
+  if (port.is_offloaded) return advance_offloaded(vpid, now_ns);
   const NodeId to = command.target_node;
   if (links_.is_lost(to)) {
     end_command(vpid, Error::RouteBroken);
     return true;
   }
   if (port.must_leave[to]) return false;  // that node must first hear that this VPID's previous owner closed
-  if (port.late[to] != 0 && !may_pass_gets(command)) return false;
+  if (is_late(vpid, to) && !may_pass_gets(command)) return false;
   if (needs_answer(command) && !port.has_slot) {
     const auto free = std::find_if_not(port.slots.begin(), port.slots.end(), [](const auto& s) { return s.is_used; });
     if (free == port.slots.end()) return false;
-    const bool is_late =
-        command.operation == Operation::Get || (command.operation == Operation::GetWords && port.late[to] != 0);
-    *free = {true, is_late, free->generation, Error::None, 0, command};
-    if (is_late) ++port.late[to];
-    port.request = static_cast<std::uint32_t>(free - port.slots.begin()) | std::uint32_t{free->generation} << 16U;
+    const bool is_get_late =
+        command.operation == Operation::Get || (command.operation == Operation::GetWords && is_late(vpid, to));
+    *free = {true, is_get_late, free->generation, Error::None, 0, command};
+    if (is_get_late) ++port.late[to];
+    port.request = static_cast<std::uint32_t>(free - port.slots.begin() + static_cast<std::ptrdiff_t>(first_slot_)) |
+                   std::uint32_t{free->generation} << 16U;
     port.has_slot = true;
     ++port.waiting;
     links_.expect(to, now_ns);
     if (is_read(command.operation)) ++port.reading;
   }
   return links_.room(to, VirtualChannel::Low) != 0 && send_piece(vpid, now_ns);
+}
+
+/// Gets of the port to this node are not answered.
+bool Rma::is_late(Vpid vpid, NodeId to) const noexcept {
+  return ports_state_[vpid].late[to] != 0 || (offload_ != nullptr && offload_->is_late(vpid, to));
+}
+
+/// Gives the engine its command, when it has no other.
+bool Rma::advance_offloaded(Vpid vpid, std::uint64_t now_ns) {
+  PortState& port = ports_state_[vpid];
+  const NodeId to = port.command.target_node;
+  if (offload_->is_busy()) return false;
+  if (to < links_.nodes()) {
+    if (links_.is_lost(to)) {
+      end_command(vpid, Error::RouteBroken);
+      return true;
+    }
+    if (port.must_leave[to] || (is_late(vpid, to) && !may_pass_gets(port.command))) return false;
+  }
+  offload_->start(vpid, port.life, port.command, now_ns);
+  return true;
 }
 
 /// False: its memory is being fetched.
@@ -357,8 +432,9 @@ std::size_t Rma::say_farewells() {
 bool Rma::advance_fence(Vpid vpid) {
   PortState& port = ports_state_[vpid];
   const auto of = static_cast<FenceOf>(port.command.more);
-  if (of != FenceOf::Writes && port.reading != 0) return false;
-  if (of != FenceOf::Reads && port.waiting != port.reading) return false;
+  if (of != FenceOf::Writes && (port.reading != 0 || (offload_ && offload_->waits(vpid, true)))) return false;
+  if (of != FenceOf::Reads && (port.waiting != port.reading || (offload_ && offload_->waits(vpid, false))))
+    return false;
   Error error = Error::None;
   if (of == FenceOf::Reads) {
     end_command(vpid, error);
@@ -378,12 +454,12 @@ bool Rma::advance_fence(Vpid vpid) {
 void Rma::end_command(Vpid vpid, Error error) {
   PortState& port = ports_state_[vpid];
   const Command& command = port.command;
-  port.is_busy = false;
+  port.is_busy = port.is_offloaded = false;
   const bool is_told = error != Error::None || (command.modifiers & kNotifyRequester) != 0;
   if (error != Error::None) {
     ++counters_.own_error[static_cast<std::size_t>(error)];
     if (port.has_slot) {
-      free_slot(port, port.slots[port.request & 0xFFFFU]);
+      free_slot(port, port.slots[slot_index(port.request)]);
     }
   }
   port.has_slot = false;
@@ -413,6 +489,7 @@ void Rma::free_slot(PortState& port, Outstanding& slot) noexcept {
 std::size_t Rma::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   std::size_t work = farewells_ == 0 ? 0 : say_farewells();
+  if (offload_ != nullptr) work += offload_->step(now_ns);
   if (!busy_.empty()) work += send_pieces(now_ns);
   if (jobs_count_ != 0) work += pump_all();
   flush();
@@ -498,14 +575,16 @@ bool Rma::is_idle() const noexcept {
   return farewells_ == 0 &&
          std::none_of(ports_state_.begin(), ports_state_.end(),
                       [](const PortState& port) { return port.is_busy || port.has_abandoned || port.waiting != 0; }) &&
-         jobs_count_ == 0;
+         jobs_count_ == 0 && (offload_ == nullptr || offload_->is_idle());
 }
 
 void Rma::lost(NodeId peer) {
   jobs_count_ -= jobs_[peer].all.size();
   jobs_[peer].all.clear();
   for (MemoryWindow& window : windows_) {
-    if (window.is_locked && window.holder_node == peer) window.is_locked = false;
+    if (!window.is_locked || window.holder_node != peer) continue;
+    window.is_locked = false;
+    report(window);
   }
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
     PortState& port = ports_state_[vpid];
@@ -515,7 +594,8 @@ void Rma::lost(NodeId peer) {
     port.must_leave[peer] = false;
     if (links_.taken(peer, VirtualChannel::Low) < port.marks[peer]) port.is_broken[peer] = true;
     // The rest of a command must not reach a node that has come back without its beginning.
-    if (port.is_busy && port.command.operation != Operation::Fence && port.command.target_node == peer) {
+    const bool is_begun = port.is_offloaded && offload_->holds(static_cast<Vpid>(vpid));
+    if (port.is_busy && !is_begun && port.command.operation != Operation::Fence && port.command.target_node == peer) {
       end_command(static_cast<Vpid>(vpid), Error::RouteBroken);
     }
     for (Outstanding& slot : port.slots) {
@@ -523,13 +603,18 @@ void Rma::lost(NodeId peer) {
       finish(static_cast<Vpid>(vpid), slot, Error::RouteBroken, {});
     }
   }
+  if (offload_ != nullptr) offload_->lost(peer);
 }
 
 // Packets of other nodes: answers (high), requests (low).
 
 std::uint8_t Rma::early(NodeId from, VirtualChannel, std::span<const std::byte> packet) {
   if (packet.size() < sizeof(RmaHeader)) return static_cast<std::uint8_t>(Error::Command);
-  const std::uint8_t status = write_packet(from, header_of(packet), packet.subspan(sizeof(RmaHeader)));
+  const RmaHeader header = header_of(packet);
+  // Which of both it is for is known in its turn; it is written then.
+  const bool is_request = header.kind < kAnswerData;
+  if (offload_ != nullptr && (is_request || RmaOffload::takes_answer(header))) return kBounced;
+  const std::uint8_t status = write_packet(from, header, packet.subspan(sizeof(RmaHeader)));
   if (status == kBounced) ++counters_.bounced;
   return status;
 }
@@ -571,6 +656,9 @@ bool Rma::ordered(NodeId from, VirtualChannel channel, std::span<const std::byte
     ++counters_.malformed;
     return true;
   }
+  if (offload_ != nullptr) {
+    if (const std::optional<bool> taken = offload(from, channel, header, packet)) return *taken;
+  }
   if (early_status == kBounced) {
     early_status = write_packet(from, header, packet.subspan(sizeof(RmaHeader)));
     if (early_status == kBounced) {
@@ -597,6 +685,29 @@ bool Rma::ordered(NodeId from, VirtualChannel channel, std::span<const std::byte
   } else {
     return serve(from, header, early_status);
   }
+  return true;
+}
+
+bool Rma::has_jobs(NodeId from, Vpid vpid) const noexcept {
+  return std::ranges::any_of(jobs_[from].all, [&](const Job& job) { return job.request.source_vpid == vpid; });
+}
+
+std::optional<bool> Rma::offload(NodeId from, VirtualChannel channel, const RmaHeader& header,
+                                 std::span<const std::byte> packet) {
+  if (channel == VirtualChannel::High) {
+    if (!RmaOffload::takes_answer(header)) return std::nullopt;
+  } else {
+    if (!offload_->is_free()) return false;  // in the order in which they came
+    if (header.source_vpid >= ports_.count()) return std::nullopt;
+    const MemoryWindow* window = header.window < windows_.size() ? &windows_[header.window] : nullptr;
+    if (window != nullptr && (!window->is_open || window->owner != header.target_vpid)) window = nullptr;
+    if (links_.room(from, VirtualChannel::High) == 0) return false;  // for its answer
+    if (!offload_->takes(from, header, packet.size() - sizeof(RmaHeader), window, has_jobs(from, header.source_vpid))) {
+      return std::nullopt;
+    }
+  }
+  ++counters_.packets;
+  offload_->take(from, channel, header, packet, now_ns_);
   return true;
 }
 
@@ -656,8 +767,7 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
   // Reads of earlier gets come first: one get may fetch data, and the next the word that says whether they are whole.
   // Gets of other ports continue meanwhile.
   Jobs& jobs = jobs_[from];
-  const bool waits = std::any_of(jobs.all.begin(), jobs.all.end(),
-                                 [&](const Job& job) { return job.request.source_vpid == header.source_vpid; });
+  const bool waits = has_jobs(from, header.source_vpid);
   if ((operation == Operation::Get || (operation == Operation::GetWords && waits)) && jobs.all.size() == kJobs) {
     return false;
   }
@@ -735,6 +845,7 @@ Error Rma::execute_lock(NodeId from, const RmaHeader& header) {
   window.is_locked = locks;
   window.holder_node = from;
   window.holder = header.source_vpid;
+  report(window);
   return Error::None;
 }
 
@@ -890,9 +1001,11 @@ void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
 }
 
 /// Their holder has closed or died.
-void Rma::free_locks(NodeId node, Vpid holder) noexcept {
+void Rma::free_locks(NodeId node, Vpid holder) {
   for (MemoryWindow& window : windows_) {
-    if (window.is_locked && window.holder_node == node && window.holder == holder) window.is_locked = false;
+    if (!window.is_locked || window.holder_node != node || window.holder != holder) continue;
+    window.is_locked = false;
+    report(window);
   }
 }
 
@@ -1010,7 +1123,7 @@ bool Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, s
 Rma::Outstanding* Rma::find_slot(NodeId from, const RmaHeader& header) noexcept {
   if (header.target_vpid >= ports_state_.size()) return nullptr;
   PortState& port = ports_state_[header.target_vpid];
-  const std::size_t index = header.request & 0xFFFFU;
+  const std::size_t index = slot_index(header.request);
   if (index >= port.slots.size()) return nullptr;
   Outstanding& slot = port.slots[index];
   const bool is_it = slot.is_used && slot.generation == header.request >> 16U && slot.command.target_node == from &&

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "host/nic/notify/ports.hpp"
 #include "host/nic/queue/command.hpp"
 #include "host/nic/rma/memory.hpp"
+#include "host/nic/rma/rma_engine.hpp"
 
 namespace stopbit::nic {
 
@@ -59,6 +61,7 @@ struct WindowUse {
   std::uint64_t bytes = 0;  ///< Of gets.
 };
 
+/// An engine counts for itself what it carries out: of that, only `started`, `packets` and `own_error` are here.
 struct RmaCounters {
   std::uint64_t started = 0;                       ///< Commands.
   std::uint64_t served = 0;                        ///< Requests of others that were carried out,
@@ -73,6 +76,8 @@ struct RmaCounters {
   std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
   std::uint64_t stale = 0;                         ///< Answers that no command waits for (any more).
 };
+
+class RmaOffload;
 
 /// The unit of remote memory access of a node: requester, responder and completer.
 ///
@@ -95,26 +100,33 @@ struct RmaCounters {
 class Rma final : public PacketSink {
  public:
   Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options);
+  ~Rma() override;
 
+  /// What it can, `engine` carries out (rma_offload.hpp); it outlives the node. Before any port is opened. Throws if
+  /// the node has more ports or windows than the engine, or shorter packets.
+  void set_engine(RmaEngine& engine);
+
+  /// After the port has been opened.
+  void open_port(Vpid vpid);
   /// Makes a window. Nothing if all are in use, the port is not open, or a page of it is not the port's with this
   /// access. The capability is random. Ports of the domain `open_to` may use it besides those of the owner's.
   [[nodiscard]] std::optional<WindowName> open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access,
                                                       std::optional<Pdid> open_to = std::nullopt);
   /// False if it is not the owner's.
-  bool close_window(Vpid owner, std::uint16_t id) noexcept;
+  bool close_window(Vpid owner, std::uint16_t id);
   /// How many the port has open.
   [[nodiscard]] std::size_t windows(Vpid owner) const noexcept;
   /// Of an open window of the owner; else nothing has been done.
   [[nodiscard]] WindowUse use(Vpid owner, std::uint16_t id) const noexcept;
   /// The owner takes the lock from its holder; false if it is not held, or the window is not the owner's.
-  bool break_lock(Vpid owner, std::uint16_t id) noexcept;
+  bool break_lock(Vpid owner, std::uint16_t id);
   /// Closes the windows on these pages and revokes them at the translation unit. The owner's commands that use them do
   /// not go on: OriginWindow.
-  bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
+  bool revoke(Vpid owner, Nla first, std::size_t pages);
   /// Tells the translation unit that nothing of what was revoked so far is held here: between two calls, nothing is.
   void flush() noexcept;
   /// Before the port is closed: its windows, its locks, here and at other nodes, and its waiting commands vanish.
-  void close_port(Vpid vpid) noexcept;
+  void close_port(Vpid vpid);
 
   /// The port's last command has not been sent away yet; it cannot start another.
   [[nodiscard]] bool is_busy(Vpid vpid) const noexcept {
@@ -135,17 +147,7 @@ class Rma final : public PacketSink {
   [[nodiscard]] const RmaCounters& counters() const noexcept { return counters_; }
 
  private:
-  struct MemoryWindow {
-    bool is_open = false;
-    bool is_locked = false;
-    Vpid owner = 0;
-    Access access = Access::Read;
-    NodeId holder_node = 0;
-    Vpid holder = 0;
-    Nla first = 0;
-    std::uint64_t bytes = 0;
-    Capability capability = 0;
-    std::optional<Pdid> open_to;  ///< Besides the owner's domain.
+  struct MemoryWindow : RmaEngine::Window {
     WindowUse use;
   };
   /// A command that waits for its answer. Its number on the wire is index | generation << 16.
@@ -159,7 +161,8 @@ class Rma final : public PacketSink {
   };
   struct PortState {
     bool is_busy = false;
-    bool is_listed = false;  ///< It is in `busy_`.
+    bool is_listed = false;     ///< It is in `busy_`.
+    bool is_offloaded = false;  ///< The command is the engine's, or will be.
     bool has_slot = false;
     std::uint32_t request = 0;  ///< Of the current command, if it has a slot.
     std::uint32_t sent = 0;     ///< Bytes of it.
@@ -195,10 +198,20 @@ class Rma final : public PacketSink {
   };
   static constexpr std::size_t kJobs = 64;
 
-  [[nodiscard]] std::size_t data_bytes() const noexcept { return links_.packet_bytes() - sizeof(RmaHeader); }
+  [[nodiscard]] std::size_t data_bytes() const noexcept;
   [[nodiscard]] Error check_command(Vpid vpid, const Command& command) const noexcept;
   bool advance(Vpid vpid, std::uint64_t now_ns);
   bool advance_fence(Vpid vpid);
+  bool advance_offloaded(Vpid vpid, std::uint64_t now_ns);
+  [[nodiscard]] bool is_late(Vpid vpid, NodeId to) const noexcept;
+  [[nodiscard]] std::size_t slot_index(std::uint32_t request) const noexcept {
+    return (request & 0xFFFFU) - first_slot_;
+  }
+  void report(const MemoryWindow& window);
+  /// Nothing: it is for software. Else as `ordered`.
+  [[nodiscard]] std::optional<bool> offload(NodeId from, VirtualChannel channel, const RmaHeader& header,
+                                            std::span<const std::byte> packet);
+  [[nodiscard]] bool has_jobs(NodeId from, Vpid vpid) const noexcept;
   bool send_piece(Vpid vpid, std::uint64_t now_ns);
   void end_command(Vpid vpid, Error error);
   void free_slot(PortState& port, Outstanding& slot) noexcept;
@@ -226,7 +239,7 @@ class Rma final : public PacketSink {
   void answer(NodeId to, const RmaHeader& request, Error error, const Given& given);
   void refuse(NodeId to, const RmaHeader& request, Error error);
   void put_was_abandoned(NodeId from, const RmaHeader& header);
-  void free_locks(NodeId node, Vpid holder) noexcept;
+  void free_locks(NodeId node, Vpid holder);
   void take_data(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
   void take_result(NodeId from, const RmaHeader& header);
   void take_refusal(NodeId from, const RmaHeader& header);
@@ -256,8 +269,10 @@ class Rma final : public PacketSink {
   std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.
   std::vector<Vpid> busy_;         ///< Ports with a command that has not been sent away; some may be done already.
   std::uint64_t now_ns_ = 0;
-  std::uint64_t flushed_ = 0;  ///< The last flush that was acknowledged.
-  std::size_t farewells_ = 0;  ///< That must still be said.
+  std::uint64_t flushed_ = 0;            ///< The last flush that was acknowledged.
+  std::size_t farewells_ = 0;            ///< That must still be said.
+  std::unique_ptr<RmaOffload> offload_;  ///< Null: no engine.
+  std::size_t first_slot_ = 0;           ///< Smaller numbers on the wire are the engine's.
   RmaCounters counters_;
 };
 
