@@ -14,12 +14,12 @@ enter_namespace "" "$@"
 make_workplace lossless
 ip link set lo up
 
-# Ten minutes, of which the ring has room for two seconds: they end long after the test, on a busy machine as well.
-write_settings --rate 1000 --seconds 600 --sends lo --receives lo
+# Seven minutes, of which the ring has room for some seconds: they end long after the test, on a busy machine as well.
+write_settings --rate 1500 --seconds 400 --sends lo --receives lo
 "$bin/stopbit" simulate sim.toml -o day.pcap -q
 write_publisher --capture "$folder/day.pcap" --templates "$folder/made/cme.xml" \
   --groups 'a = { group = "239.30.1.1", port = 30001 }' --head '[rings]
-slots = 16384' --publish '[[publish]]
+slots = 32768' --publish '[[publish]]
 ring = "cme"
 to = ["shm"]
 lossless = true
