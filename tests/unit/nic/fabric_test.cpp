@@ -146,7 +146,7 @@ TEST_P(Fabric, gives_a_place_again_when_its_node_is_gone) {
   EXPECT_TRUE(b->problem().empty());  // it may still become free
   // One that is silent, and has not said goodbye.
   EXPECT_TRUE(until({host.get(), b.get()}, [&] { return b->is_joined(); }));
-  EXPECT_EQ(host->counters().expired, 1U);
+  EXPECT_GE(host->counters().expired, 1U);  // on a busy machine perhaps the other one, too, before
   // It learns that it is no longer a member.
   EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return !a->problem().empty(); }));
   EXPECT_FALSE(a->is_joined());
