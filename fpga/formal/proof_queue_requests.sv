@@ -1,6 +1,6 @@
 /// Requests of two ports, any of them, and places that are freed at any time. An answer says success exactly of a line that is in
 /// the store, whole, and leaves nothing of one that was refused; a port has never more commands inside than its limit; and it is
-/// refused for lack of room only if it has as many itself, or the store is full: not because the other port is.
+/// refused for lack of room only if it has reached its limit itself, or the store is full: not because of the other port.
 module proof_queue_requests
   import stopbit_htax_pkg::*;
   import stopbit_queue_pkg::*;
@@ -76,7 +76,7 @@ module proof_queue_requests
   );
   formal_stream #(.Width(64)) i_out (.clk_i, .rst_ni, .valid_i(valid), .ready_i(answer_i), .data_i(answer));
 
-  // Commands inside, by what was accepted and freed; as many as there were in the last cycles.
+  // Commands inside, by what was accepted and freed; their number in the last cycles.
   logic [1:0][3:0]      inside_q;
   logic [3:0][1:0][3:0] before_q;
   logic                 frees, commits, accepted_q, crowded_q, was_full_q, in_data;

@@ -1,4 +1,4 @@
-/// Whatever messages leave, and whatever memory holds: each leaves once, as its command and as many words as it has, read from
+/// Whatever messages leave, and whatever memory holds: each leaves once, as its command and all its words, read from
 /// their places in its slot, each shown until it is taken; words of rows without marks are 0 in a message that was cut.
 module proof_wcb_mover
   import stopbit_wcb_pkg::*;

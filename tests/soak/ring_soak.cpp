@@ -42,6 +42,10 @@ std::uint64_t cpu_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Opening a ring takes less of the processor's time, whatever is in the ring; on a busy machine, with cold caches, one
+/// of ten may take more.
+constexpr std::uint64_t kLongestOpenNs = 10'000'000;
+
 /// What all processes count together.
 struct Tally {
   std::atomic<std::uint64_t> records = 0;  ///< Read and found whole.
@@ -52,6 +56,7 @@ struct Tally {
   std::atomic<std::uint64_t> opened = 0;
   std::atomic<std::uint64_t> not_opened = 0;
   std::atomic<std::uint64_t> slowest_open_ns = 0;  ///< Of the processor's time.
+  std::atomic<std::uint64_t> slow_opens = 0;       ///< That took more of it than kLongestOpenNs.
   std::atomic<std::uint64_t> written = 0;
   std::atomic<std::uint64_t> waits = 0;  ///< Of the writer.
   std::atomic<bool> stop = false;
@@ -149,6 +154,7 @@ void read_for_ever(const std::string& name, Tally& tally, Start where) {
     return;
   }
   ++tally.opened;
+  if (took >= kLongestOpenNs) ++tally.slow_opens;
   std::uint64_t slowest = tally.slowest_open_ns;
   while (took > slowest && !tally.slowest_open_ns.compare_exchange_weak(slowest, took)) {
   }
@@ -451,10 +457,9 @@ int run(int argc, char** argv) {
         count(tally.records), count(tally.lost), count(tally.torn), count(tally.miscounted), count(tally.damaged),
         count(tally.opened), count(tally.not_opened), static_cast<double>(tally.slowest_open_ns) / 1e6,
         count(tally.written), count(tally.waits), seconds);
-    constexpr std::uint64_t kLongestOpenNs = 50'000'000;  // a busy machine has cold caches, too
     const bool is_good = tally.torn == 0 && tally.miscounted == 0 && tally.damaged == 0 && tally.not_opened == 0 &&
                          tally.waits == 0 && tally.records > 0 && tally.opened > 0 &&
-                         tally.slowest_open_ns < kLongestOpenNs;
+                         10 * tally.slow_opens <= tally.opened;
     if (!is_good) return 1;
   }
   return 0;

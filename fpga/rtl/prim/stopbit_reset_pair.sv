@@ -13,7 +13,7 @@ module stopbit_reset_pair (
 
   logic              asks_q;    // that the other side is reset
   logic              asked;     // as the other side sees it
-  logic [Cycles-1:0] was_q;     // the other side has been in reset for so many of its cycles
+  logic [Cycles-1:0] was_q;     // a bit for each cycle for which the other side has been in reset
   logic              answer;    // it has been long enough, as this side sees it
   logic [Cycles-1:0] together_q;
   logic              answer_q;

@@ -1,4 +1,4 @@
-/// Fetches commands that ports have announced by triggers, from their rings in memory (Froening 4.1.3, 9.4): as many as each
+/// Fetches commands that ports have announced by triggers, from their rings in memory (Froening 4.1.3, 9.4): the number that each
 /// trigger says, in the order of the triggers. The ring of a port has 64 lines; only the number of the next one is kept here.
 ///
 /// A line that is no command, or that memory does not give, is left out with an event, so that the next ones go on. What else a

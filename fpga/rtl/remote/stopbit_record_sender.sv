@@ -1,8 +1,8 @@
 /// Decides what each subscriber is sent, and keeps account of it: the work of FarSubscription (host/remote) by record.
 ///
-/// A record goes to one subscriber after the other, those that want it, in as many messages as it needs, if all of these
-/// have credit; else it is lost for this subscriber, and so is all that comes until it has credit again. Then an event says
-/// how many records were lost, wanted or not. A record that was not kept (a gap) is lost for all.
+/// Sends a record to each subscriber that wants it, one after the other, if that one has credit for all messages of the
+/// record. Without credit the subscriber loses this record and all that follow until it has credit again; then an event
+/// says how many records it lost, wanted or not. All subscribers lose a record that was not kept (a gap).
 ///
 /// `set_i` opens or closes a subscriber, `begun_o` is where it begins. `tell_i` sends a position alone, or the ring's end
 /// after all records; `told_o` says in the cycle of `tell_ready_o` whether it was sent. Both are taken between records.
@@ -95,7 +95,7 @@ module stopbit_record_sender
   assign is_tail_gap = is_empty_i && position_i.records != seen_q.records;
   assign is_gap      = valid_i ? record_i.at.records != seen_q.records : is_tail_gap;
   assign gap         = valid_i ? record_i.at : position_i;
-  // Records come in between, however often something is to be told.
+  // Records pass in between, however often positions or ends are requested.
   assign tells       = tell_valid_i && (!tell_ends_i || (is_empty_i && !is_tail_gap)) &&
                        !(job_q == TELL && (valid_i || is_gap));
   for (genvar s = 0; s < Subscribers; s++) begin : g_may_tell

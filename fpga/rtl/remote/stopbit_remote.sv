@@ -1,5 +1,5 @@
 /// Records of the card to subscribers of other nodes: what is published, which of it each one gets, packets, credits. It
-/// stands between the unit of remote memory access and that unit's port of the network. README.md has the rest.
+/// connects the unit of remote memory access to the network. README.md has the rest.
 module stopbit_remote
   import stopbit_pkg::*;
   import stopbit_registers_pkg::*;

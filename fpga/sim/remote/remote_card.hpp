@@ -149,7 +149,7 @@ class Card {
       bench_.settle();
       told = bench_->told_o != 0;
       if (bench_->tell_ready_o != 0) break;
-      if (now() > end) throw std::runtime_error("nothing is told");
+      if (now() > end) throw std::runtime_error("the request for a position or an end does not finish");
     }
     cycle();
     bench_->tell_valid_i = 0;

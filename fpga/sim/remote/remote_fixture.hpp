@@ -287,7 +287,7 @@ class Hardware {
 
   void cycle() {
     card.cycle();
-    // The subscribers' node costs as much as the card; while it has nothing to do it stands still.
+    // Simulating the subscribers' node takes as long as the card; while it has nothing to do, its clock stops.
     const bool is_busy = !unit.to_come.empty() || !card.is_idle();
     busy_ = is_busy ? kUnitCycles * (1 + unit.stall_percent / 10) : busy_ - 1;
     if (busy_ > 0) unit.cycle();
@@ -301,7 +301,7 @@ class Hardware {
     }
     FAIL() << "it does not come to its end";
   }
-  /// The subscribers' node does all that has come to it. The card stands still.
+  /// The subscribers' node does all that has come to it. The card's clock stops meanwhile.
   void drain_unit() {
     for (int i = 0; i < 2'000; ++i) unit.cycle();
     ASSERT_TRUE(unit.to_come.empty());
