@@ -1,12 +1,11 @@
 /// The 64-bit stream of a 10 or 25 Gbit/s MAC, in the MAC's clock, as words of 64 bytes.
 ///
-/// A MAC has no ready: a word that finds no room is lost, and with it the rest of its frame. What has already left of such a
-/// frame ends with a word that says that the frame is bad, before anything else leaves; a frame of which nothing had left
-/// leaves nothing. A word leaves one cycle after the beat that completes it.
+/// A MAC has no ready: a word that finds no room is lost, and with it the rest of its frame. If a part of the frame has left
+/// already, a word marked bad ends it before anything else leaves. A word leaves one cycle after the beat that completes it.
 ///
-/// `keep_i` is all ones but in a frame's last beat, and there a run of ones from bit 0; a frame in which it is anything else is
-/// bad. `abort_i` ends the open frame, if there is one: a link that went down in the middle of it, or the MAC's own reset, of which
-/// it has to see one. What comes with it is not taken, nor is the rest of a frame that was open during `rst_ni`.
+/// `keep_i` is all ones except in the last beat of a frame, where it is a run of ones from bit 0. Any other value makes the frame
+/// bad. `abort_i` ends the open frame, for the link went down or the MAC was reset; one abort must precede the first frame. A
+/// beat beside `abort_i` is dropped, and so is the rest of a frame that was open during `rst_ni`.
 ///
 ///     frames = passed_o + lost_o, one pulse for each frame        cut_o: of the lost ones, those that ended as bad
 module stopbit_mac_words (
@@ -34,7 +33,7 @@ module stopbit_mac_words (
   logic         skip_q;            // the open frame began during a reset
   logic         taken;
   logic [2:0]   place_q, place;
-  logic         odd_q, odd;        // a beat of the frame was not as the stream has to be
+  logic         odd_q, odd;        // a beat of the frame had a keep that is not allowed
   logic [3:0]   bytes;
   logic         keep_bad, complete;
   logic         word_valid_q, word_first_q, word_last_q, word_bad_q, aborted_q;
@@ -138,7 +137,7 @@ module stopbit_mac_words (
   end
 
 `ifndef SYNTHESIS
-  // A frame leaves in one run of words: it begins after the end of the one before, and what follows belongs to it.
+  // The words of a frame leave in one run, after the end of the frame before.
   logic open_q;  // by what left
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

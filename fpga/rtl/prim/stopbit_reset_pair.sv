@@ -1,6 +1,5 @@
-/// One reset for the two sides of something between two clocks: `rst_ni` of the first puts both sides in reset, and neither
-/// leaves it before the other has been in it, with both clocks running, for some cycles. A second clock that has stopped keeps
-/// the first side in reset until it runs again.
+/// One reset for two clock domains: `rst_ni`, of the first clock, resets both sides, and neither leaves the reset before both
+/// have been in it together for four cycles of each clock. While the second clock is stopped, the first side stays in reset.
 module stopbit_reset_pair (
   input  logic clk_i,
   input  logic rst_ni,
@@ -26,7 +25,7 @@ module stopbit_reset_pair (
     end else begin
       together_q <= asks_q ? {together_q[Cycles-2:0], answer} & {Cycles{answer}} : '0;
       if (asks_q && together_q[Cycles-1]) asks_q <= 1'b0;
-      // An answer that is left of an earlier reset is no answer: this side goes on when it has ended.
+      // The other side's answer must have ended, so that the next reset does not take it for its own.
       if (!asks_q && !answer) rst_no <= 1'b1;
     end
   end

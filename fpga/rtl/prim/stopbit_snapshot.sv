@@ -1,8 +1,8 @@
-/// A number of one clock, as another clock may read it: a copy that is whole, and a few cycles of both clocks old. It keeps its
-/// last value while the first clock has stopped.
+/// Copies a number from one clock to another. Each copy is whole, and a few cycles of both clocks old. While the first clock is
+/// stopped, the last copy stays.
 ///
-/// A copy is held until the reader has it, so its bits need only arrive within two cycles of the reader: constrain them so
-/// (fpga/xrt/stopbit_mac.xdc).
+/// The source holds a copy until the reader has taken it, so its bits may take up to two cycles of the reader to arrive;
+/// fpga/xrt/stopbit_mac.xdc has the constraint.
 module stopbit_snapshot #(
   parameter int unsigned Width = 32
 ) (

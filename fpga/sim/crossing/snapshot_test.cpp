@@ -31,7 +31,6 @@ class Counted {
   [[nodiscard]] std::uint64_t shown() const { return model_.data_o; }
   void hold(bool on) { is_held_ = on; }
 
-  /// What is shown is a count that was, and none of before one that was shown.
   void reset() {
     model_.rst_ni = 0;
     model_.read_rst_ni = 0;
@@ -41,6 +40,7 @@ class Counted {
     model_.rst_ni = 1;
     model_.read_rst_ni = 1;
   }
+  /// Each number shown is a count of the first clock, not older than the number shown before.
   void run(int edges) {
     for (int i = 0; i < edges; ++i) {
       const std::uint64_t before = shown();
