@@ -14,6 +14,8 @@ using Pdid = std::uint16_t;        ///< Protection domain: only ports of equal d
 using Nla = std::uint64_t;         ///< Network logical address: what a process calls registered memory.
 using Capability = std::uint64_t;  ///< The key of a window, drawn at random when it is opened.
 
+/// Ports that a node may have. A node with fewer serves those of the others all the same.
+inline constexpr std::size_t kVpids = 256;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 64;
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "host/nic/notify/events.hpp"
@@ -13,8 +14,11 @@ namespace stopbit::nic {
 /// constructor only.
 class Ports {
  public:
-  /// VPIDs are 0 up to `count`, without it.
-  explicit Ports(std::size_t count) : ports_(count) { waking_.reserve(2 * count); }
+  /// VPIDs are 0 up to `count`, without it. Throws std::invalid_argument if these are more than kVpids.
+  explicit Ports(std::size_t count) : ports_(count) {
+    if (count > kVpids) throw std::invalid_argument("more ports than a node may have");
+    waking_.reserve(2 * count);
+  }
 
   [[nodiscard]] std::size_t count() const noexcept { return ports_.size(); }
   /// The memory of `page` must stay until the port is closed. False: no such VPID, or it is open already.

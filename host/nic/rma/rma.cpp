@@ -90,7 +90,7 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
       ports_state_(ports.count()),
       jobs_(links.nodes()),
       step_bytes_(std::max<std::size_t>(options.step_bytes / 2, 1)),
-      put_errors_(links.nodes() * ports.count()) {
+      put_errors_(links.nodes() * kVpids) {
   if (links.packet_bytes() < 2 * sizeof(RmaHeader)) throw std::invalid_argument("frames too short for a packet");
   busy_.reserve(ports.count());
   for (Jobs& jobs : jobs_) jobs.all.reserve(kJobs);
@@ -677,7 +677,7 @@ bool Rma::ordered(NodeId from, VirtualChannel channel, std::span<const std::byte
     put_was_abandoned(from, header);
   } else if (header.kind == kPortGone) {
     free_locks(from, header.source_vpid);
-  } else if (!is_transfer(static_cast<Operation>(header.kind)) || header.source_vpid >= ports_.count() ||
+  } else if (!is_transfer(static_cast<Operation>(header.kind)) || header.source_vpid >= kVpids ||
              header.kind == static_cast<std::uint8_t>(Operation::Fence)) {
     ++counters_.malformed;
   } else if (header.kind == static_cast<std::uint8_t>(Operation::Put)) {
@@ -698,7 +698,7 @@ std::optional<bool> Rma::offload(NodeId from, VirtualChannel channel, const RmaH
     if (!RmaOffload::takes_answer(header)) return std::nullopt;
   } else {
     if (!offload_->is_free()) return false;  // in the order in which they came
-    if (header.source_vpid >= ports_.count()) return std::nullopt;
+    if (header.source_vpid >= kVpids) return std::nullopt;
     const MemoryWindow* window = header.window < windows_.size() ? &windows_[header.window] : nullptr;
     if (window != nullptr && (!window->is_open || window->owner != header.target_vpid)) window = nullptr;
     if (links_.room(from, VirtualChannel::High) == 0) return false;  // for its answer
@@ -730,7 +730,7 @@ bool Rma::serve_put(NodeId from, const RmaHeader& header, std::size_t length, st
   const bool is_acknowledged = (header.modifiers & kAcknowledge) != 0;
   const bool is_answered = is_acknowledged || (header.modifiers & kNotifyRefusal) != 0;
   if (is_last && is_answered && links_.room(from, VirtualChannel::High) == 0) return false;
-  Error& error = put_errors_[from * ports_.count() + header.source_vpid];
+  Error& error = put_errors_[from * kVpids + header.source_vpid];
   if (header.at == 0) error = Error::None;
   if (early_status == 0) ++counters_.malformed;  // a put goes early, or it does not happen
   if (error == Error::None && early_status != kWritten) {

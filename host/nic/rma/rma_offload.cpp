@@ -30,7 +30,7 @@ RmaOffload::RmaOffload(Links& links, Atu& atu, Ports& ports, RmaEngine& engine, 
       engine_(engine),
       on_ended_(std::move(ended)),
       lives_(ports.count()),
-      puts_(links.nodes() * ports.count()) {
+      puts_(links.nodes() * kVpids) {
   if (ports.count() > RmaEngine::kPorts || links.packet_bytes() < sizeof(RmaHeader) + RmaEngine::kDataBytes) {
     throw std::invalid_argument("the engine has fewer ports, or longer packets, than the node");
   }
@@ -98,7 +98,7 @@ void RmaOffload::end_current() {
 
 bool RmaOffload::takes(NodeId from, const RmaHeader& header, std::size_t data, const RmaEngine::Window* window,
                        bool software_waits) {
-  const std::size_t put = from * ports_.count() + header.source_vpid;
+  const std::size_t put = from * kVpids + header.source_vpid;
   if (header.kind == kPutAbandoned) return puts_[put];
   const auto operation = static_cast<Operation>(header.kind);
   if (operation == Operation::Put && header.at != 0) return puts_[put];

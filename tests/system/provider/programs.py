@@ -78,4 +78,6 @@ def mpirun(env, ranks, *program, one_sided=False, through=(), extra=()):
     for name in env:
         if name.startswith("FI_"):
             command += ["-x", name]
-    return run(command + list(program), env)
+    # By default all runs of a user share a folder, and the last file of one takes it from the next that is starting.
+    with tempfile.TemporaryDirectory(prefix="mpi-") as session:
+        return run(command + list(program), {**env, "TMPDIR": session})

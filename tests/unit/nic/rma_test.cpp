@@ -68,6 +68,73 @@ Command command_of(Operation operation, const WindowName& window) {
   return command;
 }
 
+/// A small node of a subscriber and the large one of an appliance, whose ports are numbered far beyond those here.
+TEST(Rma, serves_every_port_of_a_node_that_has_more_ports) {
+  ModelNetwork network({});
+  NodeOptions options;
+  options.atu = {1, Host::kPages, 64, 55};
+  Node origin(network.port(0), options);
+  Host target(network.port(1));
+  HostPort& to = target.open(2, 1);
+  const auto sink = target.add_memory(2, 1, Access::ReadWrite);
+  const auto window = target.rma.open_window(2, sink->nla, kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(window);
+
+  std::uint64_t now = 0;
+  for (std::size_t number = 0; number < kVpids; ++number) {
+    PageMemory memory;
+    const auto vpid = origin.open_port(memory.page(), 1, {});
+    ASSERT_EQ(vpid, number);
+    Registered source(1);
+    std::memset(source.bytes().data(), static_cast<int>(number), kPageBytes);
+    const std::array<PageNumber, 1> pages{to_page_number(source.bytes().data())};
+    const auto nla = origin.atu().register_pages(*vpid, pages, Access::ReadWrite);
+    ASSERT_TRUE(nla);
+
+    CommandQueue queue(memory.page(), CommandRing::Transfer);
+    NotificationReader notifications(memory.page());
+    const auto done = [&](const Command& command) {
+      ASSERT_EQ(queue.insert({&command, 1}).reply, Reply::NoError);
+      Notification notification;
+      for (const std::uint64_t until = now + 1'000'000'000; !notifications.take(notification);) {
+        ASSERT_LT(now, until) << "port " << number << " gets no answer";
+        network.set_time(now += 1000);
+        (void)origin.step(now);
+        target.step(now);
+      }
+      EXPECT_EQ(notification.error, Error::None) << "port " << number;
+    };
+    Command put = command_of(Operation::Put, *window);
+    put.modifiers = kAcknowledge;
+    put.address = *nla;
+    put.length = kPageBytes;
+    done(put);
+    ASSERT_EQ(std::memcmp(sink->bytes().data(), source.bytes().data(), kPageBytes), 0);
+    Command word = command_of(Operation::ImmediatePut, *window);
+    word.modifiers = kAcknowledge;
+    word.address = number * 0x0101010101;
+    done(word);
+    ASSERT_EQ(sink->word(0), number * 0x0101010101);
+    Command get = command_of(Operation::Get, *window);
+    get.modifiers = kNotifyCompleter;
+    get.address = *nla;
+    get.length = kPageBytes;
+    done(get);
+    ASSERT_EQ(std::memcmp(sink->bytes().data(), source.bytes().data(), kPageBytes), 0);
+    origin.close_port(*vpid);
+  }
+  EXPECT_EQ(target.rma.counters().malformed, 0U);
+  Notification none;
+  EXPECT_FALSE(to.notifications.take(none));
+}
+
+TEST(Rma, has_no_more_ports_than_others_can_know) {
+  ModelNetwork network({});
+  NodeOptions options;
+  options.ports = kVpids + 1;
+  EXPECT_THROW(Node(network.port(0), options), std::invalid_argument);
+}
+
 /// When a port learns of a put, the bytes are in place: by a notification, by an event, or by a word after
 /// it. The network overtakes, and some early packets come before others, which is counted.
 TEST(Rma, tells_of_no_data_before_they_are_there) {
