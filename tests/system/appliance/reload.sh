@@ -14,7 +14,7 @@ enter_namespace "pgrep" "$@"
 make_workplace reload
 mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm
 lay_first_wire
-readonly kRounds=12
+readonly kRounds=4
 
 cat >ticks.xml <<'XML'
 <templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
