@@ -46,10 +46,10 @@ module stopbit_kernel_remote
   localparam logic [4:0]  MinLog2     = 5'd4;
   localparam logic [4:0]  MaxLog2     = 5'd28;
 
-  // ---- the ring: its sizes stay while it is there. Before there is one, whatever comes is published to no subscriber.
+  // ---- the ring: its sizes and names stay while it is there. Before there is one, whatever comes is published to no subscriber.
   logic                   starting_q, sized_q, started_q, start_asked, start_fits, start_ends, start, empty;
   logic [4:0]             log2_q;
-  logic [15:0]            max_q;
+  logic [15:0]            max_q, node_q, generation_q;
   logic [25:0]            eighth;
   logic [Subscribers-1:0] open, losing;
   assign start_asked = command_i.command_valid && command_i.command[RemoteCommandStartBit];
@@ -95,15 +95,17 @@ module stopbit_kernel_remote
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      starting_q <= 1'b0;
-      sized_q    <= 1'b0;
-      started_q  <= 1'b0;
-      setting_q  <= 1'b0;
-      telling_q  <= 1'b0;
-      told_q     <= 1'b0;
-      refused_o  <= 1'b0;
-      log2_q     <= MaxLog2;
-      max_q      <= '1;
+      starting_q   <= 1'b0;
+      sized_q      <= 1'b0;
+      started_q    <= 1'b0;
+      setting_q    <= 1'b0;
+      telling_q    <= 1'b0;
+      told_q       <= 1'b0;
+      refused_o    <= 1'b0;
+      log2_q       <= MaxLog2;
+      max_q        <= '1;
+      node_q       <= '0;
+      generation_q <= '0;
     end else begin
       starting_q <= starting_q ? !start_ends : start_asked;
       sized_q    <= sized_q ? !empty : starting_q && start_fits;
@@ -113,8 +115,10 @@ module stopbit_kernel_remote
                     (setting_q && (command_i.subscribe_valid || !set_fits)) || (telling_q && command_i.tell_valid);
       if (start) started_q <= 1'b1;
       if (starting_q && !sized_q && start_fits) begin
-        log2_q <= written_i.slots_log2;
-        max_q  <= written_i.max_record_slots;
+        log2_q       <= written_i.slots_log2;
+        max_q        <= written_i.max_record_slots;
+        node_q       <= written_i.node;
+        generation_q <= written_i.generation;
       end
       if (telling_q && tell_ready) told_q <= told;
     end
@@ -154,7 +158,7 @@ module stopbit_kernel_remote
   end
 
   stopbit_remote #(.Subscribers(Subscribers), .Depth(Depth), .Records(Records)) i_remote (
-    .clk_i, .rst_ni, .node_i(written_i.node), .time_i, .generation_i(written_i.generation), .start_i(start),
+    .clk_i, .rst_ni, .node_i(node_q), .time_i, .generation_i(generation_q), .start_i(start),
     .slots_log2_i(log2_q), .max_slots_i(max_q), .filters_i(filters), .slot_valid_i(slot_valid_q), .slot_i(slot_q),
     .set_valid_i(set_valid), .set_ready_o(set_ready), .set_index_i(set_index_q), .set_i(subscriber), .begun_o(begun),
     .tell_valid_i(telling_q), .tell_ready_o(tell_ready), .tell_index_i(tell_index_q), .tell_ends_i(tell_ends_q),

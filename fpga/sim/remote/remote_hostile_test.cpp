@@ -695,6 +695,8 @@ TEST_F(RemoteTold, nothing_without_credit_before_its_beginning_or_when_it_is_clo
     (void)messages(0);
     hardware_.settle();
     expect_accounted(1);
+    (void)hardware_.card.set(1, {});
+    hardware_.settle();
     if (HasFailure()) return;
   }
 }

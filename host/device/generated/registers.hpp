@@ -330,11 +330,11 @@ inline constexpr std::uint32_t kStateOpenShift = 8;
 inline constexpr std::uint32_t kStateLosingShift = 16;
 /// How many the kernel can have; 0: it has no part that sends.
 inline constexpr std::uint32_t kSubscribers = 0x010;
-/// Number of this node, from which packets are. Changed only while no subscriber is open.
+/// Of start: number of this node, from which packets are,
 inline constexpr std::uint32_t kNode = 0x014;
-/// Generation of the image, in events of lost records.
+/// generation of the image, in events of lost records;
 inline constexpr std::uint32_t kGeneration = 0x018;
-/// Of start: the ring has 2 to the power of this slots, 4 to 28,
+/// the ring has 2 to the power of this slots, 4 to 28,
 inline constexpr std::uint32_t kSlotsLog2 = 0x01C;
 /// and its longest record this many, at most an eighth of the ring.
 inline constexpr std::uint32_t kMaxRecordSlots = 0x020;
