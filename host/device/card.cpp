@@ -50,6 +50,10 @@ class FedCard final : public Card {
                                                           const EngineOptions& options) override {
     return DeviceEngine::make(*device_, *network_, program, options);
   }
+  [[nodiscard]] Result<FarRing> far_ring(const FarRingOptions& options) override {
+    return FarRing::start(*device_, options);
+  }
+  [[nodiscard]] Result<Kernel> kernel() override { return Kernel::open(*device_); }
 
  private:
   std::unique_ptr<Device> device_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/device/engine.hpp"
+#include "host/device/far_ring.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {
@@ -34,6 +35,10 @@ class Card {
   /// There are no obstacles, and the previous engine is destroyed. Program and card must outlive the engine.
   [[nodiscard]] virtual Result<std::unique_ptr<DeviceEngine>> run(const Program& program,
                                                                   const EngineOptions& options) = 0;
+  /// Begins a ring whose records the card sends to subscribers on other nodes; it must not outlive the card.
+  [[nodiscard]] virtual Result<FarRing> far_ring(const FarRingOptions& options) = 0;
+  /// The card's kernel, beside an engine that runs on it: for filters of subscribers. The same thread.
+  [[nodiscard]] virtual Result<Kernel> kernel() = 0;
 };
 
 }  // namespace stopbit::device

@@ -231,7 +231,7 @@ Status Kernel::set_line_rule(std::uint32_t channel, const std::optional<LineRule
   return device_->write(registers::kRuleWrite, command);
 }
 
-Status Kernel::set_filters(std::span<const Filter> filters, bool unmatched_to_ring_0) {
+Status Kernel::write_filters(std::span<const Filter> filters) {
   if (filters.size() > registers::filter::kCount) {
     return Failure{"the kernel has " + std::to_string(registers::filter::kCount) + " filters, not " +
                    std::to_string(filters.size())};
@@ -254,19 +254,27 @@ Status Kernel::set_filters(std::span<const Filter> filters, bool unmatched_to_ri
                                   (filter.channel ? 0 : registers::filter::kControlAnyChannel) |
                                   (filter.template_index ? 0 : registers::filter::kControlAnyTemplate) |
                                   std::uint32_t{filter.word} << registers::filter::kControlWordShift |
-                                  std::uint32_t{filter.rings} << registers::filter::kControlRingsShift;
+                                  std::uint32_t{filter.rings} << registers::filter::kControlRingsShift |
+                                  std::uint32_t{filter.subscribers} << registers::filter::kControlSubscribersShift;
     Status done = device_->write(base + registers::filter::kKey, key);
     if (done) done = write64(*device_, base + registers::filter::kMask, filter.mask);
     if (done) done = write64(*device_, base + registers::filter::kValue, filter.value);
     if (done) done = device_->write(base + registers::filter::kControl, control);
     if (!done) return done;
   }
+  return Done{};
+}
+
+Status Kernel::set_filters(std::span<const Filter> filters, bool unmatched_to_ring_0) {
+  const Status written = write_filters(filters);
+  if (!written) return written;
   return device_->write(registers::kRouting,
                         registers::kRoutingFilter | (unmatched_to_ring_0 ? registers::kRoutingUnmatched : 0));
 }
 
-Status Kernel::no_filters() {
-  return device_->write(registers::kRouting, 0);
+Status Kernel::no_filters(std::span<const Filter> of_subscribers) {
+  const Status written = write_filters(of_subscribers);
+  return written ? device_->write(registers::kRouting, 0) : written;
 }
 
 Result<Counters> Kernel::counters() {
@@ -315,7 +323,7 @@ Result<std::uint32_t> Kernel::take_errors() {
 }
 
 std::string Kernel::describe_errors(std::uint32_t errors) {
-  const std::array<std::pair<std::uint32_t, const char*>, 7> all{{
+  const std::array<std::pair<std::uint32_t, const char*>, 8> all{{
       {registers::kErrorsBadAccess, "a register was written that the kernel does not have"},
       {registers::kErrorsWriteError, "memory refused what the kernel wrote: the ring's content is unknown"},
       {registers::kErrorsRingRefused, "the kernel refused to begin a ring"},
@@ -323,6 +331,7 @@ std::string Kernel::describe_errors(std::uint32_t errors) {
       {registers::kErrorsOversized, "a datagram was longer than the kernel allows and was truncated"},
       {registers::kErrorsRingStarved, "a ring's reader was too slow for too long: records for it are dropped"},
       {registers::kErrorsRecordTooLong, "a record was longer than the filters allow and was dropped"},
+      {registers::kErrorsRemoteRefused, "the kernel refused a request about records for other nodes"},
   }};
   std::string text;
   for (const auto& [bit, sentence] : all) {

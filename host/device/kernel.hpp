@@ -122,8 +122,9 @@ class Kernel {
   /// nowhere. A record leaves when it is complete; it may have 4,096 slots. Only while the kernel is idle; so is
   /// no_filters.
   [[nodiscard]] Status set_filters(std::span<const Filter> filters, bool unmatched_to_ring_0);
-  /// All records go to ring 0, as they come: so it is after a reset.
-  [[nodiscard]] Status no_filters();
+  /// All records go to ring 0, as they come: so it is after a reset. The filters, if any, say only what subscribers on
+  /// other nodes are sent.
+  [[nodiscard]] Status no_filters(std::span<const Filter> of_subscribers = {});
 
   [[nodiscard]] Result<Counters> counters();
   /// Nothing is on its way from the input to memory.
@@ -136,6 +137,7 @@ class Kernel {
 
  private:
   explicit Kernel(Device& device) : device_(&device) {}
+  [[nodiscard]] Status write_filters(std::span<const Filter> filters);
 
   Device* device_;
   std::uint32_t capabilities_ = 0;

@@ -23,6 +23,8 @@ set_property sdx_kernel_type rtl $core
 ipx::associate_bus_interfaces -busif s_axi_control -clock ap_clk $core
 ipx::associate_bus_interfaces -busif m_axi_ring -clock ap_clk $core
 ipx::associate_bus_interfaces -busif s_axis_rx -clock ap_clk $core
+ipx::associate_bus_interfaces -busif m_axis_net -clock ap_clk $core
+ipx::associate_bus_interfaces -busif s_axis_net -clock ap_clk $core
 
 ipx::add_memory_map s_axi_control $core
 set_property slave_memory_map_ref s_axi_control [ipx::get_bus_interfaces s_axi_control -of_objects $core]
@@ -591,6 +593,64 @@ set reg [ipx::add_register filter15_mask $block]
 set_property -dict {address_offset 0x11E8 size 64 access read-write} $reg
 set reg [ipx::add_register filter15_value $block]
 set_property -dict {address_offset 0x11F0 size 64 access read-write} $reg
+set reg [ipx::add_register remote_command $block]
+set_property -dict {address_offset 0x2000 size 32 access write-only} $reg
+set reg [ipx::add_register remote_subscribe $block]
+set_property -dict {address_offset 0x2004 size 32 access write-only} $reg
+set reg [ipx::add_register remote_tell $block]
+set_property -dict {address_offset 0x2008 size 32 access write-only} $reg
+set reg [ipx::add_register remote_state $block]
+set_property -dict {address_offset 0x200C size 32 access read-only} $reg
+set reg [ipx::add_register remote_subscribers $block]
+set_property -dict {address_offset 0x2010 size 32 access read-only} $reg
+set reg [ipx::add_register remote_node $block]
+set_property -dict {address_offset 0x2014 size 32 access read-write} $reg
+set reg [ipx::add_register remote_generation $block]
+set_property -dict {address_offset 0x2018 size 32 access read-write} $reg
+set reg [ipx::add_register remote_slots_log2 $block]
+set_property -dict {address_offset 0x201C size 32 access read-write} $reg
+set reg [ipx::add_register remote_max_record_slots $block]
+set_property -dict {address_offset 0x2020 size 32 access read-write} $reg
+set reg [ipx::add_register remote_peer $block]
+set_property -dict {address_offset 0x2024 size 32 access read-write} $reg
+set reg [ipx::add_register remote_landing $block]
+set_property -dict {address_offset 0x2028 size 32 access read-write} $reg
+set reg [ipx::add_register remote_channel_slots $block]
+set_property -dict {address_offset 0x202C size 32 access read-write} $reg
+set reg [ipx::add_register remote_slot_bytes $block]
+set_property -dict {address_offset 0x2030 size 32 access read-write} $reg
+set reg [ipx::add_register remote_origin $block]
+set_property -dict {address_offset 0x2034 size 32 access read-write} $reg
+set reg [ipx::add_register remote_life $block]
+set_property -dict {address_offset 0x2038 size 32 access read-write} $reg
+set reg [ipx::add_register remote_status_index $block]
+set_property -dict {address_offset 0x203C size 32 access read-write} $reg
+set reg [ipx::add_register remote_capability $block]
+set_property -dict {address_offset 0x2040 size 64 access read-write} $reg
+set reg [ipx::add_register remote_begun_number $block]
+set_property -dict {address_offset 0x2048 size 64 access read-only} $reg
+set reg [ipx::add_register remote_position_number $block]
+set_property -dict {address_offset 0x2050 size 64 access read-only} $reg
+set reg [ipx::add_register remote_position_records $block]
+set_property -dict {address_offset 0x2058 size 64 access read-only} $reg
+set reg [ipx::add_register remote_begun $block]
+set_property -dict {address_offset 0x2060 size 64 access read-only} $reg
+set reg [ipx::add_register remote_messages $block]
+set_property -dict {address_offset 0x2068 size 64 access read-only} $reg
+set reg [ipx::add_register remote_records $block]
+set_property -dict {address_offset 0x2070 size 64 access read-only} $reg
+set reg [ipx::add_register remote_slots $block]
+set_property -dict {address_offset 0x2078 size 64 access read-only} $reg
+set reg [ipx::add_register remote_lost $block]
+set_property -dict {address_offset 0x2080 size 64 access read-only} $reg
+set reg [ipx::add_register remote_overrun $block]
+set_property -dict {address_offset 0x2088 size 64 access read-only} $reg
+set reg [ipx::add_register remote_malformed $block]
+set_property -dict {address_offset 0x2090 size 32 access read-only} $reg
+set reg [ipx::add_register remote_surplus $block]
+set_property -dict {address_offset 0x2094 size 32 access read-only} $reg
+set reg [ipx::add_register remote_stray $block]
+set_property -dict {address_offset 0x2098 size 32 access read-only} $reg
 
 ipx::update_checksums $core
 ipx::check_integrity -kernel $core

@@ -82,7 +82,8 @@ module stopbit_registers
   logic [31:0] low_filter14_value;
   logic [31:0] low_filter15_mask;
   logic [31:0] low_filter15_value;
-  logic [6:0] errors_q;
+  logic [31:0] low_remote0_capability;
+  logic [7:0] errors_q;
 
   always_comb begin
     unique case (write_address_i)
@@ -292,6 +293,19 @@ module stopbit_registers
       16'h11EC,
       16'h11F0,
       16'h11F4,
+      16'h2014,
+      16'h2018,
+      16'h201C,
+      16'h2020,
+      16'h2024,
+      16'h2028,
+      16'h202C,
+      16'h2030,
+      16'h2034,
+      16'h2038,
+      16'h203C,
+      16'h2040,
+      16'h2044,
       16'h005C,
       16'h0064,
       16'h0068,
@@ -307,6 +321,9 @@ module stopbit_registers
       16'h0900,
       16'h0A00,
       16'h0B00,
+      16'h2000,
+      16'h2004,
+      16'h2008,
       16'h0028: known = 1'b1;
       default: known = 1'b0;
     endcase
@@ -342,6 +359,12 @@ module stopbit_registers
   assign command_o.ring[6].command = write_data_i[1:0];
   assign command_o.ring[7].command_valid = write && write_address_i == 16'h0B00;
   assign command_o.ring[7].command = write_data_i[1:0];
+  assign command_o.remote[0].command_valid = write && write_address_i == 16'h2000;
+  assign command_o.remote[0].command = write_data_i[0:0];
+  assign command_o.remote[0].subscribe_valid = write && write_address_i == 16'h2004;
+  assign command_o.remote[0].subscribe = write_data_i[8:0];
+  assign command_o.remote[0].tell_valid = write && write_address_i == 16'h2008;
+  assign command_o.remote[0].tell = write_data_i[23:0];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -403,10 +426,11 @@ module stopbit_registers
       low_filter14_value <= '0;
       low_filter15_mask <= '0;
       low_filter15_value <= '0;
+      low_remote0_capability <= '0;
       errors_q <= '0;
     end else begin
-      errors_q <= (errors_q & ~(write && write_address_i == 16'h0028 ? write_data_i[6:0] : '0)) |
-                  raised_i.errors | 7'(write_i && (!known || !write));
+      errors_q <= (errors_q & ~(write && write_address_i == 16'h0028 ? write_data_i[7:0] : '0)) |
+                  raised_i.errors | 8'(write_i && (!known || !write));
       if (write) begin
         unique case (write_address_i)
           16'h0020: written_o.control <= write_data_i[0:0];
@@ -519,102 +543,115 @@ module stopbit_registers
           16'h0B2C: written_o.ring[7].credit <= {write_data_i, low_ring7_credit};
           16'h0B30: written_o.ring[7].timeout <= write_data_i;
           16'h0B34: written_o.ring[7].credit_timeout <= write_data_i;
-          16'h1000: written_o.filter[0].control <= write_data_i[23:0];
+          16'h1000: written_o.filter[0].control <= write_data_i;
           16'h1004: written_o.filter[0].key <= write_data_i;
           16'h1008: low_filter0_mask <= write_data_i;
           16'h100C: written_o.filter[0].mask <= {write_data_i, low_filter0_mask};
           16'h1010: low_filter0_value <= write_data_i;
           16'h1014: written_o.filter[0].value <= {write_data_i, low_filter0_value};
-          16'h1020: written_o.filter[1].control <= write_data_i[23:0];
+          16'h1020: written_o.filter[1].control <= write_data_i;
           16'h1024: written_o.filter[1].key <= write_data_i;
           16'h1028: low_filter1_mask <= write_data_i;
           16'h102C: written_o.filter[1].mask <= {write_data_i, low_filter1_mask};
           16'h1030: low_filter1_value <= write_data_i;
           16'h1034: written_o.filter[1].value <= {write_data_i, low_filter1_value};
-          16'h1040: written_o.filter[2].control <= write_data_i[23:0];
+          16'h1040: written_o.filter[2].control <= write_data_i;
           16'h1044: written_o.filter[2].key <= write_data_i;
           16'h1048: low_filter2_mask <= write_data_i;
           16'h104C: written_o.filter[2].mask <= {write_data_i, low_filter2_mask};
           16'h1050: low_filter2_value <= write_data_i;
           16'h1054: written_o.filter[2].value <= {write_data_i, low_filter2_value};
-          16'h1060: written_o.filter[3].control <= write_data_i[23:0];
+          16'h1060: written_o.filter[3].control <= write_data_i;
           16'h1064: written_o.filter[3].key <= write_data_i;
           16'h1068: low_filter3_mask <= write_data_i;
           16'h106C: written_o.filter[3].mask <= {write_data_i, low_filter3_mask};
           16'h1070: low_filter3_value <= write_data_i;
           16'h1074: written_o.filter[3].value <= {write_data_i, low_filter3_value};
-          16'h1080: written_o.filter[4].control <= write_data_i[23:0];
+          16'h1080: written_o.filter[4].control <= write_data_i;
           16'h1084: written_o.filter[4].key <= write_data_i;
           16'h1088: low_filter4_mask <= write_data_i;
           16'h108C: written_o.filter[4].mask <= {write_data_i, low_filter4_mask};
           16'h1090: low_filter4_value <= write_data_i;
           16'h1094: written_o.filter[4].value <= {write_data_i, low_filter4_value};
-          16'h10A0: written_o.filter[5].control <= write_data_i[23:0];
+          16'h10A0: written_o.filter[5].control <= write_data_i;
           16'h10A4: written_o.filter[5].key <= write_data_i;
           16'h10A8: low_filter5_mask <= write_data_i;
           16'h10AC: written_o.filter[5].mask <= {write_data_i, low_filter5_mask};
           16'h10B0: low_filter5_value <= write_data_i;
           16'h10B4: written_o.filter[5].value <= {write_data_i, low_filter5_value};
-          16'h10C0: written_o.filter[6].control <= write_data_i[23:0];
+          16'h10C0: written_o.filter[6].control <= write_data_i;
           16'h10C4: written_o.filter[6].key <= write_data_i;
           16'h10C8: low_filter6_mask <= write_data_i;
           16'h10CC: written_o.filter[6].mask <= {write_data_i, low_filter6_mask};
           16'h10D0: low_filter6_value <= write_data_i;
           16'h10D4: written_o.filter[6].value <= {write_data_i, low_filter6_value};
-          16'h10E0: written_o.filter[7].control <= write_data_i[23:0];
+          16'h10E0: written_o.filter[7].control <= write_data_i;
           16'h10E4: written_o.filter[7].key <= write_data_i;
           16'h10E8: low_filter7_mask <= write_data_i;
           16'h10EC: written_o.filter[7].mask <= {write_data_i, low_filter7_mask};
           16'h10F0: low_filter7_value <= write_data_i;
           16'h10F4: written_o.filter[7].value <= {write_data_i, low_filter7_value};
-          16'h1100: written_o.filter[8].control <= write_data_i[23:0];
+          16'h1100: written_o.filter[8].control <= write_data_i;
           16'h1104: written_o.filter[8].key <= write_data_i;
           16'h1108: low_filter8_mask <= write_data_i;
           16'h110C: written_o.filter[8].mask <= {write_data_i, low_filter8_mask};
           16'h1110: low_filter8_value <= write_data_i;
           16'h1114: written_o.filter[8].value <= {write_data_i, low_filter8_value};
-          16'h1120: written_o.filter[9].control <= write_data_i[23:0];
+          16'h1120: written_o.filter[9].control <= write_data_i;
           16'h1124: written_o.filter[9].key <= write_data_i;
           16'h1128: low_filter9_mask <= write_data_i;
           16'h112C: written_o.filter[9].mask <= {write_data_i, low_filter9_mask};
           16'h1130: low_filter9_value <= write_data_i;
           16'h1134: written_o.filter[9].value <= {write_data_i, low_filter9_value};
-          16'h1140: written_o.filter[10].control <= write_data_i[23:0];
+          16'h1140: written_o.filter[10].control <= write_data_i;
           16'h1144: written_o.filter[10].key <= write_data_i;
           16'h1148: low_filter10_mask <= write_data_i;
           16'h114C: written_o.filter[10].mask <= {write_data_i, low_filter10_mask};
           16'h1150: low_filter10_value <= write_data_i;
           16'h1154: written_o.filter[10].value <= {write_data_i, low_filter10_value};
-          16'h1160: written_o.filter[11].control <= write_data_i[23:0];
+          16'h1160: written_o.filter[11].control <= write_data_i;
           16'h1164: written_o.filter[11].key <= write_data_i;
           16'h1168: low_filter11_mask <= write_data_i;
           16'h116C: written_o.filter[11].mask <= {write_data_i, low_filter11_mask};
           16'h1170: low_filter11_value <= write_data_i;
           16'h1174: written_o.filter[11].value <= {write_data_i, low_filter11_value};
-          16'h1180: written_o.filter[12].control <= write_data_i[23:0];
+          16'h1180: written_o.filter[12].control <= write_data_i;
           16'h1184: written_o.filter[12].key <= write_data_i;
           16'h1188: low_filter12_mask <= write_data_i;
           16'h118C: written_o.filter[12].mask <= {write_data_i, low_filter12_mask};
           16'h1190: low_filter12_value <= write_data_i;
           16'h1194: written_o.filter[12].value <= {write_data_i, low_filter12_value};
-          16'h11A0: written_o.filter[13].control <= write_data_i[23:0];
+          16'h11A0: written_o.filter[13].control <= write_data_i;
           16'h11A4: written_o.filter[13].key <= write_data_i;
           16'h11A8: low_filter13_mask <= write_data_i;
           16'h11AC: written_o.filter[13].mask <= {write_data_i, low_filter13_mask};
           16'h11B0: low_filter13_value <= write_data_i;
           16'h11B4: written_o.filter[13].value <= {write_data_i, low_filter13_value};
-          16'h11C0: written_o.filter[14].control <= write_data_i[23:0];
+          16'h11C0: written_o.filter[14].control <= write_data_i;
           16'h11C4: written_o.filter[14].key <= write_data_i;
           16'h11C8: low_filter14_mask <= write_data_i;
           16'h11CC: written_o.filter[14].mask <= {write_data_i, low_filter14_mask};
           16'h11D0: low_filter14_value <= write_data_i;
           16'h11D4: written_o.filter[14].value <= {write_data_i, low_filter14_value};
-          16'h11E0: written_o.filter[15].control <= write_data_i[23:0];
+          16'h11E0: written_o.filter[15].control <= write_data_i;
           16'h11E4: written_o.filter[15].key <= write_data_i;
           16'h11E8: low_filter15_mask <= write_data_i;
           16'h11EC: written_o.filter[15].mask <= {write_data_i, low_filter15_mask};
           16'h11F0: low_filter15_value <= write_data_i;
           16'h11F4: written_o.filter[15].value <= {write_data_i, low_filter15_value};
+          16'h2014: written_o.remote[0].node <= write_data_i[15:0];
+          16'h2018: written_o.remote[0].generation <= write_data_i[15:0];
+          16'h201C: written_o.remote[0].slots_log2 <= write_data_i[4:0];
+          16'h2020: written_o.remote[0].max_record_slots <= write_data_i[15:0];
+          16'h2024: written_o.remote[0].peer <= write_data_i;
+          16'h2028: written_o.remote[0].landing <= write_data_i[21:0];
+          16'h202C: written_o.remote[0].channel_slots <= write_data_i[16:0];
+          16'h2030: written_o.remote[0].slot_bytes <= write_data_i[20:0];
+          16'h2034: written_o.remote[0].origin <= write_data_i;
+          16'h2038: written_o.remote[0].life <= write_data_i;
+          16'h203C: written_o.remote[0].status_index <= write_data_i[2:0];
+          16'h2040: low_remote0_capability <= write_data_i;
+          16'h2044: written_o.remote[0].capability <= {write_data_i, low_remote0_capability};
           default: ;
         endcase
       end
@@ -626,7 +663,7 @@ module stopbit_registers
       read_data_o <= '0;
       unique case (read_address_i)
         16'h0010: read_data_o <= 32'h54494253;
-        16'h0014: read_data_o <= 32'h00000002;
+        16'h0014: read_data_o <= 32'h00000003;
         16'h0018: read_data_o <= 32'(shown_i.capabilities);
         16'h0020: read_data_o <= 32'(written_o.control);
         16'h0024: read_data_o <= 32'(shown_i.status);
@@ -1270,6 +1307,69 @@ module stopbit_registers
         16'h11EC: read_data_o <= written_o.filter[15].mask[63:32];
         16'h11F0: read_data_o <= written_o.filter[15].value[31:0];
         16'h11F4: read_data_o <= written_o.filter[15].value[63:32];
+        16'h200C: read_data_o <= 32'(shown_i.remote[0].state);
+        16'h2010: read_data_o <= 32'(shown_i.remote[0].subscribers);
+        16'h2014: read_data_o <= 32'(written_o.remote[0].node);
+        16'h2018: read_data_o <= 32'(written_o.remote[0].generation);
+        16'h201C: read_data_o <= 32'(written_o.remote[0].slots_log2);
+        16'h2020: read_data_o <= 32'(written_o.remote[0].max_record_slots);
+        16'h2024: read_data_o <= 32'(written_o.remote[0].peer);
+        16'h2028: read_data_o <= 32'(written_o.remote[0].landing);
+        16'h202C: read_data_o <= 32'(written_o.remote[0].channel_slots);
+        16'h2030: read_data_o <= 32'(written_o.remote[0].slot_bytes);
+        16'h2034: read_data_o <= 32'(written_o.remote[0].origin);
+        16'h2038: read_data_o <= 32'(written_o.remote[0].life);
+        16'h203C: read_data_o <= 32'(written_o.remote[0].status_index);
+        16'h2040: read_data_o <= written_o.remote[0].capability[31:0];
+        16'h2044: read_data_o <= written_o.remote[0].capability[63:32];
+        16'h2048: begin
+          read_data_o <= shown_i.remote[0].begun_number[31:0];
+          kept_q      <= shown_i.remote[0].begun_number[63:32];
+        end
+        16'h204C: read_data_o <= kept_q;
+        16'h2050: begin
+          read_data_o <= shown_i.remote[0].position_number[31:0];
+          kept_q      <= shown_i.remote[0].position_number[63:32];
+        end
+        16'h2054: read_data_o <= kept_q;
+        16'h2058: begin
+          read_data_o <= shown_i.remote[0].position_records[31:0];
+          kept_q      <= shown_i.remote[0].position_records[63:32];
+        end
+        16'h205C: read_data_o <= kept_q;
+        16'h2060: begin
+          read_data_o <= shown_i.remote[0].begun[31:0];
+          kept_q      <= shown_i.remote[0].begun[63:32];
+        end
+        16'h2064: read_data_o <= kept_q;
+        16'h2068: begin
+          read_data_o <= shown_i.remote[0].messages[31:0];
+          kept_q      <= shown_i.remote[0].messages[63:32];
+        end
+        16'h206C: read_data_o <= kept_q;
+        16'h2070: begin
+          read_data_o <= shown_i.remote[0].records[31:0];
+          kept_q      <= shown_i.remote[0].records[63:32];
+        end
+        16'h2074: read_data_o <= kept_q;
+        16'h2078: begin
+          read_data_o <= shown_i.remote[0].slots[31:0];
+          kept_q      <= shown_i.remote[0].slots[63:32];
+        end
+        16'h207C: read_data_o <= kept_q;
+        16'h2080: begin
+          read_data_o <= shown_i.remote[0].lost[31:0];
+          kept_q      <= shown_i.remote[0].lost[63:32];
+        end
+        16'h2084: read_data_o <= kept_q;
+        16'h2088: begin
+          read_data_o <= shown_i.remote[0].overrun[31:0];
+          kept_q      <= shown_i.remote[0].overrun[63:32];
+        end
+        16'h208C: read_data_o <= kept_q;
+        16'h2090: read_data_o <= 32'(shown_i.remote[0].malformed);
+        16'h2094: read_data_o <= 32'(shown_i.remote[0].surplus);
+        16'h2098: read_data_o <= 32'(shown_i.remote[0].stray);
         default: ;
       endcase
     end

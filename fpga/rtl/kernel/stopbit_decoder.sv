@@ -3,12 +3,17 @@
 ///
 /// `s_axis_rx_tdest` is a datagram's channel. `s_axis_rx_tuser[63:0]` is its or the frame's arrival, beside the first beat,
 /// if clock_source says so; bit 64, beside the last beat of a frame, that the MAC found an error.
+///
+/// With `Remote`, records also leave to other nodes at `m_axis_net`, as packets of the network's words, whose readers' credits
+/// come at `s_axis_net`; its tuser marks a packet as damaged, beside the last word.
 module stopbit_decoder
   import stopbit_pkg::*;
   import stopbit_front_pkg::*;
   import stopbit_registers_pkg::*;
   import stopbit_ring_pkg::*;
-(
+#(
+  parameter bit Remote = 1'b1
+) (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
 
@@ -66,7 +71,17 @@ module stopbit_decoder
   input  logic [63:0]  s_axis_rx_tkeep,
   input  logic         s_axis_rx_tlast,
   input  logic [15:0]  s_axis_rx_tdest,
-  input  logic [64:0]  s_axis_rx_tuser
+  input  logic [64:0]  s_axis_rx_tuser,
+
+  output logic         m_axis_net_tvalid,
+  input  logic         m_axis_net_tready,
+  output logic [63:0]  m_axis_net_tdata,
+  output logic         m_axis_net_tlast,
+  input  logic         s_axis_net_tvalid,
+  output logic         s_axis_net_tready,
+  input  logic [63:0]  s_axis_net_tdata,
+  input  logic         s_axis_net_tlast,
+  input  logic [0:0]   s_axis_net_tuser
 );
   // The reset comes from far; a register of its own is near.
   logic rst_n_q;
@@ -432,6 +447,42 @@ module stopbit_decoder
   logic unused;
   assign unused = &{1'b0, m_axi_ring_bid, m_axi_ring_rid, m_axi_ring_rlast};
 
+  // ---- records to other nodes: all that the core gives, whatever rings take them
+  logic remote_refused;
+  assign s_axis_net_tready = 1'b1;
+  if (Remote) begin : gen_remote
+    stopbit_kernel_remote i_remote (
+      .clk_i       (ap_clk),
+      .rst_ni      (rst_n_q),
+      .time_i      (now),
+      .written_i   (written.remote[0]),
+      .command_i   (command.remote[0]),
+      .shown_o     (shown.remote[0]),
+      .refused_o   (remote_refused),
+      .filters_i   (written.filter),
+      .slot_valid_i(slot_valid && slot_ready),
+      .slot_i      (slot),
+      .send_valid_o(m_axis_net_tvalid),
+      .send_ready_i(m_axis_net_tready),
+      .send_data_o (m_axis_net_tdata),
+      .send_last_o (m_axis_net_tlast),
+      .come_valid_i(s_axis_net_tvalid),
+      .come_data_i (s_axis_net_tdata),
+      .come_last_i (s_axis_net_tlast),
+      .come_bad_i  (s_axis_net_tuser[0])
+    );
+  end else begin : gen_no_remote
+    logic unused_net;
+    assign unused_net = &{1'b0, written.remote, command.remote, m_axis_net_tready, s_axis_net_tvalid, s_axis_net_tdata,
+                          s_axis_net_tlast, s_axis_net_tuser};
+    assign shown.remote[0]   = '0;
+    assign remote_refused    = command.remote[0].command_valid || command.remote[0].subscribe_valid ||
+                               command.remote[0].tell_valid;
+    assign m_axis_net_tvalid = 1'b0;
+    assign m_axis_net_tdata  = '0;
+    assign m_axis_net_tlast  = 1'b0;
+  end
+
   // ---- what the host sees
   localparam int unsigned CalmBits = 6;
   localparam int unsigned InsideBits = 8;
@@ -515,5 +566,6 @@ module stopbit_decoder
     raised.errors[ErrorsOversizedBit]   = oversized;
     raised.errors[ErrorsRingStarvedBit] = |starved;
     raised.errors[ErrorsRecordTooLongBit] = too_long;
+    raised.errors[ErrorsRemoteRefusedBit] = remote_refused;
   end
 endmodule

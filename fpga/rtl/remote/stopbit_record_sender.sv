@@ -32,6 +32,7 @@ module stopbit_record_sender
 
   input  logic [IndexWidth-1:0]  status_index_i,
   output progress_t              status_o,       // a cycle later; after the last record that was sent
+  output logic [Subscribers-1:0] open_o,
   output logic [Subscribers-1:0] losing_o,
 
   input  logic                   valid_i,
@@ -261,6 +262,7 @@ module stopbit_record_sender
       end
     end
   end
+  assign open_o   = open_q;
   assign losing_o = losing_q & open_q;
 
   // ---- credits: no more than the channel has slots but one, whatever a subscriber says

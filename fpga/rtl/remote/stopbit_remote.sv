@@ -18,7 +18,7 @@ module stopbit_remote
   input  logic [63:0]                   time_i,        // wall clock, ns
   input  logic [15:0]                   generation_i,  // of the image
 
-  input  logic                          start_i,       // a ring begins: no subscriber is open, no record waits
+  input  logic                          start_i,       // a ring begins: no subscriber is open, empty_o
   input  logic [4:0]                    slots_log2_i,
   input  logic [15:0]                   max_slots_i,
   input  filter_written_t [Filters-1:0] filters_i,     // change only while no slot comes
@@ -39,7 +39,9 @@ module stopbit_remote
   input  logic [IndexWidth-1:0]         status_index_i,
   output progress_t                     status_o,
   output position_t                     position_o,
+  output logic [Subscribers-1:0]        open_o,
   output logic [Subscribers-1:0]        losing_o,
+  output logic                          empty_o,       // no record waits
 
   // The unit's stream to the network; words that come for it are only looked at.
   input  logic                          unit_valid_i,
@@ -73,6 +75,7 @@ module stopbit_remote
   logic [511:0]            slot;
   rma_word_t               record_word;
   assign position_o = position;
+  assign empty_o    = is_empty;
 
   stopbit_record_tap #(.Subscribers(Subscribers), .Depth(Depth), .Records(Records)) i_tap (
     .clk_i, .rst_ni, .filters_i, .start_i, .slots_log2_i, .max_slots_i, .valid_i(slot_valid_i), .slot_i, .valid_o(valid),
@@ -81,7 +84,7 @@ module stopbit_remote
   );
   stopbit_record_sender #(.Subscribers(Subscribers)) i_sender (
     .clk_i, .rst_ni, .start_i, .slots_log2_i, .set_valid_i, .set_ready_o, .set_index_i, .set_i, .begun_o, .tell_valid_i,
-    .tell_ready_o, .tell_index_i, .tell_ends_i, .tell_how_i, .told_o, .status_index_i, .status_o, .losing_o,
+    .tell_ready_o, .tell_index_i, .tell_ends_i, .tell_how_i, .told_o, .status_index_i, .status_o, .open_o, .losing_o,
     .valid_i(valid), .take_o(take), .record_i(record), .wants_i(wants), .position_i(position), .is_empty_i(is_empty),
     .credit_i(credit), .surplus_o, .send_o(send), .busy_i(busy), .to_o(to), .message_o(message)
   );

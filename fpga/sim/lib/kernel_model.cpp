@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "axi_memory.hpp"
@@ -15,13 +16,18 @@ namespace stopbit::sim {
 namespace {
 
 constexpr std::size_t kBeat = AxiMemory::kBeatBytes;
+constexpr std::size_t kMaxWords = 33;           // of a packet between nodes
 constexpr std::uint64_t kPatience = 1'000'000;  // cycles for an answer of the control port
 
 }  // namespace
 
 struct KernelModel::State {
   State(std::uint64_t seed, std::uint32_t stall_percent)
-      : random(seed), memory(random, stall_percent), control(random, stall_percent), input(random, stall_percent) {
+      : random(seed),
+        memory(random, stall_percent),
+        control(random, stall_percent),
+        input(random, stall_percent),
+        net(random, stall_percent) {
     context.randReset(2);
     context.randSeed(static_cast<int>(seed % 0x7FFF'FFFF) + 1);
     model = std::make_unique<Vstopbit_decoder>(&context);
@@ -33,6 +39,8 @@ struct KernelModel::State {
     model->s_axi_control_arvalid = 0;
     model->s_axi_control_rready = 0;
     model->s_axis_rx_tvalid = 0;
+    model->m_axis_net_tready = 0;
+    model->s_axis_net_tvalid = 0;
   }
 
   void cycle() {
@@ -49,6 +57,8 @@ struct KernelModel::State {
     model->m_axi_ring_rlast = slave.rvalid;
     std::memcpy(model->m_axi_ring_rdata.data(), slave.rdata.data(), sizeof(slave.rdata));
     offer_beat();
+    offer_word();
+    model->m_axis_net_tready = net.open() && !net_is_shut;
     model->eval();
 
     AxiMemory::Master master;
@@ -66,7 +76,11 @@ struct KernelModel::State {
     if (model->ap_rst_n) memory.clock(master);
 
     const bool takes = model->s_axis_rx_tvalid && model->s_axis_rx_tready;
-    const bool moves = takes || master.awvalid || master.wvalid || master.arvalid || !memory.idle();
+    const bool sends = model->ap_rst_n && model->m_axis_net_tvalid && model->m_axis_net_tready;
+    const bool comes = model->s_axis_net_tvalid && model->s_axis_net_tready;
+    const Word word{model->m_axis_net_tdata, model->m_axis_net_tlast != 0};
+    check_word(word);
+    const bool moves = takes || sends || comes || master.awvalid || master.wvalid || master.arvalid || !memory.idle();
     quiet = moves ? 0 : quiet + 1;
 
     model->ap_clk = 1;
@@ -76,6 +90,46 @@ struct KernelModel::State {
     context.timeInc(1);
     ++cycles;
     if (takes) take_beat();
+    if (comes) take_word();
+    if (sends) send_word(word);
+  }
+
+  struct Word {
+    std::uint64_t data = 0;
+    bool last = false;
+    bool operator==(const Word&) const = default;
+  };
+
+  void offer_word() {
+    if (model->s_axis_net_tvalid || to_come.empty() || !model->ap_rst_n || !net.open()) return;
+    const NodePacket& packet = to_come.front();
+    model->s_axis_net_tdata = packet.words[come];
+    model->s_axis_net_tlast = come + 1 == packet.words.size();
+    model->s_axis_net_tuser = packet.bad && model->s_axis_net_tlast;
+    model->s_axis_net_tvalid = 1;
+  }
+
+  void take_word() {
+    model->s_axis_net_tvalid = 0;
+    if (++come != to_come.front().words.size()) return;
+    to_come.pop_front();
+    come = 0;
+  }
+
+  void check_word(const Word& word) {
+    if (waiting_word && model->ap_rst_n && !(model->m_axis_net_tvalid && word == *waiting_word)) {
+      note("a word of m_axis_net changes before it is taken");
+    }
+    waiting_word.reset();
+    if (model->ap_rst_n && model->m_axis_net_tvalid && !model->m_axis_net_tready) waiting_word = word;
+  }
+
+  void send_word(const Word& word) {
+    sending.words.push_back(word.data);
+    if (sending.words.size() > kMaxWords) note("a packet of m_axis_net is too long");
+    if (!word.last) return;
+    if (on_packet) on_packet(std::move(sending));
+    sending = {};
   }
 
   void offer_beat() {
@@ -113,6 +167,13 @@ struct KernelModel::State {
   std::unique_ptr<Vstopbit_decoder> model;
   std::deque<Packet> packets;
   std::size_t sent = 0;  // of the first packet
+  Gate net;
+  std::deque<NodePacket> to_come;
+  std::size_t come = 0;  // words of the first one that are taken
+  NodePacket sending;
+  std::optional<Word> waiting_word;
+  std::function<void(NodePacket)> on_packet;
+  bool net_is_shut = false;
   std::uint64_t quiet = 0;
   std::uint64_t cycles = 0;
   std::string problem;
@@ -203,13 +264,36 @@ std::size_t KernelModel::waiting() const {
   return state_->packets.size();
 }
 
+void KernelModel::come(NodePacket packet) {
+  if (packet.words.empty()) return;
+  state_->quiet = 0;
+  state_->to_come.push_back(std::move(packet));
+}
+
+std::size_t KernelModel::coming() const {
+  return state_->to_come.size();
+}
+
+void KernelModel::on_node_packet(std::function<void(NodePacket)> take) {
+  state_->on_packet = std::move(take);
+}
+
+void KernelModel::shut_node_network(bool shut) {
+  state_->net_is_shut = shut;
+}
+
 void KernelModel::reset() {
   constexpr int kCycles = 4;
   Vstopbit_decoder& model = *state_->model;
   model.ap_rst_n = 0;
   model.s_axis_rx_tvalid = 0;
+  model.s_axis_net_tvalid = 0;
   state_->packets.clear();
   state_->sent = 0;
+  state_->to_come.clear();
+  state_->come = 0;
+  state_->sending = {};
+  state_->waiting_word.reset();
   state_->memory.reset();
   // The kernel's own register of its reset holds anything at first; nothing is asserted of what that does.
   state_->context.assertOn(false);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@ struct Packet {
   std::uint16_t socket = 0;      ///< tdest
   std::uint64_t arrival_ns = 0;  ///< tuser, bits 63 to 0
   bool bad = false;              ///< tuser, bit 64 with the last beat: the MAC found an error.
+};
+
+/// One packet of the network between nodes, at `m_axis_net` or `s_axis_net`.
+struct NodePacket {
+  std::vector<std::uint64_t> words;  ///< The first one is the start, the second says where it is from.
+  bool bad = false;                  ///< tuser, with the last word: it is damaged.
 };
 
 /// The Verilated kernel with everything around it: a host that reads and writes registers, memory, and packets that
@@ -37,6 +44,14 @@ class KernelModel {
   void send(Packet packet);
   [[nodiscard]] std::size_t waiting() const;
 
+  /// A packet of the network between nodes comes, after those before it.
+  void come(NodePacket packet);
+  [[nodiscard]] std::size_t coming() const;
+  /// Gets each packet that leaves for another node. None: they are lost.
+  void on_node_packet(std::function<void(NodePacket)> take);
+  /// The network between nodes takes nothing.
+  void shut_node_network(bool shut);
+
   void reset();
   void run(std::uint64_t cycles);
   /// Cycles since something last moved at a port.
@@ -45,7 +60,7 @@ class KernelModel {
   /// Beats that the kernel has written to memory.
   [[nodiscard]] std::uint64_t write_beats() const;
 
-  /// The first rule of AXI that the kernel has broken; empty if none.
+  /// The first rule of AXI that the kernel has broken, streams included; empty if none.
   [[nodiscard]] std::string problem() const;
 
  private:

@@ -83,8 +83,9 @@ class RecordRouter : public ::testing::Test {
       writer.put(entry.mask, 64);
       writer.put(entry.channel | std::uint64_t{entry.template_index} << 16, 32);
       writer.put((entry.enable ? 1U : 0U) | (entry.any_channel ? 2U : 0U) | (entry.any_template ? 4U : 0U) |
-                     std::uint32_t{entry.word} << 8 | std::uint32_t{entry.rings} << 16,
-                 24);
+                     std::uint32_t{entry.word} << 8 | std::uint32_t{entry.rings} << 16 |
+                     0xA5U << 24,  // subscribers on other nodes: not the router's
+                 32);
     }
     bench_.reset();
   }

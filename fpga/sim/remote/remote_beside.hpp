@@ -7,9 +7,10 @@ namespace stopbit::sim::remote {
 using Slots = std::vector<record::Slot>;
 
 /// Both publishers, and the copies of each subscriber.
-class Beside {
+template <class Hardware>
+class BasicBeside {
  public:
-  Beside(const Program& program, std::uint64_t slots, const std::vector<Wanted>& wanted, std::uint64_t seed)
+  BasicBeside(const Program& program, std::uint64_t slots, const std::vector<Wanted>& wanted, std::uint64_t seed)
       : program_(program), ring_slots_(slots), software_(program, slots), hardware_(seed) {
     hardware_.card.start(static_cast<unsigned>(__builtin_ctzll(slots)), program.max_record_slots);
     for (const Wanted& one : wanted) subscribe(one);
@@ -89,7 +90,7 @@ class Beside {
   Software software_;
   Hardware hardware_;
   std::vector<Software::Member*> soft_;
-  std::vector<Hardware::Member*> hard_;
+  std::vector<typename Hardware::Member*> hard_;
   std::vector<std::unique_ptr<Copy>> soft_copies_;
   std::vector<std::unique_ptr<Copy>> hard_copies_;
 };

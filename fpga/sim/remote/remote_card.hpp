@@ -11,20 +11,13 @@
 #include <stdexcept>
 #include <vector>
 
-#include "decoder/record/layout.hpp"
-#include "host/device/filter.hpp"
-#include "host/remote/protocol.hpp"
-#include "rma_driver.hpp"
+#include "remote_fixture.hpp"
 
 /// The card's part of remote rings in RTL: records in, packets out.
 namespace stopbit::sim::remote {
 
 inline constexpr std::size_t kSubscribers = 4;
-inline constexpr std::size_t kFilters = 16;
 inline constexpr std::size_t kDepth = 64;
-inline constexpr nic::NodeId kCardNode = 1;
-inline constexpr std::uint64_t kTime = 1'799'053'200'000'000'000;
-inline constexpr std::uint16_t kGeneration = 3;
 
 /// A beat of the record stream.
 struct Beat {
@@ -44,25 +37,6 @@ struct Beat {
   }
   return beats;
 }
-
-struct SubscriberEntry {
-  bool open = false;
-  nic::NodeId node = 0;
-  nic::Vpid vpid = 0;
-  std::uint8_t event = 0;
-  nic::WindowName window;
-  nic::ChannelLayout layout;
-  nic::Vpid port = 0;  ///< Of the card's node.
-  nic::Pdid domain = 0;
-  std::uint32_t life = 0;
-};
-struct Progress {
-  std::uint64_t begun = 0;
-  std::uint64_t sent = 0;
-  std::uint64_t records = 0;
-  std::uint64_t slots = 0;
-  std::uint64_t lost = 0;
-};
 
 class Card {
  public:
@@ -108,6 +82,7 @@ class Card {
       writer.put(filter.template_index ? 0 : 1, 6);
       writer.put(filter.word, 8);
       writer.put(filter.rings, 8);
+      writer.put(0, 8);  // the kernel puts these in the place of the rings
     }
     cycle();
     cycle();
@@ -301,5 +276,7 @@ class Card {
   bool word_waits_ = false;
   std::uint64_t quiet_ = 0;
 };
+
+using Hardware = BasicHardware<Card>;
 
 }  // namespace stopbit::sim::remote

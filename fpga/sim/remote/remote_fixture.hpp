@@ -17,10 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include "host/device/filter.hpp"
 #include "host/nic/channel/endpoints.hpp"
 #include "host/remote/far_subscription.hpp"
 #include "host/remote/slot_writer.hpp"
-#include "remote_card.hpp"
+#include "rma_driver.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 
@@ -30,6 +31,10 @@ namespace stopbit::sim::remote {
 
 namespace far = stopbit::remote;
 
+inline constexpr nic::NodeId kCardNode = 1;
+inline constexpr std::uint64_t kTime = 1'799'053'200'000'000'000;
+inline constexpr std::uint16_t kGeneration = 3;
+inline constexpr std::size_t kFilters = 16;
 inline constexpr nic::Pdid kDomain = 7;
 inline constexpr std::uint8_t kMessageEvent = 2;
 inline constexpr std::uint32_t kLife = 5;
@@ -38,6 +43,26 @@ inline constexpr std::uint32_t kLife = 5;
   const char* const said = std::getenv("STOPBIT_SEED");
   return said == nullptr ? 1 : std::strtoull(said, nullptr, 10);
 }
+
+/// A subscriber, as the card knows it.
+struct SubscriberEntry {
+  bool open = false;
+  nic::NodeId node = 0;
+  nic::Vpid vpid = 0;
+  std::uint8_t event = 0;
+  nic::WindowName window;
+  nic::ChannelLayout layout;
+  nic::Vpid port = 0;  ///< Of the card's node.
+  nic::Pdid domain = 0;
+  std::uint32_t life = 0;
+};
+struct Progress {
+  std::uint64_t begun = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t records = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t lost = 0;
+};
 
 /// What a subscriber wants: in the words of the protocol, and of the card.
 struct Wanted {
@@ -159,12 +184,13 @@ class Software {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-/// The subscribers' node, node 0: memory, windows, and the ends of channels that its ports have.
-class Hardware {
+/// A card, and the subscribers' node, node 0: memory, windows, and the ends of channels that its ports have.
+template <class Card>
+class BasicHardware {
  public:
   using Unit = rma::Driver<Vrtl_rma>;
   struct Queue {
-    Hardware* of;
+    BasicHardware* of;
     nic::Vpid vpid;
     struct Issue {
       std::size_t accepted;
@@ -196,7 +222,7 @@ class Hardware {
     far::RingPosition begun;
   };
 
-  explicit Hardware(std::uint64_t seed) : card(seed), unit(seed + 1) {
+  explicit BasicHardware(std::uint64_t seed) : card(seed), unit(seed + 1) {
     unit.gives_back = false;
     unit.translate = [this](nic::Vpid who, std::uint64_t nla, nic::Access) -> std::optional<std::uint64_t> {
       const Member* const member = at(nla);
@@ -224,8 +250,8 @@ class Hardware {
       (holds ? held : unit.to_come).push_back(packet);
     };
   }
-  Hardware(const Hardware&) = delete;
-  Hardware& operator=(const Hardware&) = delete;
+  BasicHardware(const BasicHardware&) = delete;
+  BasicHardware& operator=(const BasicHardware&) = delete;
 
   /// Its place in the table of the card is its number among the members.
   Member& subscribe(const Wanted& wanted) {

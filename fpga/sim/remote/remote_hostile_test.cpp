@@ -2,7 +2,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/remote/events.hpp"
-#include "remote_fixture.hpp"
+#include "remote_card.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::sim::remote {
@@ -531,6 +531,172 @@ TEST_F(RemoteHostile, nothing_is_left_of_what_a_reset_meets) {
     const Read got = read(copy.reader);
     ASSERT_EQ(got.records.size(), 6U);
     EXPECT_EQ(got.lost, 0U);
+    if (HasFailure()) return;
+  }
+}
+
+/// What a subscriber was sent, in order: positions beside records that waited.
+class RemoteTold : public RemoteHostile {
+ protected:
+  /// A letter for each message: R the last of a record, r another one of it, P a position, E the end. What a message
+  /// says of the ring is true of the records before it.
+  std::string messages(std::size_t i) {
+    std::string all;
+    for (;;) {
+      const std::span<const std::byte> message = hardware_.members[i]->receiver->receive();
+      if (message.empty()) return all;
+      Copy& copy = *copies_[i];
+      copy.take(message);
+      const Read part = read(copy.reader);
+      Read& got = got_[i];
+      got.lost += part.lost;
+      got.lost_events += part.lost_events;
+      got.records.insert(got.records.end(), part.records.begin(), part.records.end());
+      EXPECT_EQ(copy.head.reached.records, first_[i] + got.records.size() - got.lost_events + got.lost);
+      if (copy.head.kind == far::Batch::Ended) {
+        EXPECT_EQ(copy.head.slots, 0U);
+        all += 'E';
+      } else {
+        EXPECT_EQ(copy.head.kind, far::Batch::Records);
+        EXPECT_EQ(copy.head.how, 0U);
+        all += copy.head.slots == 0 ? 'P' : part.records.empty() ? 'r' : 'R';
+      }
+      if (HasFailure()) return all;
+    }
+  }
+  /// Records are in the card's store, and wait for a slow network.
+  void let_wait(std::uint64_t records) {
+    hardware_.card.stall_percent = 30 + static_cast<std::uint32_t>(random_.below(50));
+    publish(records);
+    while (!hardware_.card.beats.empty()) hardware_.cycle();
+    for (std::uint64_t i = 3 + random_.below(40); i > 0; --i) hardware_.cycle();
+  }
+  static std::size_t count(const std::string& in, char letter) {
+    return static_cast<std::size_t>(std::count(in.begin(), in.end(), letter));
+  }
+};
+
+TEST_F(RemoteTold, positions_go_between_records_that_wait_and_hold_up_none) {
+  start();
+  (void)subscribe(everything(256));
+  for (int round = 0; round < by_form(10, 300); ++round) {
+    let_wait(5);
+    for (int i = 0; i < 8; ++i) EXPECT_TRUE(hardware_.card.tell(0));
+    hardware_.settle();
+    const std::string all = messages(0);
+    if (HasFailure()) return;
+    EXPECT_EQ(count(all, 'R'), 5U) << all;
+    EXPECT_EQ(count(all, 'P'), 8U) << all;
+    EXPECT_EQ(count(all, 'E'), 0U) << all;
+    // A position waits for the record that is being sent, and a record for one position.
+    const std::string before = all.substr(0, all.rfind('R'));
+    EXPECT_GE(count(before, 'P'), 2U) << all;
+    EXPECT_EQ(before.find("PP"), std::string::npos) << all;
+    EXPECT_EQ(all.find("rP"), std::string::npos) << all;
+    EXPECT_EQ(copies_[0]->head.reached.number, hardware_.card.position().number);
+    expect_accounted(0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(RemoteTold, the_end_comes_after_all_records_that_wait) {
+  start();
+  (void)subscribe(everything(256));
+  for (int round = 0; round < by_form(10, 300); ++round) {
+    let_wait(1 + random_.below(6));
+    const auto how = static_cast<std::uint8_t>(1 + random_.below(255));
+    EXPECT_TRUE(hardware_.card.tell(0, true, how));
+    hardware_.settle();
+    const std::string all = messages(0);
+    if (HasFailure()) return;
+    EXPECT_EQ(all.find('E'), all.size() - 1) << all;
+    EXPECT_EQ(copies_[0]->head.how, how);
+    EXPECT_EQ(copies_[0]->head.reached.records, published_);
+    EXPECT_EQ(copies_[0]->head.reached.number, hardware_.card.position().number);
+    expect_accounted(0);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(RemoteTold, the_end_comes_after_the_event_of_records_that_were_lost_last) {
+  start(200);
+  (void)subscribe(everything(256));
+  for (int round = 0; round < by_form(6, 100); ++round) {
+    const std::uint64_t overrun = hardware_.card.overrun;
+    publish(3);
+    // It finds no room, and no record follows that would show the gap.
+    hardware_.card.push(record_of(published_++, kDepth + 5));
+    let_wait(0);
+    EXPECT_EQ(hardware_.card.overrun, overrun + 1);
+    EXPECT_FALSE(hardware_.card.tell(0, true, 1)) << "it has to learn first what it lost";
+    hardware_.settle();
+    EXPECT_TRUE(hardware_.card.tell(0, true, 1));
+    hardware_.settle();
+    const std::string all = messages(0);
+    if (HasFailure()) return;
+    EXPECT_EQ(count(all, 'R'), 4U) << all;
+    EXPECT_EQ(all.find('E'), all.size() - 1) << all;
+    EXPECT_EQ(copies_[0]->head.reached.records, published_);
+    expect_accounted(0);
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(got_[0].lost_events, got_[0].lost);
+}
+
+TEST_F(RemoteTold, nothing_without_credit_before_its_beginning_or_when_it_is_closed) {
+  start();
+  (void)subscribe(everything(33));
+  for (int i = 0; i < 32; ++i) {
+    hardware_.card.push(record_of(published_++, 1));
+    hardware_.until_sent();
+  }
+  EXPECT_EQ(hardware_.card.losing(), 0U);
+  const std::uint64_t packets = hardware_.card.packets;
+  EXPECT_FALSE(hardware_.card.tell(0));
+  EXPECT_FALSE(hardware_.card.tell(0, true, 1));
+  EXPECT_FALSE(hardware_.card.tell(3)) << "of no subscriber";
+  EXPECT_EQ(hardware_.card.packets, packets);
+  EXPECT_EQ(hardware_.card.progress(0).sent, 32U);
+  hardware_.settle();
+  EXPECT_EQ(messages(0), std::string(32, 'R'));
+  hardware_.settle();
+  EXPECT_TRUE(hardware_.card.tell(0));
+  EXPECT_TRUE(hardware_.card.tell(0, true, 1));
+  hardware_.settle();
+  EXPECT_EQ(messages(0), "PE");
+  // One that comes while records wait begins after them.
+  for (int round = 0; round < by_form(5, 100); ++round) {
+    let_wait(6);
+    Hardware::Member* late = nullptr;
+    if (round == 0) {
+      late = &subscribe(everything(64));
+    } else {
+      late = hardware_.members[1].get();
+      std::fill(late->landing.begin(), late->landing.end(), std::byte{0});
+      late->events.counts.clear();
+      copies_[1] = std::make_unique<Copy>(ring::test::small_program(kMaxSlots), kRingSlots);
+      got_[1] = {};
+      hardware_.open(*late);
+    }
+    first_[1] = published_;
+    EXPECT_EQ(late->begun.records, published_);
+    EXPECT_FALSE(hardware_.card.tell(1)) << "what it begins with is not reached";
+    hardware_.settle();
+    EXPECT_EQ(messages(1), "");
+    EXPECT_TRUE(hardware_.card.tell(1));
+    hardware_.settle();
+    EXPECT_EQ(messages(1), "P");
+    (void)messages(0);
+    hardware_.settle();
+    publish(3);
+    hardware_.settle();
+    const std::string all = messages(1);
+    EXPECT_EQ(count(all, 'R'), 3U) << all;
+    (void)messages(0);
+    hardware_.settle();
+    expect_accounted(1);
+    (void)hardware_.card.set(1, {});
+    hardware_.settle();
     if (HasFailure()) return;
   }
 }

@@ -2,10 +2,13 @@
 
 #include "host/ports/pcap/pcap_source.hpp"
 #include "remote_beside.hpp"
+#include "remote_card.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::sim::remote {
 namespace {
+
+using Beside = BasicBeside<Hardware>;
 
 TEST(RemoteCard, sends_the_records_of_the_sample_as_the_software_does) {
   const std::string folder = std::string(STOPBIT_SOURCE_DIR) + "/tests/data/sample";

@@ -3,9 +3,12 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "remote_beside.hpp"
+#include "remote_card.hpp"
 
 namespace stopbit::sim::remote {
 namespace {
+
+using Beside = BasicBeside<Hardware>;
 
 constexpr std::uint16_t kTickIndex = 0;
 

@@ -43,6 +43,10 @@ class OneCard final : public device::Card {
   Result<std::unique_ptr<device::DeviceEngine>> run(const Program& program, const EngineOptions& options) override {
     return device::DeviceEngine::make(device_, network_, program, options);
   }
+  Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
+    return device::FarRing::start(device_, options);
+  }
+  Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
 
  private:
   device::Device& device_;

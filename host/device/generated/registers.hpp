@@ -9,7 +9,7 @@ namespace stopbit::device::registers {
 inline constexpr const char* kKernelName = "stopbit_decoder";
 inline constexpr std::uint32_t kWindowBytes = 65536;
 inline constexpr std::uint32_t kIdValue = 0x54494253;
-inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000002;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000003;
 
 /// SBIT.
 inline constexpr std::uint32_t kId = 0x010;
@@ -41,6 +41,9 @@ inline constexpr std::uint32_t kErrorsOversized = 1U << 4;
 inline constexpr std::uint32_t kErrorsRingStarved = 1U << 5;
 /// A record was longer than the filter's memory, and was dropped.
 inline constexpr std::uint32_t kErrorsRecordTooLong = 1U << 6;
+/// A request of group remote was refused: values that make no sense, an earlier one that is not done, or no such part
+/// in this kernel.
+inline constexpr std::uint32_t kErrorsRemoteRefused = 1U << 7;
 /// What s_axis_rx carries. Changed only while nothing is received and status.idle.
 inline constexpr std::uint32_t kIntake = 0x02C;
 /// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
@@ -256,7 +259,8 @@ inline constexpr std::uint32_t kCount = 16;
 constexpr std::uint32_t base(std::uint32_t index) {
   return 0x1000 + index * 0x20;
 }
-/// What the filter looks at. Changed only while status.idle.
+/// What the filter looks at. Changed only while status.idle, but subscribers at any time: it counts for records that
+/// end later.
 inline constexpr std::uint32_t kControl = 0x000;
 /// Else it wants nothing.
 inline constexpr std::uint32_t kControlEnable = 1U << 0;
@@ -268,6 +272,8 @@ inline constexpr std::uint32_t kControlAnyTemplate = 1U << 2;
 inline constexpr std::uint32_t kControlWordShift = 8;
 /// Where it sends what it wants: a bit for each ring.
 inline constexpr std::uint32_t kControlRingsShift = 16;
+/// The same for subscribers on other nodes, whatever routing says.
+inline constexpr std::uint32_t kControlSubscribersShift = 24;
 /// Whose records it wants.
 inline constexpr std::uint32_t kKey = 0x004;
 /// Channel.
@@ -279,5 +285,111 @@ inline constexpr std::uint32_t kMask = 0x008;
 /// What they have to be.
 inline constexpr std::uint32_t kValue = 0x010;
 }  // namespace filter
+
+/// Of one remote: offsets from its base.
+namespace remote {
+inline constexpr std::uint32_t kCount = 1;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x2000 + index * 0x100;
+}
+/// Begins the ring whose records are sent.
+inline constexpr std::uint32_t kCommand = 0x000;
+/// Its positions begin anew, for slots_log2 and max_record_slots; done when no record waits. Refused while a subscriber
+/// is open.
+inline constexpr std::uint32_t kCommandStart = 1U << 0;
+/// Opens or closes a subscriber, between two records; state.subscribing until then. Its accounts begin anew.
+inline constexpr std::uint32_t kSubscribe = 0x004;
+/// Which one.
+inline constexpr std::uint32_t kSubscribeIndexShift = 0;
+/// Opens it, by the registers peer to capability, which stay until it is done; else closes it: nothing more is sent.
+inline constexpr std::uint32_t kSubscribeOpen = 1U << 8;
+/// Sends a message without records, between two records; state.telling until then.
+inline constexpr std::uint32_t kTell = 0x008;
+/// To this subscriber.
+inline constexpr std::uint32_t kTellIndexShift = 0;
+/// That the ring has ended, after all records that wait; else how far it is.
+inline constexpr std::uint32_t kTellEnds = 1U << 8;
+/// How it has ended: a ring::WriterState.
+inline constexpr std::uint32_t kTellHowShift = 16;
+/// How it is.
+inline constexpr std::uint32_t kState = 0x00C;
+/// A start waits for the sender,
+inline constexpr std::uint32_t kStateStarting = 1U << 0;
+/// a subscribe,
+inline constexpr std::uint32_t kStateSubscribing = 1U << 1;
+/// a tell.
+inline constexpr std::uint32_t kStateTelling = 1U << 2;
+/// The last tell was sent. It was not if the subscriber is closed, loses records, has no credit, or begins after what
+/// was sent.
+inline constexpr std::uint32_t kStateTold = 1U << 3;
+/// Records wait.
+inline constexpr std::uint32_t kStateWaiting = 1U << 4;
+/// A bit for each subscriber that is open,
+inline constexpr std::uint32_t kStateOpenShift = 8;
+/// and that loses records until it gives credit.
+inline constexpr std::uint32_t kStateLosingShift = 16;
+/// How many the kernel can have; 0: it has no part that sends.
+inline constexpr std::uint32_t kSubscribers = 0x010;
+/// Of start: number of this node, from which packets are,
+inline constexpr std::uint32_t kNode = 0x014;
+/// generation of the image, in events of lost records;
+inline constexpr std::uint32_t kGeneration = 0x018;
+/// the ring has 2 to the power of this slots, 4 to 28,
+inline constexpr std::uint32_t kSlotsLog2 = 0x01C;
+/// and its longest record this many, at most an eighth of the ring.
+inline constexpr std::uint32_t kMaxRecordSlots = 0x020;
+/// Of subscribe: where the subscriber is,
+inline constexpr std::uint32_t kPeer = 0x024;
+/// its node,
+inline constexpr std::uint32_t kPeerNodeShift = 0;
+/// its port there.
+inline constexpr std::uint32_t kPeerVpidShift = 16;
+/// its window for the channel's slots,
+inline constexpr std::uint32_t kLanding = 0x028;
+/// the window's number,
+inline constexpr std::uint32_t kLandingWindowShift = 0;
+/// the event that each message signals, or 0.
+inline constexpr std::uint32_t kLandingEventShift = 16;
+/// how many slots the channel has, 33 to 65536,
+inline constexpr std::uint32_t kChannelSlots = 0x02C;
+/// bytes in each, at least 104; from 168 on it holds two slots of a record. The channel has less than 4 GiB.
+inline constexpr std::uint32_t kSlotBytes = 0x030;
+/// the port of this node that the records come from, and that gets the subscriber's credits,
+inline constexpr std::uint32_t kOrigin = 0x034;
+/// its number,
+inline constexpr std::uint32_t kOriginPortShift = 0;
+/// its domain.
+inline constexpr std::uint32_t kOriginDomainShift = 16;
+/// a number that refusals bring back,
+inline constexpr std::uint32_t kLife = 0x038;
+/// Subscriber whose accounts are shown.
+inline constexpr std::uint32_t kStatusIndex = 0x03C;
+/// Of subscribe: and the window's capability.
+inline constexpr std::uint32_t kCapability = 0x040;
+/// Where the subscriber begins that was opened last: number of a slot.
+inline constexpr std::uint32_t kBegunNumber = 0x048;
+/// Number of the slot after the last record of the ring.
+inline constexpr std::uint32_t kPositionNumber = 0x050;
+/// Records of the ring.
+inline constexpr std::uint32_t kPositionRecords = 0x058;
+/// Account of the subscriber status_index: records of the ring before it came,
+inline constexpr std::uint32_t kBegun = 0x060;
+/// messages sent to it,
+inline constexpr std::uint32_t kMessages = 0x068;
+/// records, events of lost ones among them,
+inline constexpr std::uint32_t kRecords = 0x070;
+/// slots of these,
+inline constexpr std::uint32_t kSlots = 0x078;
+/// and records of which an event says that they are lost.
+inline constexpr std::uint32_t kLost = 0x080;
+/// Records that found no room and are lost for all subscribers.
+inline constexpr std::uint32_t kOverrun = 0x088;
+/// Records that contradicted themselves, or were longer than max_record_slots: not part of the ring.
+inline constexpr std::uint32_t kMalformed = 0x090;
+/// Credits for more messages than a channel has slots: not counted.
+inline constexpr std::uint32_t kSurplus = 0x094;
+/// Signals that came and are no subscriber's credits.
+inline constexpr std::uint32_t kStray = 0x098;
+}  // namespace remote
 
 }  // namespace stopbit::device::registers

@@ -3,6 +3,7 @@ package stopbit_registers_pkg;
   localparam int unsigned Verdicts = 18;
   localparam int unsigned Rings = 8;
   localparam int unsigned Filters = 16;
+  localparam int unsigned Remotes = 1;
 
   localparam logic [15:0] REG_ID = 16'h0010;
   localparam logic [15:0] REG_INTERFACE_VERSION = 16'h0014;
@@ -73,6 +74,35 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_FILTER_KEY = 16'h1004;
   localparam logic [15:0] REG_FILTER_MASK = 16'h1008;
   localparam logic [15:0] REG_FILTER_VALUE = 16'h1010;
+  localparam logic [15:0] REG_REMOTE_COMMAND = 16'h2000;
+  localparam logic [15:0] REG_REMOTE_SUBSCRIBE = 16'h2004;
+  localparam logic [15:0] REG_REMOTE_TELL = 16'h2008;
+  localparam logic [15:0] REG_REMOTE_STATE = 16'h200C;
+  localparam logic [15:0] REG_REMOTE_SUBSCRIBERS = 16'h2010;
+  localparam logic [15:0] REG_REMOTE_NODE = 16'h2014;
+  localparam logic [15:0] REG_REMOTE_GENERATION = 16'h2018;
+  localparam logic [15:0] REG_REMOTE_SLOTS_LOG2 = 16'h201C;
+  localparam logic [15:0] REG_REMOTE_MAX_RECORD_SLOTS = 16'h2020;
+  localparam logic [15:0] REG_REMOTE_PEER = 16'h2024;
+  localparam logic [15:0] REG_REMOTE_LANDING = 16'h2028;
+  localparam logic [15:0] REG_REMOTE_CHANNEL_SLOTS = 16'h202C;
+  localparam logic [15:0] REG_REMOTE_SLOT_BYTES = 16'h2030;
+  localparam logic [15:0] REG_REMOTE_ORIGIN = 16'h2034;
+  localparam logic [15:0] REG_REMOTE_LIFE = 16'h2038;
+  localparam logic [15:0] REG_REMOTE_STATUS_INDEX = 16'h203C;
+  localparam logic [15:0] REG_REMOTE_CAPABILITY = 16'h2040;
+  localparam logic [15:0] REG_REMOTE_BEGUN_NUMBER = 16'h2048;
+  localparam logic [15:0] REG_REMOTE_POSITION_NUMBER = 16'h2050;
+  localparam logic [15:0] REG_REMOTE_POSITION_RECORDS = 16'h2058;
+  localparam logic [15:0] REG_REMOTE_BEGUN = 16'h2060;
+  localparam logic [15:0] REG_REMOTE_MESSAGES = 16'h2068;
+  localparam logic [15:0] REG_REMOTE_RECORDS = 16'h2070;
+  localparam logic [15:0] REG_REMOTE_SLOTS = 16'h2078;
+  localparam logic [15:0] REG_REMOTE_LOST = 16'h2080;
+  localparam logic [15:0] REG_REMOTE_OVERRUN = 16'h2088;
+  localparam logic [15:0] REG_REMOTE_MALFORMED = 16'h2090;
+  localparam logic [15:0] REG_REMOTE_SURPLUS = 16'h2094;
+  localparam logic [15:0] REG_REMOTE_STRAY = 16'h2098;
 
   localparam int unsigned ControlReceiveBit = 0;
   localparam int unsigned StatusIdleBit = 0;
@@ -83,6 +113,7 @@ package stopbit_registers_pkg;
   localparam int unsigned ErrorsOversizedBit = 4;
   localparam int unsigned ErrorsRingStarvedBit = 5;
   localparam int unsigned ErrorsRecordTooLongBit = 6;
+  localparam int unsigned ErrorsRemoteRefusedBit = 7;
   localparam int unsigned IntakeFramesBit = 0;
   localparam int unsigned IntakeFcsBit = 1;
   localparam int unsigned IntakeCheckHeaderBit = 2;
@@ -122,8 +153,28 @@ package stopbit_registers_pkg;
   localparam int unsigned FilterControlAnyTemplateBit = 2;
   localparam int unsigned FilterControlWordBit = 8;
   localparam int unsigned FilterControlRingsBit = 16;
+  localparam int unsigned FilterControlSubscribersBit = 24;
   localparam int unsigned FilterKeyChannelBit = 0;
   localparam int unsigned FilterKeyTemplateIndexBit = 16;
+  localparam int unsigned RemoteCommandStartBit = 0;
+  localparam int unsigned RemoteSubscribeIndexBit = 0;
+  localparam int unsigned RemoteSubscribeOpenBit = 8;
+  localparam int unsigned RemoteTellIndexBit = 0;
+  localparam int unsigned RemoteTellEndsBit = 8;
+  localparam int unsigned RemoteTellHowBit = 16;
+  localparam int unsigned RemoteStateStartingBit = 0;
+  localparam int unsigned RemoteStateSubscribingBit = 1;
+  localparam int unsigned RemoteStateTellingBit = 2;
+  localparam int unsigned RemoteStateToldBit = 3;
+  localparam int unsigned RemoteStateWaitingBit = 4;
+  localparam int unsigned RemoteStateOpenBit = 8;
+  localparam int unsigned RemoteStateLosingBit = 16;
+  localparam int unsigned RemotePeerNodeBit = 0;
+  localparam int unsigned RemotePeerVpidBit = 16;
+  localparam int unsigned RemoteLandingWindowBit = 0;
+  localparam int unsigned RemoteLandingEventBit = 16;
+  localparam int unsigned RemoteOriginPortBit = 0;
+  localparam int unsigned RemoteOriginDomainBit = 16;
 
   /// What the host has written. Of one ring.
   typedef struct packed {
@@ -140,11 +191,27 @@ package stopbit_registers_pkg;
 
   /// What the host has written. Of one filter.
   typedef struct packed {
-    logic [23:0] control;
+    logic [31:0] control;
     logic [31:0] key;
     logic [63:0] mask;
     logic [63:0] value;
   } filter_written_t;
+
+  /// What the host has written. Of one remote.
+  typedef struct packed {
+    logic [15:0] node;
+    logic [15:0] generation;
+    logic [4:0] slots_log2;
+    logic [15:0] max_record_slots;
+    logic [31:0] peer;
+    logic [21:0] landing;
+    logic [16:0] channel_slots;
+    logic [20:0] slot_bytes;
+    logic [31:0] origin;
+    logic [31:0] life;
+    logic [2:0] status_index;
+    logic [63:0] capability;
+  } remote_written_t;
 
   /// What the host has written.
   typedef struct packed {
@@ -163,6 +230,7 @@ package stopbit_registers_pkg;
     logic [0:0] firmware_bank;
     ring_written_t [Rings-1:0] ring;
     filter_written_t [Filters-1:0] filter;
+    remote_written_t [Remotes-1:0] remote;
   } written_t;
 
   /// What the host writes in this cycle; `_valid` says that it does. Of one ring.
@@ -170,6 +238,16 @@ package stopbit_registers_pkg;
     logic command_valid;
     logic [1:0] command;
   } ring_command_t;
+
+  /// What the host writes in this cycle; `_valid` says that it does. Of one remote.
+  typedef struct packed {
+    logic command_valid;
+    logic [0:0] command;
+    logic subscribe_valid;
+    logic [8:0] subscribe;
+    logic tell_valid;
+    logic [23:0] tell;
+  } remote_command_t;
 
   /// What the host writes in this cycle; `_valid` says that it does.
   typedef struct packed {
@@ -188,6 +266,7 @@ package stopbit_registers_pkg;
     logic firmware_verify_valid;
     logic [19:0] firmware_verify;
     ring_command_t [Rings-1:0] ring;
+    remote_command_t [Remotes-1:0] remote;
   } command_t;
 
   /// What the hardware says. Of one verdict.
@@ -207,6 +286,24 @@ package stopbit_registers_pkg;
     logic [31:0] timeouts;
     logic [31:0] malformed;
   } ring_shown_t;
+
+  /// What the hardware says. Of one remote.
+  typedef struct packed {
+    logic [23:0] state;
+    logic [31:0] subscribers;
+    logic [63:0] begun_number;
+    logic [63:0] position_number;
+    logic [63:0] position_records;
+    logic [63:0] begun;
+    logic [63:0] messages;
+    logic [63:0] records;
+    logic [63:0] slots;
+    logic [63:0] lost;
+    logic [63:0] overrun;
+    logic [31:0] malformed;
+    logic [31:0] surplus;
+    logic [31:0] stray;
+  } remote_shown_t;
 
   /// What the hardware says.
   typedef struct packed {
@@ -234,11 +331,12 @@ package stopbit_registers_pkg;
     logic [63:0] records_unmatched;
     verdict_shown_t [Verdicts-1:0] verdict;
     ring_shown_t [Rings-1:0] ring;
+    remote_shown_t [Remotes-1:0] remote;
   } shown_t;
 
   /// Bits that the hardware sets.
   typedef struct packed {
-    logic [6:0] errors;
+    logic [7:0] errors;
   } raised_t;
 
 endpackage
