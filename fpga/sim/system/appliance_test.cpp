@@ -43,6 +43,11 @@ class OneCard final : public device::Card {
   Result<std::unique_ptr<device::DeviceEngine>> run(const Program& program, const EngineOptions& options) override {
     return device::DeviceEngine::make(device_, network_, program, options);
   }
+  Result<std::unique_ptr<device::LiveCard>> receive(const Program&, const EngineOptions&,
+                                                    std::span<const feed::Channel>,
+                                                    const device::LiveOptions&) override {
+    return Failure{"its datagrams come from the host"};
+  }
 
  private:
   device::Device& device_;
