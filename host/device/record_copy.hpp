@@ -30,9 +30,11 @@ namespace stopbit::device {
   return outcome;
 }
 
-/// Publishes a record of a device's ring in another one, with `first` as its first slot: what says where a record is
+/// Publishes a record of a device's ring in another one, with `head` as its first slot: what says where a record is
 /// (stamp, phase) becomes that of its new place.
-inline void copy_record(std::span<const record::Slot> record, record::Slot first, record::RecordSink& sink) noexcept {
+inline void copy_record(std::span<const record::Slot> record, const record::Slot& head,
+                        record::RecordSink& sink) noexcept {
+  record::Slot first = head;
   const record::RecordSink::Place place = sink.open();
   const std::uint64_t phase = place.phase ? 1 : 0;
   for (std::size_t i = 1; i < record.size(); ++i) {
