@@ -99,6 +99,14 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
       roster_.set.tick(
           arrival.t_ns, [this](std::uint32_t index) { mark_dirty(index); }, timeline);
     shared_.newest_ns = arrival.arrival_ns;
+    LiveChannel& channel = *roster_.channels[target->channel];
+    channel.note_arrival(target->line, arrival.t_ns);
+    record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
+    if (channel.is_on_card()) {
+      channel.note_beside_card(arrival.payload);
+      parts_.card->note_beside(shared_.now_ns);
+      continue;
+    }
     roster_.set.take(*target,
                      {.payload = arrival.payload,
                       .arrival_ns = arrival.arrival_ns,
@@ -107,9 +115,6 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
                       .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
                       .source = arrival.source.address},
                      timeline);
-    LiveChannel& channel = *roster_.channels[target->channel];
-    channel.note_arrival(target->line, arrival.t_ns);
-    record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     mark_dirty(target->channel);
   }
   parts_.counter_set->batch.add(count);
@@ -119,6 +124,59 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
     parts_.counter_set->latency.add(now > arrived ? now - arrived : 0);
   }
   if (parts_.recorder != nullptr) record(count);
+  return count;
+}
+
+/// After the ports: what they have brought is with the recorder when the card fails.
+std::size_t Agent::take_from_card() noexcept {
+  CardFeed* const card = parts_.card;
+  if (card == nullptr || !card->is_live()) return 0;
+  const std::size_t count = poll_card();
+  card->look(shared_.now_ns, count == 0);
+  if (!card->is_live()) leave_card();
+  return count;
+}
+
+std::size_t Agent::poll_card() noexcept {
+  return parts_.card->poll(kCardRecords, [this](LiveChannel& channel, const record::HeaderView& header) {
+    shared_.newest_ns = header.arrival_ns();
+    if (header.source() == record::SourceLine::LineA) channel.note_arrival(arbitrate::Line::A, shared_.now_ns);
+    if (header.source() == record::SourceLine::LineB) channel.note_arrival(arbitrate::Line::B, shared_.now_ns);
+    mark_dirty(channel.place);
+  });
+}
+
+/// Software goes on where the card has ended, first with what the recorder remembers.
+void Agent::leave_card() noexcept {
+  while (poll_card() != 0) {  // what is in memory already
+  }
+  for (const auto& channel : roster_.channels) channel->leave_card();
+  parts_.card->left(parts_.recorder != nullptr ? recall() : 0);
+}
+
+void Agent::retire_card(const char* why) noexcept {
+  if (parts_.card == nullptr || !parts_.card->is_live()) return;
+  parts_.card->retire(why);
+  leave_card();
+}
+
+std::uint64_t Agent::recall() noexcept {
+  std::uint64_t count = 0;
+  shared_.recorder = nullptr;  // a freeze may need the room of what is recalled
+  parts_.recorder->recall([&](const recorder::Queue::Item& item) {
+    const feed::LineTarget* const target = roster_.set.find(item.group, item.source.address);
+    if (target == nullptr || !roster_.channels[target->channel]->is_after_card(item.payload)) return;
+    roster_.set.take(*target, {.payload = item.payload,
+                               .arrival_ns = item.time_ns,
+                               .t_ns = shared_.now_ns,
+                               .number = ++shared_.datagrams,
+                               .time_quality = record::TimeQuality::Poll,  // it was not kept
+                               .source = item.source.address});
+    mark_dirty(target->channel);
+    ++count;
+  });
+  shared_.recorder = parts_.recorder;
+  parts_.recorder->freeze(shared_.newest_ns);
   return count;
 }
 
@@ -155,6 +213,7 @@ std::size_t Agent::do_work() noexcept {
   shared_.now_ns = begin;
   std::size_t count = 0;
   for (AgentPort& port : parts_.ports) count += poll(port);
+  count += take_from_card();
   start_loads();
   start_changes();
   close_windows(feed::Timeline::Present);
@@ -235,6 +294,7 @@ void Agent::start_loads() noexcept {
   while (loads_.pop(exchange)) {
     const std::uint64_t now = clocks_.wall();
     RecordOutput& output = *exchange.output;
+    if (parts_.card != nullptr && parts_.card->is_of(output)) retire_card("its channels have another image");
     tell_effects(output, true);
     exchange.load = output.start(std::move(exchange.load), now);
     for (const auto& channel : roster_.channels) {
@@ -248,10 +308,23 @@ void Agent::start_loads() noexcept {
   }
 }
 
+/// The card has the groups of the start.
+bool Agent::touches_card(const RosterChange& change) const noexcept {
+  for (std::size_t i = 0; i < roster_.channels.size(); ++i) {
+    const std::uint32_t place = change.new_place[i];
+    const auto is_its = [place](const RosterChange::OtherLines& lines) { return lines.place == place; };
+    const bool changes =
+        place == feed::ChannelSet::kGone || std::any_of(change.lines.begin(), change.lines.end(), is_its);
+    if (changes && roster_.channels[i]->is_on_card()) return true;
+  }
+  return false;
+}
+
 void Agent::start_changes() noexcept {
   std::unique_ptr<RosterChange> change;
   while (changes_.pop(change)) {
     start_loads();  // those before the change, which may be for an output that ends with it
+    if (touches_card(*change)) retire_card("its channels have changed");
     change_to(*change);
     changed_.push(std::move(change));
   }
@@ -355,6 +428,9 @@ void Agent::finish() noexcept {
   // What has come already, and no more: its thread may still run.
   constexpr std::size_t kMostAnswers = ReplayLink::kAnswerBytes / 64 / kAnswers;
   for (std::size_t i = 0; parts_.replay != nullptr && i < kMostAnswers && take_answers() != 0; ++i) {
+  }
+  if (parts_.card != nullptr) parts_.card->finish(now.monotonic_ns);
+  while (take_from_card() != 0) {
   }
   for (const auto& channel : roster_.channels) channel->finish();
   parts_.counter_set->last_turn_ns.set(now.wall_ns);

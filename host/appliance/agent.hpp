@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "host/appliance/card_feed.hpp"
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/live_channel.hpp"
 #include "host/appliance/roster.hpp"
@@ -48,6 +49,7 @@ class Agent {
     feed::ChannelOptions channel_options = {};
     std::unique_ptr<ReplayLink> replay = {};  ///< Where lost messages are asked for; null: nowhere.
     recorder::Recorder* recorder = nullptr;   ///< Takes every datagram of a channel; null: nothing is recorded.
+    CardFeed* card = nullptr;                 ///< See set_card; null: there is none.
   };
   Agent(Parts parts, Clocks clocks);
 
@@ -74,8 +76,10 @@ class Agent {
 
   /// At set-up: see feed::ChannelDecoder::resume_after.
   void resume_after(std::size_t channel, std::uint64_t sender, std::uint64_t last_sequence) noexcept {
-    roster_.channels[channel]->decoder().resume_after(sender, last_sequence);
+    roster_.channels[channel]->resume_after(sender, last_sequence);
   }
+  /// At set-up: brings the records of channels that were added. It must outlive the agent.
+  void set_card(CardFeed& card) noexcept { parts_.card = &card; }
   /// From any thread: whether the machine's clock is as good as its stamps say; else records have a lower quality.
   void trust_clock(bool is_trusted) noexcept { clock_is_trusted_.store(is_trusted, std::memory_order_relaxed); }
 
@@ -125,6 +129,12 @@ class Agent {
   std::size_t poll(AgentPort& port) noexcept;
   void open_waker();
   void record(std::size_t count) noexcept;
+  std::size_t take_from_card() noexcept;
+  std::size_t poll_card() noexcept;
+  void leave_card() noexcept;
+  [[nodiscard]] bool touches_card(const RosterChange& change) const noexcept;
+  void retire_card(const char* why) noexcept;
+  std::uint64_t recall() noexcept;
   void note_drops(AgentPort& port, std::uint64_t now) noexcept;
   std::size_t take_answers() noexcept;
   void ask() noexcept;
@@ -146,6 +156,7 @@ class Agent {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::size_t kNotices = 4'096;
   static constexpr std::size_t kEvidence = 64;          ///< As many kinds of errors have a place in its counters.
+  static constexpr std::size_t kCardRecords = 256;      ///< Of a turn, likewise.
   static constexpr std::size_t kAnswers = 32;           ///< Of a turn: what the lines bring comes first.
   static constexpr std::uint64_t kStallNs = 1'000'000;  ///< A turn that comes later than this after the last one.
   static constexpr std::uint64_t kDrainNs = 500'000'000;

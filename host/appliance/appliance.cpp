@@ -16,6 +16,7 @@
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/idle.hpp"
 #include "host/appliance/republication.hpp"
+#include "host/device/intake.hpp"
 #include "host/os/random.hpp"
 #include "microcode/image/image.hpp"
 
@@ -304,6 +305,10 @@ Status Appliance::make_counters(bool is_private) {
     republications_.push_back(std::make_unique<Republication>(multicast));
     republications_.back()->add_counters(builder);
   }
+  if (has_card_port()) {
+    builder.card(card_counter_set_);
+    builder.port(card_port_counter_set_, "card:" + std::to_string(settings_.card->index));
+  }
   builder.clock_steps(clock_steps_);
   builder.writer();
   builder.housekeeper(housekeeper_counter_set_);
@@ -364,7 +369,7 @@ void Appliance::add_channel_info(CounterSetBuilder& builder, ChannelEntry& entry
 
 Status Appliance::open_card(const OpenCard& open) {
   if (!settings_.card) return Done{};
-  auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index});
+  auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index, .has_own_port = has_card_port()});
   if (!card) return Failure{"[card]: " + card.message()};
   card_ = std::move(card).value();
   return Done{};
@@ -373,19 +378,65 @@ Status Appliance::open_card(const OpenCard& open) {
 Result<device::Card*> Appliance::card_for(std::size_t output) {
   if (card_ == nullptr) return nullptr;
   std::string why;
-  if (on_card_ != nullptr) {
+  if (!on_card_text_.empty()) {
     why = "it runs one program at a time, and runs that of '" + outputs_[card_output_]->label() + "'";
   } else {
     const RecordOutputEntry& entry = output_entries_[output];
     auto said = outputs_[output]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
     if (!said) return Failure{"[card]: " + said.message()};
     why = std::move(said).value();
+    if (has_card_port()) {
+      const std::string more = why_not_from_port(output);
+      if (!more.empty()) why += (why.empty() ? "" : "; ") + more;
+    }
   }
   if (why.empty()) return card_.get();
   why = "the card does not decode '" + outputs_[output]->label() + "': " + why;
   if (!settings_.card->fallback) return Failure{std::move(why)};
   note(why + "; it is decoded in software");
   return nullptr;
+}
+
+std::vector<feed::Channel> Appliance::channels_of(std::size_t output) const {
+  std::vector<feed::Channel> channels;
+  for (const ChannelEntry& entry : channels_) {
+    if (entry.output == output && entry.feed_index != kNone) channels.push_back(entry.description);
+  }
+  return channels;
+}
+
+std::string Appliance::why_not_from_port(std::size_t output) const {
+  std::string out;
+  const std::vector<feed::Channel> channels = channels_of(output);
+  for (const std::string& obstacle : device::intake_obstacles(channels)) out += (out.empty() ? "" : "; ") + obstacle;
+  const FeedSettings& feed = settings_.feeds[output_entries_[output].feed];
+  const auto asks = [](const feed::Channel& channel) { return !channel.replay.empty(); };
+  if (is_replayed(feed) && std::any_of(channels.begin(), channels.end(), asks)) {
+    out += std::string(out.empty() ? "" : "; ") + "[[replay]]: only software asks for lost messages";
+  }
+  return out;
+}
+
+Status Appliance::open_card_port() {
+  const RecordOutputEntry& entry = output_entries_[card_output_];
+  auto live = outputs_[card_output_]->receive_on(
+      *card_, *programs_[entry.feed][entry.image], channels_of(card_output_),
+      {.fcs = settings_.card->fcs, .mac_clock = settings_.card->clock == CardClock::Mac, .wall = clocks_.wall});
+  if (!live) return Failure{"[card]: " + live.message()};
+  live_card_ = std::move(live).value();
+  return Done{};
+}
+
+Status Appliance::begin_card_port() {
+  if (live_card_ == nullptr) return Done{};
+  card_feed_ = std::make_unique<CardFeed>(std::move(live_card_), card_port_counter_set_, card_counter_set_);
+  Agent& agent = *agents_[output_entries_[card_output_].agent];
+  for (const auto& channel : agent.channels()) {
+    if (&channel->output() == outputs_[card_output_].get()) card_feed_->add(*channel);
+  }
+  agent.set_card(*card_feed_);
+  if (const Status done = card_feed_->begin(); !done) return Failure{"[card]: " + done.message()};
+  return Done{};
 }
 
 Result<std::unique_ptr<Load>> Appliance::prepare(std::size_t output, std::shared_ptr<const Program> program,
@@ -407,12 +458,17 @@ Status Appliance::start_loads(Diagnostics& diagnostics) {
     const Visit visit(places_[entry.agent]);
     const Result<device::Card*> card = card_for(o);
     if (!card) return card.failure();
-    auto load = prepare(o, programs_[entry.feed][entry.image], entry.generation, diagnostics, card.value());
+    // A card with its own port works beside the engines of software, which can go on at any time.
+    device::Card* const engine_card = has_card_port() ? nullptr : card.value();
+    auto load = prepare(o, programs_[entry.feed][entry.image], entry.generation, diagnostics, engine_card);
     if (!load) return Failure{load.message()};
     if (card.value() != nullptr) {
       on_card_ = load.value()->on_card;
       card_output_ = o;
       on_card_text_ = outputs_[o]->label();
+    }
+    if (card.value() != nullptr && has_card_port()) {
+      if (const Status done = open_card_port(); !done) return done.failure();
     }
     if (!load.value()->note.empty()) note(load.value()->note);
     if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
@@ -447,6 +503,7 @@ Status Appliance::make_agents(const OpenPort& open_port) {
     parts.batch = settings_.agents[a].batch;
     parts.channel_options = {.stale_after = settings_.stale_after};
     if (recording_) parts.recorder = &recording_->recorder(a);
+    if (live_card_ && recording_ && output_entries_[card_output_].agent == a) parts.recorder->keep_history();
     const auto asks = [&](const FeedSettings& feed) { return feed.agent == a && is_replayed(feed); };
     if (std::any_of(settings_.feeds.begin(), settings_.feeds.end(), asks)) {
       parts.replay = std::make_unique<ReplayLink>();
@@ -498,7 +555,7 @@ Status Appliance::make_agents(const OpenPort& open_port) {
     }
   }
   for (std::size_t o = 0; o < outputs_.size(); ++o) take_over_books(o, left[o]);
-  return Done{};
+  return begin_card_port();
 }
 
 bool Appliance::save_from_here(RecordOutput& output) const {
@@ -713,7 +770,7 @@ Result<std::string> Appliance::change_over(const std::vector<Wanted>& wanted, Di
   // Only when all of it is good does anything change.
   std::string besides;
   for (auto& [o, load] : loads) {
-    if (on_card_ != nullptr && o == card_output_) {
+    if ((on_card_ != nullptr || (card_feed_ && card_feed_->is_live())) && o == card_output_) {
       besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
     if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};  // there was room
@@ -816,6 +873,7 @@ bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
 }
 
 std::string Appliance::take_card_failure() {
+  if (card_feed_) return card_feed_->take_failure();
   if (on_card_ == nullptr || card_failed_ || !on_card_->failed()) return {};
   if (pending_loads_ != 0) return {};  // soon
   card_failed_ = true;

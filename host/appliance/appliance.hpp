@@ -267,6 +267,16 @@ class Appliance {
   /// The card, if the output's program is to run there; null if software runs it. Fails if software may not.
   [[nodiscard]] Result<device::Card*> card_for(std::size_t output);
   [[nodiscard]] Status start_loads(Diagnostics& diagnostics);
+  [[nodiscard]] bool has_card_port() const noexcept {
+    return settings_.card && settings_.card->ingress == CardIngress::Port;
+  }
+  /// Why the card cannot receive the channels of the output from its own port; empty if it can.
+  [[nodiscard]] std::string why_not_from_port(std::size_t output) const;
+  [[nodiscard]] std::vector<feed::Channel> channels_of(std::size_t output) const;
+  /// Lets the card receive the channels of its output.
+  [[nodiscard]] Status open_card_port();
+  /// The agent of these channels takes them from the card.
+  [[nodiscard]] Status begin_card_port();
   /// A load of the output's program, with its map. Fails if the map does not fit; the errors are in `diagnostics`.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::size_t output, std::shared_ptr<const Program> program,
                                                       std::uint16_t generation, Diagnostics& diagnostics,
@@ -309,6 +319,10 @@ class Appliance {
   std::vector<ThreadPlacement> places_;                                ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::unique_ptr<device::Card> card_;
+  std::unique_ptr<device::LiveCard> live_card_;  ///< Until card_feed_ has it.
+  std::unique_ptr<CardFeed> card_feed_;          ///< Null: no card receives from its own port.
+  PortCounterSet card_port_counter_set_;
+  CardCounterSet card_counter_set_;
   const device::DeviceEngine* on_card_ = nullptr;  ///< Of the load that runs on it, until that is taken down.
   std::size_t card_output_ = 0;                    ///< Whose load that is.
   std::string on_card_text_;

@@ -15,6 +15,7 @@ enum class Table : std::uint8_t {
   None,
   Agents,
   Ports,
+  Card,
   Rings,
   Books,
   Lines,
@@ -121,6 +122,10 @@ inline constexpr CounterRow<UnitsCounterSet, StatusReport> kUnitsRows[] = {
 };
 inline constexpr CounterRow<FabricCounterSet, StatusReport> kFabricRows[] = {
 #define STOPBIT_FABRIC(...) STOPBIT_METRIC_ROW(FabricCounterSet, __VA_ARGS__)
+#include "host/appliance/counters.def"
+};
+inline constexpr CounterRow<CardCounterSet, CardStatus> kCardRows[] = {
+#define STOPBIT_CARD(...) STOPBIT_ROW(CardCounterSet, CardStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<UdpCounterSet, UdpStatus> kUdpRows[] = {

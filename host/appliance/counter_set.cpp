@@ -154,6 +154,11 @@ void CounterSetBuilder::fabric(FabricCounterSet& counter_set) {
   add_rows(kFabricRows, counter_set, {{"carrier", "fabric"}});
 }
 
+void CounterSetBuilder::card(CardCounterSet& counter_set) {
+  schema_.writer();
+  add_rows(kCardRows, counter_set, {});
+}
+
 void CounterSetBuilder::udp(UdpCounterSet& counter_set) {
   add_rows(kUdpRows, counter_set, {});
 }

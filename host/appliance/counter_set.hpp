@@ -117,6 +117,12 @@ struct UnitsCounterSet {
 #include "host/appliance/counters.def"
 };
 
+/// A card that receives from its own port.
+struct CardCounterSet {
+#define STOPBIT_CARD(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+};
+
 /// The carrier udp to other hosts.
 struct UdpCounterSet {
 #define STOPBIT_UDP(member, ...) counters::Counter member;
@@ -177,6 +183,7 @@ class CounterSetBuilder {
   void nic(NicCounterSet& counter_set);
   void units(UnitsCounterSet& counter_set, std::string_view carrier);
   void fabric(FabricCounterSet& counter_set);
+  void card(CardCounterSet& counter_set);
   void udp(UdpCounterSet& counter_set);
   void multicast(MulticastCounterSet& counter_set, std::string_view name);
   void offer(OfferCounterSet& counter_set, std::string_view name);

@@ -24,10 +24,10 @@ LiveChannel::LiveChannel(const feed::Channel& description, std::uint32_t index, 
     : description_(description),
       index_(index),
       output_(output),
+      target_(output.target(feed::engine_rule(description.framing))),
       counter_set_(counter_set),
       shared_(shared),
-      decoder_(description_, shared.channel_options, output.target(feed::engine_rule(description.framing)), counts_,
-               *this),
+      decoder_(description_, shared.channel_options, target_, counts_, *this),
       run_(run) {}
 
 void LiveChannel::begin(const LiveChannel* before, bool goes_on) noexcept {
@@ -45,14 +45,52 @@ void LiveChannel::leave() noexcept {
   }
 }
 
+void LiveChannel::note_beside_card(std::span<const std::byte> datagram) noexcept {
+  if (description_.framing.kind != net::FramingKind::T7) return;  // no other preamble names its sender
+  const net::Preamble preamble = net::read_preamble(description_.framing, datagram);
+  if (preamble.error == ErrorCode::None) sender_beside_card_ = preamble.sender;
+}
+
+void LiveChannel::leave_card() noexcept {
+  if (!is_on_card()) return;
+  has_left_card_ = true;
+  decoder_.image_changed();  // the dictionary is the card's
+  const std::uint32_t messages = card_->take_back();
+  const auto last = card_->last();
+  if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch());
+  if (last && messages != 0) decoder_.expect_rest(*last + 1, card_->epoch(), messages);
+}
+
+bool LiveChannel::is_after_card(std::span<const std::byte> datagram) const noexcept {
+  // A carousel's numbers come again: its next cycle brings everything.
+  if (!card_ || !card_->has_numbers() || description_.role == feed::Role::Carousel) return false;
+  const net::Preamble preamble = net::read_preamble(description_.framing, datagram);
+  if (preamble.error != ErrorCode::None) return false;
+  const auto last = card_->last();
+  return !last || static_cast<std::int32_t>(static_cast<std::uint32_t>(preamble.sequence) - *last) > 0;
+}
+
+std::optional<std::uint64_t> LiveChannel::next_sequence() const noexcept {
+  const auto next = decoder_.arbiter().next_sequence();
+  if (next || !card_ || !card_->last()) return next;
+  return std::uint64_t{*card_->last() + 1};
+}
+
+arbitrate::Account LiveChannel::account() const noexcept {
+  arbitrate::Account account = decoder_.arbiter().total();
+  if (card_) account += card_->account();
+  return account;
+}
+
 void LiveChannel::remember() noexcept {
   if (run_ == nullptr) return;
-  const auto next = decoder_.arbiter().next_sequence();
+  const auto next = next_sequence();
   const std::uint64_t era = output_.era(description_.number);
   if (!next || counts_.last_delivery_ns == 0 || (*next == remembered_ && era == remembered_era_)) return;
   remembered_ = *next;
   remembered_era_ = era;
-  run_->store({.sender = decoder_.arbiter().sender(), .day = day_of_ns(counts_.last_delivery_ns)}, *next - 1, era);
+  const std::uint64_t sender = is_on_card() ? sender_beside_card_ : decoder_.arbiter().sender();
+  run_->store({.sender = sender, .day = day_of_ns(counts_.last_delivery_ns)}, *next - 1, era);
 }
 
 void LiveChannel::decode_error(const Outcome& outcome, const PacketInfo& info,
@@ -80,7 +118,8 @@ void LiveChannel::note_error(const Outcome& outcome, const PacketInfo& info,
                                  .offset = outcome.offset_bytes,
                                  .sample_begin = bytes.begin,
                                  .sample = std::span(bytes.bytes).first(bytes.size)};
-  if (shared_.counter_set.errors.add(fact)) keep_error_sample(fact, info.data_offset, datagram);
+  // A card keeps the bytes to itself.
+  if (shared_.counter_set.errors.add(fact) && !is_on_card()) keep_error_sample(fact, info.data_offset, datagram);
 }
 
 /// Another thread explains it. Keeps one copy for each kind of error, up to the number of slots for kinds.
@@ -334,24 +373,11 @@ void LiveChannel::finish() noexcept {
 
 void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   const arbitrate::Arbiter& arbiter = decoder_.arbiter();
-  const arbitrate::Account account = arbiter.total();
+  const arbitrate::Account account = this->account();
   watch_for_silence(account);
   tell_replayed(now_ns);
   for (std::size_t i = 0; i < 2; ++i) {
-    if (!description_.lines[i]) continue;
-    const LineCounterSet& to = counter_set_.lines[i];
-    const arbitrate::LineStats& from = arbiter.line(static_cast<arbitrate::Line>(i));
-    to.packets.set(account.packets.received[i]);
-    to.missing.set(from.missing);
-    to.saved.set(from.saved);
-    to.first.set(from.first_copies);
-    to.last_sequence.set(from.last_sequence);
-    to.last_arrival_ns.set(from.last_arrival_ns);
-    to.last_heard_ns.set(heard_ns_[i]);
-    for (std::size_t b = 0; b < from.behind.buckets.size(); ++b) {
-      if (from.behind.buckets[b] == 0) continue;
-      to.skew.set_bucket(b == 0 ? 0 : b < 64 ? (std::uint64_t{1} << b) - 1 : ~std::uint64_t{0}, from.behind.buckets[b]);
-    }
+    if (description_.lines[i]) publish_line(i, account);
   }
   counter_set_.replayed.set(account.packets.received[static_cast<std::size_t>(arbitrate::Line::Replay)]);
   counter_set_.delivered.set(account.packets.delivered);
@@ -365,16 +391,34 @@ void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   counter_set_.numbers_recovered.set(account.numbers.recovered);
   counter_set_.numbers_lost.set(account.numbers.lost);
   counter_set_.numbers_held.set(account.numbers.held);
-  counter_set_.gaps.set(arbiter.gaps());
+  counter_set_.gaps.set(arbiter.gaps() + (card_ ? card_->gaps() : 0));
   counter_set_.conflicts.set(arbiter.conflicts());
-  counter_set_.epoch.set(arbiter.epoch());
-  counter_set_.next_sequence.set(arbiter.next_sequence().value_or(0));
-  counter_set_.state_code.set(
-      static_cast<std::uint64_t>(is_blind_ ? ChannelState::Stale : state_of(decoder_.decoder().quality())));
+  counter_set_.epoch.set(is_on_card() ? card_->epoch() : arbiter.epoch());
+  counter_set_.next_sequence.set(next_sequence().value_or(0));
+  const feed::Quality quality = is_on_card() ? card_->quality() : decoder_.decoder().quality();
+  counter_set_.state_code.set(static_cast<std::uint64_t>(is_blind_ ? ChannelState::Stale : state_of(quality)));
   counter_set_.last_delivery_ns.set(counts_.last_delivery_ns);
   counter_set_.datagrams.set(counts_.datagrams);
   counter_set_.messages.set(counts_.messages);
   counter_set_.waiting_for_reset.set(counts_.dropped);
+}
+
+void LiveChannel::publish_line(std::size_t line, const arbitrate::Account& account) noexcept {
+  const LineCounterSet& to = counter_set_.lines[line];
+  const arbitrate::LineStats& from = decoder_.arbiter().line(static_cast<arbitrate::Line>(line));
+  const arbitrate::LineStats of_card = card_ ? card_->line(line) : arbitrate::LineStats();
+  const arbitrate::LineStats& latest = from.last_arrival_ns != 0 ? from : of_card;
+  to.packets.set(account.packets.received[line]);
+  to.missing.set(from.missing);
+  to.saved.set(from.saved);
+  to.first.set(from.first_copies + of_card.first_copies);
+  to.last_sequence.set(latest.last_sequence);
+  to.last_arrival_ns.set(latest.last_arrival_ns);
+  to.last_heard_ns.set(heard_ns_[line]);
+  for (std::size_t b = 0; b < from.behind.buckets.size(); ++b) {
+    if (from.behind.buckets[b] == 0) continue;
+    to.skew.set_bucket(b == 0 ? 0 : b < 64 ? (std::uint64_t{1} << b) - 1 : ~std::uint64_t{0}, from.behind.buckets[b]);
+  }
 }
 
 }  // namespace stopbit::appliance

@@ -5,8 +5,10 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "host/appliance/agent_event.hpp"
+#include "host/appliance/card_channel.hpp"
 #include "host/appliance/counter_set.hpp"
 #include "host/appliance/error_sample.hpp"
 #include "host/appliance/known_runs.hpp"
@@ -51,6 +53,26 @@ class LiveChannel final : private feed::Watcher {
               const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run);
 
   [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
+
+  // A card that receives the channel from its own port. Until it is left, datagrams of the ports go nowhere but to the
+  // recorder, and the decoder waits.
+
+  /// At set-up, after resume_after.
+  void give_to_card() {
+    card_.emplace(description_, target_, counts_, static_cast<feed::Watcher&>(*this),
+                  shared_.channel_options.stale_after);
+    if (known_) card_->resume_after(*known_);
+  }
+  [[nodiscard]] bool is_on_card() const noexcept { return card_.has_value() && !has_left_card_; }
+  /// A record that the card has made.
+  void take(std::span<const record::Slot> record) noexcept { card_->take(record, shared_.now_ns); }
+  /// A datagram of a port, while the channel is on the card: what only its preamble tells is kept.
+  void note_beside_card(std::span<const std::byte> datagram) noexcept;
+  /// Software goes on after the last number that the card has brought.
+  void leave_card() noexcept;
+  /// After that: whether the card has not brought this datagram.
+  [[nodiscard]] bool is_after_card(std::span<const std::byte> datagram) const noexcept;
+
   /// The end has come: the counters are final.
   void finish() noexcept;
   /// A datagram of the line was taken, in the present batch. `t_ns`: its time on the timeline of its port.
@@ -70,6 +92,11 @@ class LiveChannel final : private feed::Watcher {
   [[nodiscard]] RecordOutput& output() const noexcept { return output_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return description_.number; }
   [[nodiscard]] const feed::Channel& description() const noexcept { return description_; }
+  /// At set-up: see feed::ChannelDecoder::resume_after.
+  void resume_after(std::uint64_t sender, std::uint64_t last) noexcept {
+    decoder_.resume_after(sender, last);
+    known_ = static_cast<std::uint32_t>(last);
+  }
   /// At set-up: its books were taken over from another process, which had them of this sender.
   void expect_sender(std::uint64_t sender) noexcept { books_sender_ = sender; }
   /// At set-up: lost messages are asked for by that way, where the channel is `key`.
@@ -103,6 +130,11 @@ class LiveChannel final : private feed::Watcher {
   void run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept override;
   void late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept override;
   void conflict(const arbitrate::Conflict& conflict) noexcept override;
+
+  /// The number that comes next, of the card or of software; nothing before the first one.
+  [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
+  [[nodiscard]] arbitrate::Account account() const noexcept;
+  void publish_line(std::size_t line, const arbitrate::Account& account) noexcept;
 
   void note_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
   void keep_error_sample(const counters::ErrorFact& fact, std::uint32_t data_offset,
@@ -139,10 +171,15 @@ class LiveChannel final : private feed::Watcher {
   feed::Channel description_;  ///< Its own: the settings may change.
   std::uint32_t index_;
   RecordOutput& output_;
+  const feed::Target& target_;
   const ChannelCounterSet counter_set_;
   Shared& shared_;
   feed::Counts counts_;
   feed::ChannelDecoder decoder_;
+  std::optional<CardChannel> card_;  ///< Nothing: software decodes from the start.
+  bool has_left_card_ = false;
+  std::optional<std::uint32_t> known_;    ///< The last number of an earlier process.
+  std::uint64_t sender_beside_card_ = 0;  ///< Of the datagram of a port that came last.
   std::array<RememberedGap, kRememberedGaps> gaps_{};
   std::size_t next_gap_ = 0;
   KnownRun* run_;  ///< Null: not kept.

@@ -65,13 +65,21 @@ EngineOptions RecordOutput::engine_options(std::size_t rule, std::uint16_t gener
           .limits = plan_.limits};
 }
 
+std::size_t RecordOutput::first_rule() const noexcept {
+  return static_cast<std::size_t>(std::find(plan_.rules.begin(), plan_.rules.end(), true) - plan_.rules.begin());
+}
+
+Result<std::unique_ptr<device::LiveCard>> RecordOutput::receive_on(device::Card& card, const Program& program,
+                                                                   std::span<const feed::Channel> channels,
+                                                                   const device::LiveOptions& live) const {
+  return card.receive(program, engine_options(first_rule(), 0), channels, live);
+}
+
 Result<std::string> RecordOutput::why_not_on(device::Card& card, const Program& program) const {
-  const auto rule = std::find(plan_.rules.begin(), plan_.rules.end(), true);
-  if (std::find(rule + 1, plan_.rules.end(), true) != plan_.rules.end()) {
+  if (std::count(plan_.rules.begin(), plan_.rules.end(), true) > 1) {
     return std::string("its channels have different reset rules, and a card supports one");
   }
-  const auto number = static_cast<std::size_t>(rule - plan_.rules.begin());
-  const Result<std::vector<std::string>> obstacles = card.obstacles(program, engine_options(number, 0));
+  const Result<std::vector<std::string>> obstacles = card.obstacles(program, engine_options(first_rule(), 0));
   if (!obstacles) return Failure{obstacles.message()};
   std::string out;
   for (const std::string& obstacle : obstacles.value()) out += (out.empty() ? "" : "; ") + obstacle;

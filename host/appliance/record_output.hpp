@@ -100,6 +100,10 @@ class RecordOutput {
                                                       device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
+  /// Lets the card receive these channels, all of the output, from its own port; why_not_on is empty.
+  [[nodiscard]] Result<std::unique_ptr<device::LiveCard>> receive_on(device::Card& card, const Program& program,
+                                                                     std::span<const feed::Channel> channels,
+                                                                     const device::LiveOptions& live) const;
 
   /// Switches to this load, between two datagrams. Ends the ring of the previous load and returns it, so that another
   /// thread can destroy it.
@@ -195,6 +199,8 @@ class RecordOutput {
 
  private:
   void save_some(std::uint32_t budget, std::uint64_t now_ns) noexcept;
+  /// The rule of its channels; the first one, if they have several.
+  [[nodiscard]] std::size_t first_rule() const noexcept;
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
   RecordOutputPlan plan_;

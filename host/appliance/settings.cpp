@@ -141,6 +141,14 @@ class SettingsReader {
     if (card.xclbin != "sim") card.xclbin = config::in_folder(folder_, card.xclbin);
     card.index = static_cast<std::uint32_t>(table.integer("index"));
     card.fallback = table.flag("fallback");
+    card.ingress = static_cast<CardIngress>(table.choice("ingress"));
+    card.clock = static_cast<CardClock>(table.choice("clock"));
+    card.fcs = table.flag("fcs");
+    if (card.ingress != CardIngress::Port) {
+      for (const char* const key : {"clock", "fcs"}) {
+        if (table.has(key)) table.error(key, "[card] has '" + std::string(key) + "' only with ingress = \"port\"");
+      }
+    }
     table.finish();
     return card;
   }

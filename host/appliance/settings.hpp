@@ -105,11 +105,27 @@ struct RecorderSettings {
   std::uint64_t after_ns = 30'000'000'000;   ///< and after it.
 };
 
+/// Where a card's datagrams come from.
+enum class CardIngress : std::uint8_t {
+  Host,  ///< The host's ports; the card decodes.
+  Port,  ///< Its own network port; the card receives, arbitrates and decodes.
+};
+
+/// Where the arrival times of a card's own port come from.
+enum class CardClock : std::uint8_t {
+  Card,  ///< Its clock, which follows that of the host.
+  Mac,   ///< Its MAC's, which something else disciplines (PTP).
+};
+
 /// A card decodes instead of software.
 struct CardSettings {
   std::string xclbin;  ///< A file, or "sim".
   std::uint32_t index = 0;
   bool fallback = true;  ///< Software does what the card cannot; else the appliance does not start.
+  CardIngress ingress = CardIngress::Host;
+  // Of its own port:
+  CardClock clock = CardClock::Card;
+  bool fcs = false;  ///< Frames end with their FCS, which the card checks; else its MAC has.
 };
 
 /// A ring as others know it: the name that clients of the broker attach it by.

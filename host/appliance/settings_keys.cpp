@@ -185,7 +185,18 @@ Key card_table() {
                    {.keys = {text_key("xclbin", "The card's program: a file, or sim.").required().such_as("\"sim\""),
                              integer_key("index", {0, 0xFFFF}, "Number of the card.").otherwise(usual.index),
                              flag_key("fallback", usual.fallback,
-                                      "Software does what the card cannot; else the appliance does not start.")}},
+                                      "Software does what the card cannot; else the appliance does not start."),
+                             choice_key("ingress", {"host", "port"},
+                                        "Where the card's datagrams come from: the ports of the host, or the card's "
+                                        "own network port, which it receives, arbitrates and decodes.")
+                                 .otherwise(0),
+                             choice_key("clock", {"card", "mac"},
+                                        "Arrival times of its own port: the card's clock, which follows that of the "
+                                        "host, or the MAC's.")
+                                 .otherwise(0),
+                             flag_key("fcs", usual.fcs,
+                                      "Frames of its own port end with their FCS, which the card checks; else the MAC "
+                                      "has checked it.")}},
                    "The card.")
       .unless("no card");
 }

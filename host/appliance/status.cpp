@@ -340,6 +340,8 @@ StatusReport read_once(const Reader& reader, const Now& now) {
       status.errors_beyond += reader.errors_beyond(metric);
     }
   }
+  status.card.exists = reader.find("card_receiving") != nullptr;
+  read_rows(kCardRows, status.card, [&](const char* name) { return reader.sum(name); });
   status.recorder = read_recorder(reader);
   read_rows(kHousekeeperRows, status, [&](const char* name) { return reader.sum(name); });
   return status;
@@ -637,6 +639,10 @@ std::string to_json(const StatusReport& status) {
                {"errors_beyond", status.errors_beyond},
                {"drops", list_json(status.drops(), drop_json)}};
   put_rows(root, kHousekeeperRows, status);
+  if (status.card.exists) {
+    root["card"] = json::object();
+    put_rows(root["card"], kCardRows, status.card);
+  }
   if (status.recorder.exists) root["recorder"] = recorder_json(status.recorder);
   if (status.nic.exists) root["nic"] = nic_json(status.nic);
   // Invalid UTF-8 in a hostile segment must not end the program.

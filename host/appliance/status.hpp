@@ -132,6 +132,13 @@ struct PublisherStatus {
   std::vector<SubscriberStatus> subscribers;      ///< Those that there are.
 };
 
+/// A card that receives from its own port.
+struct CardStatus {
+  bool exists = false;
+#define STOPBIT_CARD(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+};
+
 /// The carrier udp.
 struct UdpStatus {
   bool exists = false;
@@ -186,6 +193,7 @@ struct StatusReport {
   std::vector<ReplayStatus> replays;
   std::vector<MulticastStatus> multicasts;
   std::vector<AgentStatus> agents;
+  CardStatus card;
   RecorderStatus recorder;
   NicStatus nic;
   std::vector<counters::SeenError> errors;

@@ -12,28 +12,32 @@ namespace {
 
 constexpr std::string_view kSimulated = "sim";
 
-class FedCard final : public Card {
+class XrtCard final : public Card {
  public:
   [[nodiscard]] Status connect(const CardOptions& options) {
     XrtOptions xrt{.card = options.index, .xclbin = options.xclbin, .kernel = 0, .memory = 0};
     std::unique_ptr<SimCard> simulated;  // its folder is needed until the connection exists
-    std::string feed;
+    const char* const said = std::getenv("STOPBIT_SIM_FEED");
+    std::string feed = said != nullptr ? said : "";
     if (options.xclbin == kSimulated) {
-      auto prepared = SimCard::prepare();
+      if (options.has_own_port && feed.empty()) {
+        return Failure{
+            "frames for the simulated card's port come from the socket in STOPBIT_SIM_FEED, which is not set"};
+      }
+      auto prepared = SimCard::prepare(options.has_own_port ? feed : std::string());
       if (!prepared) return Failure{prepared.message()};
       simulated = std::move(prepared).value();
       xrt.xclbin = simulated->xclbin();
       feed = simulated->feed();
-    } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
-      feed = said;
-    } else {
+    } else if (feed.empty() && !options.has_own_port) {
       return Failure{
-          "a card receives datagrams from its own network port only; to decode captures, use the simulated card, "
-          "xclbin 'sim'"};
+          "a card receives datagrams from its own network port only: set ingress = \"port\" in [card]; to decode "
+          "captures, use the simulated card, xclbin 'sim'"};
     }
     auto opened = open_xrt_module(xrt);
     if (!opened) return Failure{opened.message()};
     device_ = std::move(opened).value();
+    if (options.has_own_port) return Done{};
     auto network = FeedNetwork::connect(feed);
     if (!network) return Failure{network.message()};
     network_ = std::move(network).value();
@@ -54,16 +58,21 @@ class FedCard final : public Card {
     return FarRing::start(*device_, options);
   }
   [[nodiscard]] Result<Kernel> kernel() override { return Kernel::open(*device_); }
+  [[nodiscard]] Result<std::unique_ptr<LiveCard>> receive(const Program& program, const EngineOptions& options,
+                                                          std::span<const feed::Channel> channels,
+                                                          const LiveOptions& live) override {
+    return LiveCard::make(*device_, program, options, channels, live);
+  }
 
  private:
   std::unique_ptr<Device> device_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<Network> network_;  ///< Null: it has its own port.
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
-  auto card = std::make_unique<FedCard>();
+  auto card = std::make_unique<XrtCard>();
   if (const Status connected = card->connect(options); !connected) return connected.failure();
   return std::unique_ptr<Card>(std::move(card));
 }

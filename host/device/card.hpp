@@ -2,26 +2,30 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "host/device/engine.hpp"
 #include "host/device/far_ring.hpp"
+#include "host/device/live_card.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {
 
 struct CardOptions {
-  std::string xclbin;       ///< The file that holds the kernel; "sim": the simulated card that comes with stopbit.
-  std::uint32_t index = 0;  ///< Number of the card, as in `xbutil examine`.
+  std::string xclbin;         ///< The file that holds the kernel; "sim": the simulated card that comes with stopbit.
+  std::uint32_t index = 0;    ///< Number of the card, as in `xbutil examine`.
+  bool has_own_port = false;  ///< It receives from its own port: `receive`, else `run`.
 };
 
-/// An open card, with a way to send it datagrams. One engine runs on it at a time.
+/// An open card. One engine runs on it at a time, or it receives from its own port.
 class Card {
  public:
-  /// A real card takes datagrams from its own network port, and nothing can send there: so `xclbin` is "sim", or the
-  /// environment names the socket of another simulated card's network (STOPBIT_SIM_FEED). The process must have one
-  /// thread, and must not have used XRT before.
+  /// A real card takes datagrams from its own network port, and nothing can send there: so without `has_own_port`
+  /// `xclbin` is "sim", or the environment names the socket of another simulated card's network (STOPBIT_SIM_FEED);
+  /// with it that variable says where the simulated card listens for frames. The process must have one thread, and must
+  /// not have used XRT before.
   [[nodiscard]] static Result<std::unique_ptr<Card>> open(const CardOptions& options);
   Card() = default;
   Card(const Card&) = delete;
@@ -39,6 +43,10 @@ class Card {
   [[nodiscard]] virtual Result<FarRing> far_ring(const FarRingOptions& options) = 0;
   /// The card's kernel, beside an engine that runs on it: for filters of subscribers. The same thread.
   [[nodiscard]] virtual Result<Kernel> kernel() = 0;
+  /// The same for a card that receives these channels from its own port; intake_obstacles has none, either.
+  [[nodiscard]] virtual Result<std::unique_ptr<LiveCard>> receive(const Program& program, const EngineOptions& options,
+                                                                  std::span<const feed::Channel> channels,
+                                                                  const LiveOptions& live) = 0;
 };
 
 }  // namespace stopbit::device

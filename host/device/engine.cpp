@@ -7,6 +7,8 @@
 
 #include "decoder/record/views.hpp"
 #include "host/device/generated/registers.hpp"
+#include "host/device/load.hpp"
+#include "host/device/record_copy.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/isa/isa.hpp"
 
@@ -15,48 +17,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kBank = 0;
 constexpr std::uint64_t kLeastRingSlots = 1024;
 constexpr int kLooksBeforeNap = 64;
 constexpr auto kNap = std::chrono::microseconds(50);
 /// How often the registers are read if the ring stays empty.
 constexpr auto kLook = std::chrono::milliseconds(500);
+
 /// Counts the values that a record holds.
 struct ValueCount : record::Visitor {
   std::uint32_t values = 0;
   void field(const SchemaNode& node, const record::Value& /*value*/) { values += node.constant ? 0 : 1; }
   void begin_sequence(const SchemaNode& /*node*/, std::uint32_t /*count*/) { ++values; }
 };
-
-Outcome as_outcome(const record::EventView& event) {
-  Outcome outcome;
-  outcome.dropped = event.kind() == record::EventKind::Dropped;
-  outcome.error = event.kind() == record::EventKind::DecodeError ? event.code() : ErrorCode::None;
-  outcome.offset_bytes = event.offset_bytes();
-  outcome.template_id = event.template_id();
-  outcome.template_index = event.template_index();
-  outcome.block = event.block();
-  outcome.word = event.word();
-  return outcome;
-}
-
-constexpr std::uint64_t with_bits(std::uint64_t word, unsigned shift, unsigned width, std::uint64_t value) {
-  const std::uint64_t mask = ((std::uint64_t{1} << width) - 1) << shift;
-  return (word & ~mask) | (value << shift & mask);
-}
-
-/// The differences of the counters that an engine uses.
-Counters operator-(const Counters& now, const Counters& before) {
-  Counters since;
-  since.datagrams = now.datagrams - before.datagrams;
-  since.datagram_bytes = now.datagram_bytes - before.datagram_bytes;
-  since.datagrams_dropped = now.datagrams_dropped - before.datagrams_dropped;
-  since.records = now.records - before.records;
-  since.records_withdrawn = now.records_withdrawn - before.records_withdrawn;
-  since.datagrams_decoded = now.datagrams_decoded - before.datagrams_decoded;
-  since.instructions = now.instructions - before.instructions;
-  return since;
-}
 
 }  // namespace
 
@@ -115,7 +87,7 @@ Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(Device& device, Network
 Status DeviceEngine::set_up(Device& device) {
   const Result<std::vector<firmware::Word>> words = firmware::device_words(program_, options_);
   if (!words) return Failure{words.message()};
-  channel_words_ = firmware::channel_words(program_, options_, kBank);
+  channel_words_ = firmware::channel_words(program_, options_, kEngineBank);
   Status done = load(words.value());
   if (done) done = load(channel_words_);
   if (done) done = kernel_.set_clock({.side_band = true, .ns_per_cycle = 0, .offset_ns = 0});
@@ -146,11 +118,8 @@ DeviceEngine::~DeviceEngine() {
 }
 
 Status DeviceEngine::load(std::span<const firmware::Word> words) {
-  std::vector<LoadWord> load;
-  load.reserve(words.size());
-  for (const firmware::Word& word : words) load.push_back({word.address, word.data});
   firmware_words_ += words.size();
-  return kernel_.load(kBank, load);
+  return load_words(kernel_, words);
 }
 
 Outcome DeviceEngine::decode(std::span<const std::byte> datagram, const PacketInfo& info,
@@ -260,7 +229,7 @@ Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink* sin
   record::Slot first = record[0];
   const record::HeaderView header(first);
   if (header.is_event()) {
-    const Outcome event = as_outcome(record::EventView(first));
+    const Outcome event = outcome_of(record::EventView(first));
     const std::uint32_t messages = outcome.messages;
     const std::uint32_t fields = outcome.fields;
     outcome = event;
@@ -281,18 +250,7 @@ Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink* sin
   first.words[3] = with_bits(first.words[3], 32, 16, info.sender_epoch);
 
   if (sink == nullptr) return Done{};
-  const record::RecordSink::Place place = sink->open();
-  const std::uint64_t phase = place.phase ? 1 : 0;
-  for (std::size_t i = 1; i < record.size(); ++i) {
-    for (std::size_t word = 0; word < record::kValueWords; ++word) {
-      record::store_word(place.slots[i].words[word], record[i].words[word]);
-    }
-    record::store_word(place.slots[i].words[record::kTagWord],
-                       with_bits(record[i].words[record::kTagWord], 63, 1, phase));
-  }
-  first.words[0] = with_bits(first.words[0], 32, 32, place.stamp);
-  first.words[record::kTagWord] = with_bits(first.words[record::kTagWord], 63, 1, phase);
-  sink->commit(first, static_cast<std::uint32_t>(record.size()));
+  copy_record(record, first, *sink);
   return Done{};
 }
 

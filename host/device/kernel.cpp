@@ -17,11 +17,8 @@ constexpr std::uint32_t kBankBit = 1U << 31;
 constexpr double kClockPoint = 1U << 24;  // of the fixed-point number that the clock counts by
 
 // Sizes of stopbit_front_pkg.
-constexpr std::uint32_t kGroups = 64;
-constexpr std::uint32_t kChannels = 64;
 constexpr std::uint32_t kPreambleBytes = 48;
 constexpr std::uint32_t kMaxSkip = 2047;
-constexpr std::uint32_t kMaxWindow = 64;
 constexpr int kVerifyLooks = 1'000'000;  // a word a cycle, at most a million of them
 
 Failure no_channel(std::uint32_t channel) {
@@ -33,6 +30,16 @@ void append(std::vector<std::byte>& bytes, std::uint32_t word) {
 }
 
 }  // namespace
+
+std::string framing_problem(const net::Framing& framing) {
+  const auto ends = [](const net::PreambleField& field) { return field.bytes == 0 ? 0 : field.offset + field.bytes; };
+  if (framing.blocks) return "it has blocks";
+  if (framing.skip > kMaxSkip) return "more than " + std::to_string(kMaxSkip) + " bytes are skipped";
+  if (ends(framing.sequence) > kPreambleBytes || ends(framing.length) > kPreambleBytes) {
+    return "a field ends after the first " + std::to_string(kPreambleBytes) + " bytes";
+  }
+  return {};
+}
 
 Result<std::uint64_t> read64(Device& device, std::uint32_t offset) {
   const Result<std::uint32_t> low = device.read(offset);
@@ -48,13 +55,35 @@ Status write64(Device& device, std::uint32_t offset, std::uint64_t value) {
   return device.write(offset + 4, static_cast<std::uint32_t>(value >> 32));
 }
 
-Result<Kernel> Kernel::open(Device& device) {
-  const Result<std::uint32_t> id = device.read(registers::kId);
+Counters operator-(Counters now, const Counters& before) noexcept {
+  now.datagrams -= before.datagrams;
+  now.datagram_bytes -= before.datagram_bytes;
+  now.datagrams_dropped -= before.datagrams_dropped;
+  now.records -= before.records;
+  now.records_withdrawn -= before.records_withdrawn;
+  now.datagrams_decoded -= before.datagrams_decoded;
+  now.instructions -= before.instructions;
+  now.chunks -= before.chunks;
+  now.line_passed -= before.line_passed;
+  now.line_duplicates -= before.line_duplicates;
+  now.line_late -= before.line_late;
+  now.gaps -= before.gaps;
+  now.numbers_missing -= before.numbers_missing;
+  now.records_unmatched -= before.records_unmatched;
+  for (std::size_t i = 0; i < now.verdicts.size(); ++i) now.verdicts[i] -= before.verdicts[i];
+  return now;
+}
+
+Status Kernel::check() const {
+  const Result<std::uint32_t> id = device_->read(registers::kId);
   if (!id) return Failure{id.message()};
-  if (id.value() != registers::kIdValue) {
-    return Failure{"the kernel is not " + std::string(registers::kKernelName) + ": its first register reads " +
-                   hex_text(id.value(), 8)};
-  }
+  if (id.value() == registers::kIdValue) return Done{};
+  return Failure{"the kernel is not " + std::string(registers::kKernelName) + ": its first register reads " +
+                 hex_text(id.value(), 8)};
+}
+
+Result<Kernel> Kernel::open(Device& device) {
+  if (const Status ours = Kernel(device).check(); !ours) return ours.failure();
   const Result<std::uint32_t> version = device.read(registers::kInterfaceVersion);
   if (!version) return Failure{version.message()};
   if (version.value() != registers::kInterfaceVersionValue) {
@@ -194,14 +223,9 @@ Status Kernel::set_framing(std::uint32_t channel, const std::optional<net::Frami
   std::uint32_t command = channel << registers::kFramingWriteChannelShift;
   Status done = Done{};
   if (framing) {
-    const auto ends = [](const net::PreambleField& field) { return field.bytes == 0 ? 0 : field.offset + field.bytes; };
-    std::string problem;
-    if (framing->blocks) problem = "it has blocks";
-    if (framing->skip > kMaxSkip) problem = "more than " + std::to_string(kMaxSkip) + " bytes are skipped";
-    if (ends(framing->sequence) > kPreambleBytes || ends(framing->length) > kPreambleBytes) {
-      problem = "a field ends after the first " + std::to_string(kPreambleBytes) + " bytes";
+    if (const std::string problem = framing_problem(*framing); !problem.empty()) {
+      return Failure{"the kernel cannot read framing '" + framing->name + "': " + problem};
     }
-    if (!problem.empty()) return Failure{"the kernel cannot read framing '" + framing->name + "': " + problem};
     const auto field = [](const net::PreambleField& from) -> std::uint32_t {
       if (from.bytes == 0) return 0;
       return from.offset | std::uint32_t{from.bytes} << registers::kFramingFieldsSequenceBytesShift |

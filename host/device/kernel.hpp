@@ -18,6 +18,11 @@ namespace stopbit::device {
 /// A longer datagram is cut by the kernel (X1).
 inline constexpr std::size_t kMaxDatagramBytes = 16'384;
 
+// Sizes of stopbit_front_pkg.
+inline constexpr std::uint32_t kGroups = 64;    ///< Of frames.
+inline constexpr std::uint32_t kChannels = 64;  ///< With framing and line rule.
+inline constexpr std::uint32_t kMaxWindow = 64;
+
 /// A 32-bit word of firmware and where it goes: table in bits 19 to 16, as in fpga/rtl/pkg/stopbit_pkg.sv.
 struct LoadWord {
   std::uint32_t address;
@@ -43,6 +48,9 @@ struct Counters {
   /// What became of frames: by net::Verdict, and kVerdict...
   std::array<std::uint64_t, registers::verdict::kCount> verdicts{};
 };
+
+/// What was counted between two looks.
+[[nodiscard]] Counters operator-(Counters now, const Counters& before) noexcept;
 
 // Verdicts that only the kernel has.
 inline constexpr std::size_t kVerdictChecksumBad = 14;  ///< Of the IPv4 header.
@@ -89,6 +97,9 @@ class Kernel {
  public:
   /// Looks whether it is our kernel, and one that this program knows.
   [[nodiscard]] static Result<Kernel> open(Device& device);
+
+  /// Whether it still answers as our kernel.
+  [[nodiscard]] Status check() const;
 
   /// isa::Capability bits of what its decode core can run.
   [[nodiscard]] std::uint32_t capabilities() const noexcept { return capabilities_; }
@@ -142,6 +153,10 @@ class Kernel {
   Device* device_;
   std::uint32_t capabilities_ = 0;
 };
+
+/// Why the kernel cannot read the preambles of a framing: blocks, fields after 48 bytes, a longer skip; empty if it
+/// can.
+[[nodiscard]] std::string framing_problem(const net::Framing& framing);
 
 /// A 64-bit register: its lower half first, as the kernel wants it.
 [[nodiscard]] Result<std::uint64_t> read64(Device& device, std::uint32_t offset);

@@ -47,6 +47,11 @@ class OneCard final : public device::Card {
     return device::FarRing::start(device_, options);
   }
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
+  Result<std::unique_ptr<device::LiveCard>> receive(const Program&, const EngineOptions&,
+                                                    std::span<const feed::Channel>,
+                                                    const device::LiveOptions&) override {
+    return Failure{"its datagrams come from the host"};
+  }
 
  private:
   device::Device& device_;

@@ -588,7 +588,7 @@ Command run_command() {
           "  [[agent]] name, core, idle = spin|yield|sleep|backoff, sleep, batch\n"
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file;\n"
           "  several ports of one device are its receive queues\n"
-          "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: the decode engine\n"
+          "  engine = native|quick|interp|xrt: the decode engine; [card] xclbin, index, fallback, ingress, clock, fcs\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
           "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: to hosts, encrypted;\n"

@@ -231,6 +231,13 @@ std::string broker_text(const appliance::NicStatus& nic) {
   return out + '\n' + files.text(0);
 }
 
+std::string card_text(const appliance::CardStatus& card) {
+  if (!card.exists) return "";
+  Grid grid(headings(Table::Card, appliance::kCardRows, {}));
+  grid.add(values(Table::Card, appliance::kCardRows, card, {}));
+  return "\nCard\n" + grid.text(0);
+}
+
 std::string udp_text(const appliance::UdpStatus& udp) {
   using appliance::kUdpRows;
   if (!udp.exists) return "";
@@ -311,7 +318,8 @@ std::string stat_text(const StatusReport& status) {
   const std::string books = books_grid(status);
   const std::string replays = replays_grid(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
-         ports_text(status) + rings_text(status) + (books.empty() ? "" : "\nInstruments and books\n" + books) +
+         ports_text(status) + card_text(status.card) + rings_text(status) +
+         (books.empty() ? "" : "\nInstruments and books\n" + books) +
          (replays.empty() ? "" : "\nReplay services\n" + replays) + agents_text(status) + housekeeper_text(status) +
          recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) + udp_text(status.nic.udp) +
          multicasts_text(status) + (errors.empty() ? "" : "\nDistinct errors\n" + errors);

@@ -13,6 +13,7 @@
 
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/listening.hpp"
+#include "host/device/intake.hpp"
 #include "host/os/readable.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/replay/summary.hpp"
@@ -60,11 +61,34 @@ StartCheck::StartCheck(const appliance::Settings& settings) {
   look_at_agents(settings);
   look_at_ports(settings);
   look_at_feeds(settings);
+  look_at_card(settings);
   look_at_carriers(settings);
   look_at_multicasts(settings);
   look_at_memory(settings);
   look_at_folders(settings);
   look_at_clock();
+}
+
+/// By the settings alone: the card itself is not opened, and the program may have other obstacles.
+void StartCheck::look_at_card(const appliance::Settings& settings) {
+  if (!settings.card) return;
+  const std::string card = fmt::format("card {}", settings.card->index);
+  if (settings.card->ingress == appliance::CardIngress::Host) return add(card, "decodes what the ports receive");
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    std::map<std::pair<std::string, std::size_t>, std::vector<feed::Channel>> rings;
+    for (const feed::Channel& channel : feed.description.channels) {
+      rings[{channel.ring, channel.image}].push_back(channel);
+    }
+    for (const auto& [ring, channels] : rings) {
+      const std::string name = "ring '" + printable(ring.first) + "'";
+      const std::vector<std::string> obstacles = device::intake_obstacles(channels);
+      if (obstacles.empty()) {
+        return add(card, fmt::format("receives {} from its own port, {} channels", name, channels.size()));
+      }
+      for (const std::string& obstacle : obstacles) add(card, "not " + name + ": " + printable(obstacle));
+    }
+  }
+  if (!settings.card->fallback) missing_.push_back(card + ": it can receive no ring from its own port");
 }
 
 void StartCheck::look_at_agents(const appliance::Settings& settings) {

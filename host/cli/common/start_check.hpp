@@ -30,6 +30,7 @@ class StartCheck {
   void look_at_agents(const appliance::Settings& settings);
   void look_at_ports(const appliance::Settings& settings);
   void look_at_feeds(const appliance::Settings& settings);
+  void look_at_card(const appliance::Settings& settings);
   void look_at_memory(const appliance::Settings& settings);
   void look_at_folders(const appliance::Settings& settings);
   void look_at_clock();

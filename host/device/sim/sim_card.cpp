@@ -40,7 +40,7 @@ Status FeedNetwork::send(std::span<const std::byte> datagram, std::uint16_t chan
                  " bytes to the simulated card: " + error_text()};
 }
 
-Result<std::unique_ptr<SimCard>> SimCard::prepare() {
+Result<std::unique_ptr<SimCard>> SimCard::prepare(const std::string& feed) {
   const fs::path card = sim_card_folder();
   const fs::path xclbin = card / "stopbit_decoder.xclbin";
   std::error_code error;
@@ -50,17 +50,19 @@ Result<std::unique_ptr<SimCard>> SimCard::prepare() {
                    "' does not exist. It is built if CMake finds Verilator and XRT 2.13; set STOPBIT_SIM_CARD if it "
                    "is not next to the program"};
   }
-  std::string folder = (fs::temp_directory_path(error) / "stopbit_sim_XXXXXX").string();
-  if (error || ::mkdtemp(folder.data()) == nullptr) {
-    return Failure{"cannot create a folder '" + folder +
-                   "' for the simulated card's socket: " + (error ? error.message() : error_text())};
-  }
   std::unique_ptr<SimCard> made(new SimCard);
-  made->folder_ = std::move(folder);
+  if (feed.empty()) {
+    std::string folder = (fs::temp_directory_path(error) / "stopbit_sim_XXXXXX").string();
+    if (error || ::mkdtemp(folder.data()) == nullptr) {
+      return Failure{"cannot create a folder '" + folder +
+                     "' for the simulated card's socket: " + (error ? error.message() : error_text())};
+    }
+    made->folder_ = std::move(folder);
+  }
+  made->feed_ = feed.empty() ? made->folder_ + "/feed" : feed;
   made->xclbin_ = xclbin.string();
-  const std::string feed = made->feed();
   const std::pair<const char*, const char*> variables[] = {
-      {"XILINX_XRT", card.c_str()}, {"XCL_EMULATION_MODE", "hw_emu"}, {"STOPBIT_SIM_FEED", feed.c_str()}};
+      {"XILINX_XRT", card.c_str()}, {"XCL_EMULATION_MODE", "hw_emu"}, {"STOPBIT_SIM_FEED", made->feed_.c_str()}};
   for (const auto& [name, value] : variables) {
     if (::setenv(name, value, 1) != 0) return Failure{std::string("cannot set ") + name + ": " + error_text()};
   }
@@ -69,7 +71,7 @@ Result<std::unique_ptr<SimCard>> SimCard::prepare() {
 
 SimCard::~SimCard() {
   std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 }  // namespace stopbit::device

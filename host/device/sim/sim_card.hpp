@@ -31,7 +31,8 @@ class FeedNetwork final : public Network {
 /// must have one thread and must not have used XRT before.
 class SimCard {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<SimCard>> prepare();
+  /// `feed`: where it listens; empty: in a folder of its own.
+  [[nodiscard]] static Result<std::unique_ptr<SimCard>> prepare(const std::string& feed = {});
   /// Removes the folder of its socket.
   ~SimCard();
   SimCard(const SimCard&) = delete;
@@ -39,11 +40,12 @@ class SimCard {
 
   [[nodiscard]] const std::string& xclbin() const noexcept { return xclbin_; }
   /// Path of the feed's socket, once the card is open.
-  [[nodiscard]] std::string feed() const { return folder_ + "/feed"; }
+  [[nodiscard]] const std::string& feed() const noexcept { return feed_; }
 
  private:
   SimCard() = default;
-  std::string folder_;
+  std::string folder_;  ///< Empty: none.
+  std::string feed_;
   std::string xclbin_;
 };
 

@@ -82,7 +82,8 @@ void Arbiter::announce(std::uint64_t sequence) noexcept {
   announced_ = {.is_set = true, .number = wire(sequence), .t_ns = latest_t_ns_};
 }
 
-void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence) noexcept {
+void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch) noexcept {
+  if (!running_) epoch_ = epoch;
   known_ = {.is_set = !running_, .number = last_sequence, .sender = sender};
 }
 
@@ -91,7 +92,7 @@ void Arbiter::go_on_from(const Arbiter& before, bool same) noexcept {
   epoch_ = static_cast<std::uint16_t>(before.epoch_ + (before.running_ ? 1 : 0));
   if (!same) return;
   if (before.running_) {
-    resume_after(before.sender_, wire(before.next_) - 1);
+    resume_after(before.sender_, wire(before.next_) - 1, epoch_);
   } else {
     known_ = before.known_;
   }

@@ -75,8 +75,8 @@ class Arbiter {
 
   /// Before the first packet: the number that another process delivered last, of this sender. If the first run goes on
   /// after it, what is missing is a gap (GapReason::Down); else the first run is a new one. What comes before that just
-  /// below it is late.
-  void resume_after(std::uint64_t sender, std::uint64_t last_sequence) noexcept;
+  /// below it is late. `epoch` is that of the first run.
+  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0) noexcept;
 
   /// Before the first packet, in place of another arbiter of the channel in this process, which has finished: has none
   /// of its epochs and, if the numbers are the `same`, goes on after them.

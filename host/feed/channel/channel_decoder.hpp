@@ -74,8 +74,12 @@ class ChannelDecoder final : private arbitrate::Sink {
   /// The end: what waits is decoded, what is missing is lost.
   void finish() noexcept { arbiter_.finish(*this); }
   /// Before the first datagram: see Arbiter::resume_after.
-  void resume_after(std::uint64_t sender, std::uint64_t last_sequence) noexcept {
-    arbiter_.resume_after(sender, last_sequence);
+  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0) noexcept {
+    arbiter_.resume_after(sender, last_sequence, epoch);
+  }
+  /// Before the first datagram: the first messages of this one were published by something else.
+  void expect_rest(std::uint32_t sequence, std::uint16_t epoch, std::uint32_t messages) noexcept {
+    failed_ = {.exists = true, .epoch = epoch, .sequence = sequence, .messages = messages};
   }
   /// Before the first datagram, in place of another decoder of the channel, which has finished: see
   /// Arbiter::go_on_from.

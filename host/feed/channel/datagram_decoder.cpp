@@ -40,12 +40,7 @@ class RecoveredSink final : public record::RecordSink {
 
 DatagramDecoder::DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target,
                                  Counts& counts, Watcher& watcher, std::uint32_t stale_after)
-    : framing_(framing),
-      channel_(channel),
-      target_(target),
-      counts_(counts),
-      watcher_(watcher),
-      stale_after_(stale_after) {
+    : framing_(framing), channel_(channel), target_(target), counts_(counts), watcher_(watcher), health_(stale_after) {
   if (framing.kind == net::FramingKind::B3) chunks_ = std::make_unique<net::ChunkAssembler>(1);
 }
 
@@ -135,34 +130,27 @@ void DatagramDecoder::note_error(const Outcome& outcome, const PacketInfo& info,
                                  std::span<const std::byte> datagram) noexcept {
   ++errors_;
   watcher_.decode_error(outcome, info, datagram);
-  if (stale_after_ == 0) return;
-  good_in_a_row_ = 0;
-  if (quality_ == Quality::Stale || ++bad_in_a_row_ < stale_after_) return;
-  quality_ = Quality::Stale;
+  if (!health_.bad()) return;
   write_event(info, {.kind = record::EventKind::Stale, .code = outcome.error, .word6 = info.number});
-  watcher_.stale(outcome.error, bad_in_a_row_, info);
+  watcher_.stale(outcome.error, health_.bad_in_a_row(), info);
 }
 
 void DatagramDecoder::note_success(const PacketInfo& info) noexcept {
-  bad_in_a_row_ = 0;
-  if (quality_ == Quality::Good) return;
-  if (quality_ == Quality::Stale) {
-    if (++good_in_a_row_ < stale_after_) return;
-    write_event(info, {.kind = record::EventKind::Recovered, .word6 = info.number});
-    watcher_.recovered(info);
-  }
-  quality_ = Quality::Good;
+  if (!health_.good()) return;
+  write_event(info, {.kind = record::EventKind::Recovered, .word6 = info.number});
+  watcher_.recovered(info);
 }
 
-void DatagramDecoder::write_event(const PacketInfo& info, const record::Event& event) noexcept {
+void write_event(const Target& target, std::uint16_t channel, const PacketInfo& info,
+                 const record::Event& event) noexcept {
   const record::Header header{.arrival_ns = info.arrival_ns,
                               .sequence = info.sequence,
-                              .channel = channel_,
-                              .image_generation = target_.image_generation,
+                              .channel = channel,
+                              .image_generation = target.image_generation,
                               .sender_epoch = info.sender_epoch,
                               .source = info.source,
                               .time_quality = info.time_quality};
-  target_.builder->write_event(*target_.sink, header, event, 0);
+  target.builder->write_event(*target.sink, header, event, 0);
 }
 
 }  // namespace stopbit::feed

@@ -8,6 +8,7 @@
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
+#include "host/feed/channel/decode_health.hpp"
 #include "host/feed/channel/watcher.hpp"
 #include "host/feed/framing/framing.hpp"
 
@@ -31,8 +32,9 @@ struct Target {
   return framing.blocks && framing.reset == ResetRule::Packet ? ResetRule::Template : framing.reset;
 }
 
-/// Whether a channel's datagrams decode.
-enum class Quality : std::uint8_t { Unknown, Good, Stale };
+/// Writes an event record of the channel with that number.
+void write_event(const Target& target, std::uint16_t channel, const PacketInfo& info,
+                 const record::Event& event) noexcept;
 
 /// Datagrams of one channel, in the order in which they are to be decoded:
 ///
@@ -76,15 +78,17 @@ class DatagramDecoder {
   void reset() noexcept { target_.engine->reset(channel_); }
   /// Another image decodes from here on: nothing is known of how well.
   void image_changed() noexcept {
-    bad_in_a_row_ = 0;
+    health_.forget();
     invalidate();
   }
 
-  void write_event(const PacketInfo& info, const record::Event& event) noexcept;
+  void write_event(const PacketInfo& info, const record::Event& event) noexcept {
+    feed::write_event(target_, channel_, info, event);
+  }
 
   [[nodiscard]] std::uint16_t channel() const noexcept { return channel_; }
   [[nodiscard]] const net::Framing& framing() const noexcept { return framing_; }
-  [[nodiscard]] Quality quality() const noexcept { return quality_; }
+  [[nodiscard]] Quality quality() const noexcept { return health_.quality(); }
   /// Chunked messages that have begun and are not complete.
   [[nodiscard]] std::uint64_t open_messages() const noexcept { return chunks_ ? chunks_->open_messages() : 0; }
 
@@ -102,11 +106,8 @@ class DatagramDecoder {
   Counts& counts_;
   Watcher& watcher_;
   std::unique_ptr<net::ChunkAssembler> chunks_;  ///< b3 only.
-  const std::uint32_t stale_after_;
   std::uint64_t errors_ = 0;
-  std::uint32_t bad_in_a_row_ = 0;
-  std::uint32_t good_in_a_row_ = 0;
-  Quality quality_ = Quality::Unknown;
+  DecodeHealth health_;
 };
 
 }  // namespace stopbit::feed

@@ -28,6 +28,7 @@ void Queue::add(const Item& item) noexcept {
       return;
     }
   }
+  if (keeps_history_) forget(added + passed + needed);
   if (passed != 0) {
     const std::uint32_t none = 0;
     std::memcpy(&bytes_[at], &none, sizeof(none));
@@ -45,27 +46,37 @@ void Queue::add(const Item& item) noexcept {
   added_.store(added + passed + needed, std::memory_order_release);
 }
 
-bool Queue::take(Item& item) noexcept {
-  std::uint64_t taken = taken_.load(std::memory_order_relaxed) + pending_;
-  taken_.store(taken, std::memory_order_release);
-  pending_ = 0;
-  if (taken == added_.load(std::memory_order_acquire)) return false;
-  std::size_t at = taken & (capacity_ - 1);
+/// Up to this place all is written soon: what lies a lap before it is known no more.
+void Queue::forget(std::uint64_t needed) noexcept {
+  Item item;
+  while (needed - oldest_ > capacity_) oldest_ = read(oldest_, item);
+}
+
+std::uint64_t Queue::read(std::uint64_t at, Item& item) const noexcept {
+  std::size_t place = at & (capacity_ - 1);
   std::uint32_t bytes = 0;
-  std::memcpy(&bytes, &bytes_[at], sizeof(bytes));
+  std::memcpy(&bytes, &bytes_[place], sizeof(bytes));
   if (bytes == 0) {
-    pending_ = capacity_ - at;
-    at = 0;
+    at += capacity_ - place;
+    place = 0;
   }
   Header header;
-  std::memcpy(&header, &bytes_[at], sizeof(header));
-  pending_ += header.bytes;
+  std::memcpy(&header, &bytes_[place], sizeof(header));
   item = {.kind = static_cast<Item::Kind>(header.kind),
           .line = header.line,
           .source = header.source,
           .group = header.group,
           .time_ns = header.time_ns,
-          .payload = {&bytes_[at] + sizeof(header), header.payload_bytes}};
+          .payload = {&bytes_[place] + sizeof(header), header.payload_bytes}};
+  return at + header.bytes;
+}
+
+bool Queue::take(Item& item) noexcept {
+  const std::uint64_t taken = taken_.load(std::memory_order_relaxed) + pending_;
+  taken_.store(taken, std::memory_order_release);
+  pending_ = 0;
+  if (taken == added_.load(std::memory_order_acquire)) return false;
+  pending_ = read(taken, item) - taken;
   return true;
 }
 

@@ -36,6 +36,20 @@ class Queue {
   /// From the decoding thread. Copies the payload; no system call, no allocation, no wait. Some room is kept for
   /// freezes: packets that fill the queue are when there is something to keep.
   void add(const Item& item) noexcept;
+  /// Before the first add: what was added stays known to the adder until its room is needed, whether it has been taken
+  /// or not.
+  void keep_history() noexcept { keeps_history_ = true; }
+  /// From the decoding thread: calls `take(item)` for each item that is still known, the oldest first. `take` must not
+  /// add.
+  template <class Take>
+  void recall(const Take& take) const noexcept {
+    for (std::uint64_t at = oldest_; at != added_.load(std::memory_order_relaxed);) {
+      Item item;
+      at = read(at, item);
+      take(item);
+    }
+  }
+
   /// From the writing thread. False: there is nothing. The payload is valid until the next call.
   [[nodiscard]] bool take(Item& item) noexcept;
   /// Items that found no room.
@@ -54,8 +68,14 @@ class Queue {
     std::uint64_t time_ns = 0;
   };
 
+  /// The item at this place, counted over the laps; @returns the place of the next one.
+  [[nodiscard]] std::uint64_t read(std::uint64_t at, Item& item) const noexcept;
+  void forget(std::uint64_t needed) noexcept;
+
   std::size_t capacity_;
   std::unique_ptr<std::byte[]> bytes_;
+  bool keeps_history_ = false;
+  std::uint64_t oldest_ = 0;                          ///< Of the history: the adder's.
   alignas(64) std::atomic<std::uint64_t> added_ = 0;  ///< Bytes, counted over the laps.
   std::uint64_t known_taken_ = 0;                     ///< The adder's last look at taken_.
   std::atomic<std::uint64_t> lost_ = 0;
@@ -70,6 +90,17 @@ class Recorder {
 
   /// Another line, with the next index. From a thread that may look into folders; packets of the line come afterwards.
   void add_line(ArchiveOptions line);
+
+  /// Before the first datagram: recall() gives what has come lately, as much as the queue has room for.
+  void keep_history() noexcept { queue_.keep_history(); }
+  /// From the decoding thread: calls `take(item)` for each datagram of the history, the oldest first; its payload is
+  /// valid during the call.
+  template <class Take>
+  void recall(const Take& take) const noexcept {
+    queue_.recall([&](const Queue::Item& item) {
+      if (item.kind == Queue::Item::Kind::Datagram) take(item);
+    });
+  }
 
   // From the decoding thread.
   void add(std::uint32_t line, net::Endpoint source, net::Endpoint group, std::span<const std::byte> payload,

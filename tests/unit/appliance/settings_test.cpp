@@ -76,6 +76,21 @@ TEST(ApplianceSettings, say_which_card_decodes) {
               HasSubstr("xclbin"));
 }
 
+TEST(ApplianceSettings, say_that_a_card_receives_from_its_own_port) {
+  const std::string card = "engine = \"xrt\"\n" + std::string(kGood) + "[card]\nxclbin = \"a.xclbin\"\n";
+  const Parsed usual(card);
+  ASSERT_TRUE(usual.settings) << usual.errors();
+  EXPECT_EQ(usual.settings->card->ingress, CardIngress::Host);
+  const Parsed port(card + "ingress = \"port\"\nclock = \"mac\"\nfcs = true\n");
+  ASSERT_TRUE(port.settings) << port.errors();
+  EXPECT_EQ(port.settings->card->ingress, CardIngress::Port);
+  EXPECT_EQ(port.settings->card->clock, CardClock::Mac);
+  EXPECT_TRUE(port.settings->card->fcs);
+  EXPECT_EQ(Parsed(card + "ingress = \"port\"\n").settings->card->clock, CardClock::Card);
+  EXPECT_THAT(Parsed(card + "fcs = true\n").errors(), HasSubstr("[card] has 'fcs' only with ingress = \"port\""));
+  EXPECT_THAT(Parsed(card + "ingress = \"wire\"\n").errors(), HasSubstr("ingress"));
+}
+
 /// So that a reload can name the files.
 TEST(ApplianceSettings, know_what_maps_and_holidays_say) {
   const testing::Scratch folder;

@@ -62,6 +62,39 @@ TEST(RecorderQueue, counts_what_finds_no_room) {
   EXPECT_TRUE(queue.take(item));
 }
 
+TEST(RecorderQueue, recalls_what_came_lately_whether_it_was_taken_or_not) {
+  Queue queue(1);
+  queue.keep_history();
+  std::uint64_t added = 0;
+  std::vector<std::byte> payload;
+  Queue::Item item;
+  for (int round = 0; round < 400; ++round) {
+    for (int i = 0; i < 7; ++i) {
+      payload.assign(1 + added * 977 % 9'000, static_cast<std::byte>(added));
+      queue.add({.source = {}, .group = {}, .time_ns = added++, .payload = payload});
+    }
+    for (int i = 0; i < 7; ++i) {
+      ASSERT_TRUE(queue.take(item));
+      EXPECT_EQ(item.payload.size(), 1 + item.time_ns * 977 % 9'000);
+    }
+    // Whole, in order, up to the newest one, and as much as the queue has room for.
+    std::vector<std::uint64_t> times;
+    std::size_t bytes = 0;
+    queue.recall([&](const Queue::Item& known) {
+      times.push_back(known.time_ns);
+      bytes += known.payload.size();
+      ASSERT_EQ(known.payload.size(), 1 + known.time_ns * 977 % 9'000);
+      EXPECT_EQ(known.payload.front(), static_cast<std::byte>(known.time_ns));
+      EXPECT_EQ(known.payload.back(), static_cast<std::byte>(known.time_ns));
+    });
+    ASSERT_FALSE(times.empty());
+    EXPECT_EQ(times.back(), added - 1);
+    for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i], times[i - 1] + 1);
+    if (round >= 20) EXPECT_GT(bytes, 220'000U);
+  }
+  EXPECT_EQ(queue.lost(), 0U);
+}
+
 TEST(Recorder, writes_each_line_to_its_archive_and_freezes_all) {
   const testing::Scratch scratch;
   const fs::path& folder = scratch.folder();

@@ -1,0 +1,487 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "host/device/sim/sim_card.hpp"
+#include "host/device/xrt/xrt_device.hpp"
+#include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/frames.hpp"
+#include "tests/lib/random.hpp"
+
+// An appliance whose card receives from its own port: frames go into the simulated card's network, the same datagrams
+// to an appliance in software, and both must publish, report and count the same. Then what becomes of a card that
+// fails.
+
+namespace stopbit::test {
+namespace {
+
+namespace frames = net::testing;
+using frames::operator+;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr auto kPatience = std::chrono::seconds(60);  // a simulated card is slow
+constexpr std::uint64_t kPublished = 2'000'000;       // counters are at most a millisecond behind
+constexpr std::uint64_t kLooked = 200'000'000;        // and those of the card a tenth of a second
+constexpr std::uint32_t kSender = 0x0A010203;
+
+/// The card, until it leaves the bus.
+class Slot final : public device::Device {
+ public:
+  explicit Slot(device::Device& in) : in_(in) {}
+  Result<std::uint32_t> read(std::uint32_t offset) override {
+    if (is_empty) return std::uint32_t{0xFFFF'FFFF};
+    return in_.read(offset);
+  }
+  Status write(std::uint32_t offset, std::uint32_t value) override {
+    if (is_empty) return Done{};
+    return in_.write(offset, value);
+  }
+  Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override { return in_.allocate(bytes); }
+  bool is_empty = false;
+
+ private:
+  device::Device& in_;
+};
+
+class OneCard final : public device::Card {
+ public:
+  explicit OneCard(device::Device& device) : device_(device) {}
+  Result<std::vector<std::string>> obstacles(const Program& program, const EngineOptions& options) override {
+    const auto kernel = device::Kernel::open(device_);
+    if (!kernel) return Failure{kernel.message()};
+    return device::obstacles(program, options, kernel.value().capabilities());
+  }
+  Result<std::unique_ptr<device::DeviceEngine>> run(const Program&, const EngineOptions&) override {
+    return Failure{"its datagrams come from its own port"};
+  }
+  Result<std::unique_ptr<device::LiveCard>> receive(const Program& program, const EngineOptions& options,
+                                                    std::span<const feed::Channel> channels,
+                                                    const device::LiveOptions& live) override {
+    return device::LiveCard::make(device_, program, options, channels, live);
+  }
+
+ private:
+  device::Device& device_;
+};
+
+frames::ByteVector frame(net::Endpoint group, const std::vector<std::byte>& payload) {
+  const frames::ByteVector udp =
+      frames::be16(20'000) + frames::be16(group.port) + frames::be16(8 + payload.size()) + frames::be16(0) + payload;
+  frames::ByteVector bytes = frames::ethernet(
+      frames::bytes({0x45, 0}) + frames::be16(20 + udp.size()) + frames::be16(7) + frames::be16(0x4000) +
+      frames::bytes({16, 17}) + frames::be16(0) + frames::be32(kSender) + frames::be32(group.address) + udp);
+  if (bytes.size() < 60) bytes.resize(60);  // as on the wire
+  return bytes;
+}
+
+class LiveCardAppliance : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto sim = device::SimCard::prepare();
+    ASSERT_TRUE(sim.ok()) << sim.message();
+    auto opened = device::open_xrt({.card = 0, .xclbin = sim.value()->xclbin(), .kernel = 0, .memory = 0});
+    ASSERT_TRUE(opened.ok()) << opened.message();
+    device_ = std::move(opened).value();
+    auto network = device::FeedNetwork::connect(sim.value()->feed());
+    ASSERT_TRUE(network.ok()) << network.message();
+    network_ = std::move(network).value();
+  }
+  static void TearDownTestSuite() {
+    network_.reset();
+    device_.reset();
+  }
+  void SetUp() override {
+    ASSERT_NE(network_, nullptr);
+    slot_.emplace(*device_);
+  }
+  void TearDown() override {
+    slot_->is_empty = false;  // so that its ring can be ended
+    card_.reset();
+  }
+
+  using Change = std::function<void(appliance::Settings&)>;
+  OneChannel& make(const std::string& clock = "mac", const std::string& more = "", const Change& change = {}) {
+    card_ = std::make_unique<OneChannel>(
+        "mode = \"fast\"\n",
+        "engine = \"xrt\"\n[card]\nxclbin = \"sim\"\ningress = \"port\"\nclock = \"" + clock + "\"\n" + more, change,
+        appliance::Topology(), [this](const device::CardOptions& options) -> Result<std::unique_ptr<device::Card>> {
+          EXPECT_TRUE(options.has_own_port);
+          return std::unique_ptr<device::Card>(new OneCard(*slot_));
+        });
+    return *card_;
+  }
+  /// To the card's port.
+  static void send(net::Endpoint group, const std::vector<std::byte>& payload, std::uint64_t arrival_ns = 0) {
+    const Status sent = network_->send(frame(group, payload), 0, arrival_ns);
+    ASSERT_TRUE(sent.ok()) << sent.message();
+  }
+  /// Works until the ring has this many records.
+  std::vector<std::vector<record::Slot>> records(OneChannel& one, std::size_t count) {
+    std::vector<std::vector<record::Slot>> all;
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (all.size() < count && std::chrono::steady_clock::now() < end) {
+      one.work();
+      while (one.reader->poll() == ring::Poll::Record) {
+        all.emplace_back(one.reader->record().begin(), one.reader->record().end());
+      }
+      if (all.size() < count) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(all.size(), count);
+    return all;
+  }
+  /// Until the card has looked at its registers, and the counters are up to date.
+  static void look(OneChannel& one) {
+    one.now += kLooked;
+    one.work();
+    one.now += kPublished;
+    one.work();
+  }
+  static std::uint64_t count(OneChannel& one, const char* family) { return one.counts().sum(family); }
+
+  static std::unique_ptr<device::Device> device_;
+  static std::unique_ptr<device::FeedNetwork> network_;
+  std::optional<Slot> slot_;
+  std::unique_ptr<OneChannel> card_;
+};
+std::unique_ptr<device::Device> LiveCardAppliance::device_;
+std::unique_ptr<device::FeedNetwork> LiveCardAppliance::network_;
+
+/// A record apart from its place in the ring. The card counts datagrams by itself, in events of errors.
+std::vector<record::Slot> without_place(std::vector<record::Slot> record) {
+  record[0].words[0] &= 0xFFFF'FFFF;
+  for (record::Slot& slot : record) slot.words[record::kTagWord] &= ~(std::uint64_t{1} << 63);
+  const record::HeaderView header(record[0]);
+  if (header.is_event() && record::EventView(record[0]).kind() == record::EventKind::DecodeError) {
+    record[0].words[6] = 0;
+  }
+  return record;
+}
+
+std::vector<std::string> gaps_of(OneChannel& one) {
+  std::vector<std::string> all;
+  appliance::AgentEvent event;
+  while (one.made->next_event(event)) {
+    if (event.kind != appliance::AgentEvent::Kind::Gap) continue;
+    all.push_back(std::to_string(event.first) + "+" + std::to_string(event.count) + " epoch " +
+                  std::to_string(event.epoch) + " reason " + std::to_string(event.detail) + " at " +
+                  std::to_string(event.time_ns));
+  }
+  return all;
+}
+
+TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_the_same_frames) {
+  OneChannel& card = make();
+  ASSERT_TRUE(card.made) << card.problem;
+  EXPECT_EQ(card.made->on_card(), card.folder.path("ring"));
+  OneChannel software("mode = \"fast\"\n", "engine = \"interp\"\n");
+  ASSERT_TRUE(software.made);
+  cases::Random random(41);
+  std::vector<std::pair<std::size_t, std::vector<std::byte>>> late;
+  std::uint32_t sequence = 500;
+  std::size_t strangers = 0;
+  const auto both = [&](std::size_t line, const std::vector<std::byte>& payload) {
+    software.now += 1'000;
+    const net::Endpoint group = line == 0 ? kGroupA : line == 1 ? kGroupB : net::Endpoint{0xE000'0009, 1000};
+    send(group, payload, software.now);
+    software.port(line == 1 ? "right" : "left")
+        .items.push_back({payload, group, software.now, kSender, record::TimeQuality::Hardware});
+    software.work();
+    // The ports of the card's own appliance are silent: all that it has comes from the card.
+    card.work();
+  };
+  for (int i = 0; i < 300; ++i) {
+    sequence += 1 + static_cast<std::uint32_t>(random.chance(10) ? 1 + random.below(3) : 0);
+    std::vector<std::byte> payload = tick(sequence, static_cast<std::uint32_t>(random.below(100'000)));
+    if (random.chance(10)) payload.insert(payload.end(), {std::byte{0xC0}, std::byte{0x81}, std::byte{0x85}});
+    const bool is_good = !random.chance(10);
+    if (!is_good && random.chance(50)) payload[6] = std::byte{0x82};    // no template 2
+    if (!is_good && payload[6] != std::byte{0x82}) payload.pop_back();  // cut in a value
+    const std::size_t line = random.below(2);
+    if (random.chance(5)) {
+      ++strangers;
+      both(2, payload);
+    }
+    if (random.chance(5)) {
+      late.emplace_back(line, payload);  // overtaken by the next one
+      continue;
+    }
+    both(line, payload);
+    // An undecodable first copy: software would try the second one.
+    if (is_good && random.chance(70)) both(1 - line, payload);
+    for (const auto& [of, overtaken] : late) both(of, overtaken);
+    late.clear();
+  }
+  both(0, tick(sequence + 1, 1));
+  std::vector<std::vector<record::Slot>> expected;
+  while (software.reader->poll() == ring::Poll::Record) {
+    expected.emplace_back(software.reader->record().begin(), software.reader->record().end());
+  }
+  ASSERT_GT(expected.size(), 250U);
+  const auto got = records(card, expected.size());
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const auto ours = without_place(got[i]);
+    const auto theirs = without_place(expected[i]);
+    ASSERT_EQ(ours.size(), theirs.size()) << "record " << i;
+    for (std::size_t s = 0; s < ours.size(); ++s) {
+      for (std::size_t word = 0; word < record::kSlotWords; ++word) {
+        ASSERT_EQ(ours[s].words[word], theirs[s].words[word]) << "record " << i << ", slot " << s << ", word " << word;
+      }
+    }
+  }
+  EXPECT_EQ(gaps_of(card), gaps_of(software));
+
+  look(card);
+  look(software);
+  for (const char* family : {"packets_delivered",
+                             "packets_malformed",
+                             "numbers_expected",
+                             "numbers_delivered",
+                             "numbers_lost",
+                             "gaps",
+                             "epoch",
+                             "next_sequence",
+                             "channel_state",
+                             "last_delivery_time",
+                             "datagrams",
+                             "channel_messages",
+                             "decode_errors",
+                             "unknown_template",
+                             "waiting_for_reset",
+                             "ring_records",
+                             "ring_events",
+                             "ring_slots",
+                             "messages",
+                             "errors"}) {
+    EXPECT_EQ(count(card, family), count(software, family)) << family;
+  }
+  EXPECT_GT(count(software, "gaps"), 10U);
+  EXPECT_GT(count(software, "packets_late"), 3U);
+  EXPECT_GT(count(software, "decode_errors"), 3U);
+  EXPECT_EQ(count(card, "card_packets_passed"), count(software, "packets_delivered"));
+  EXPECT_EQ(count(card, "card_packets_duplicate"), count(software, "packets_duplicate"));
+  EXPECT_EQ(count(card, "card_packets_late"), count(software, "packets_late"));
+  EXPECT_EQ(count(card, "card_gaps"), count(software, "gaps"));
+  EXPECT_EQ(count(card, "card_numbers_missing"), count(software, "numbers_lost"));
+  EXPECT_EQ(count(card, "port_frames"), count(software, "port_frames"));
+  EXPECT_EQ(count(card, "port_foreign"), strangers);
+  EXPECT_EQ(count(software, "port_foreign"), strangers);
+  EXPECT_EQ(count(card, "card_receiving"), 1U);
+  EXPECT_EQ(count(card, "card_failures"), 0U);
+  EXPECT_EQ(card.made->take_card_failure(), "");
+  card.expect_balanced();
+}
+
+/// Ticks `from` to `to` on both lines of the host's ports.
+void host_hears(OneChannel& one, std::uint32_t from, std::uint32_t to) {
+  for (std::uint32_t sequence = from; sequence <= to; ++sequence) {
+    one.give(0, tick(sequence, sequence * 10));
+    one.give(1, tick(sequence, sequence * 10));
+  }
+  one.work();
+}
+
+std::vector<std::uint32_t> sequences(const std::vector<OneChannel::Seen>& seen) {
+  std::vector<std::uint32_t> out;
+  for (const OneChannel::Seen& one : seen) {
+    if (one.is_event) continue;
+    EXPECT_EQ(one.value, one.sequence * 10U);
+    out.push_back(one.sequence);
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> from_to(std::uint32_t from, std::uint32_t to) {
+  std::vector<std::uint32_t> out;
+  for (; from <= to; ++from) out.push_back(from);
+  return out;
+}
+
+/// The card and the ports hear 1 to 10, the ports go on to 20, and the card is pulled meanwhile.
+class PulledCard : public LiveCardAppliance {
+ protected:
+  OneChannel& pull(const std::string& more) {
+    OneChannel& one = make("mac", more);
+    if (!one.made) return one;
+    host_hears(one, 1, 5);
+    for (std::uint32_t sequence = 1; sequence <= 10; ++sequence) send(kGroupA, tick(sequence, sequence * 10), 77);
+    host_hears(one, 6, 9);
+    (void)wait_for(one, 10);
+    slot_->is_empty = true;
+    host_hears(one, 10, 20);
+    EXPECT_EQ(one.made->take_card_failure(), "") << "nobody has looked yet";
+    one.now += kLooked;
+    one.work();
+    return one;
+  }
+  /// The records so far are kept.
+  bool wait_for(OneChannel& one, std::size_t count) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (seen_.size() < count && std::chrono::steady_clock::now() < end) {
+      one.work();
+      for (const OneChannel::Seen& record : one.seen()) seen_.push_back(record);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(seen_.size(), count);
+    return seen_.size() == count;
+  }
+  std::vector<OneChannel::Seen> seen_;
+};
+
+TEST_F(PulledCard, leaves_no_hole_if_the_ports_are_recorded) {
+  OneChannel& one = pull("[recorder]\nfolder = \"packets\"\nqueue = \"1MiB\"\n");
+  ASSERT_TRUE(one.made) << one.problem;
+  const std::string why = one.made->take_card_failure();
+  EXPECT_THAT(why, HasSubstr("its first register reads"));
+  EXPECT_THAT(why, HasSubstr("software takes over with 20 datagrams of the recorder")) << "both lines";
+  EXPECT_EQ(one.made->take_card_failure(), "") << "told once";
+  host_hears(one, 21, 25);
+  for (const OneChannel::Seen& record : one.seen()) seen_.push_back(record);
+  EXPECT_EQ(sequences(seen_), from_to(1, 25));
+  EXPECT_EQ(seen_.size(), 25U) << "no event";
+  one.now += kPublished;
+  one.work();
+  EXPECT_EQ(count(one, "numbers_lost"), 0U);
+  EXPECT_EQ(count(one, "numbers_delivered"), 25U);
+  EXPECT_EQ(count(one, "card_failures"), 1U);
+  EXPECT_EQ(count(one, "card_receiving"), 0U);
+  EXPECT_EQ(count(one, "card_datagrams_recalled"), 20U);
+  one.expect_balanced();
+}
+
+TEST_F(PulledCard, leaves_a_stated_gap_if_nothing_is_recorded) {
+  OneChannel& one = pull("");
+  ASSERT_TRUE(one.made) << one.problem;
+  EXPECT_THAT(one.made->take_card_failure(), HasSubstr("software takes over with 0 datagrams of the recorder"));
+  host_hears(one, 21, 25);
+  for (const OneChannel::Seen& record : one.seen()) seen_.push_back(record);
+  std::vector<std::uint32_t> expected = from_to(1, 10);
+  for (const std::uint32_t sequence : from_to(21, 25)) expected.push_back(sequence);
+  EXPECT_EQ(sequences(seen_), expected);
+  ASSERT_EQ(seen_.size(), 16U);
+  EXPECT_EQ(seen_[10].kind, record::EventKind::Gap);
+  EXPECT_EQ(seen_[10].first, 11U);
+  EXPECT_EQ(seen_[10].count, 10U);
+  EXPECT_THAT(gaps_of(one), ::testing::SizeIs(1));
+  one.now += kPublished;
+  one.work();
+  EXPECT_EQ(count(one, "numbers_lost"), 10U);
+  EXPECT_EQ(count(one, "numbers_expected"), 25U);
+  one.expect_balanced();
+}
+
+TEST_F(PulledCard, is_left_if_it_stays_deaf_while_the_ports_hear) {
+  OneChannel& one = make("mac", "[recorder]\nfolder = \"packets\"\nqueue = \"1MiB\"\n");
+  ASSERT_TRUE(one.made) << one.problem;
+  host_hears(one, 1, 3);
+  one.now += 900'000'000;
+  host_hears(one, 4, 4);
+  EXPECT_EQ(one.made->take_card_failure(), "");
+  one.now += 900'000'000;
+  host_hears(one, 5, 5);
+  look(one);
+  EXPECT_THAT(one.made->take_card_failure(), HasSubstr("it has decoded nothing for"));
+  host_hears(one, 6, 6);
+  EXPECT_EQ(sequences(one.seen()), from_to(1, 6));
+}
+
+TEST_F(PulledCard, is_left_for_software_when_another_image_is_loaded) {
+  OneChannel& one = make("mac", "[recorder]\nfolder = \"packets\"\nqueue = \"1MiB\"\n");
+  ASSERT_TRUE(one.made) << one.problem;
+  send(kGroupA, tick(1, 10), 77);
+  ASSERT_TRUE(wait_for(one, 1));
+  host_hears(one, 1, 2);
+  Diagnostics diagnostics;
+  const auto answer = one.made->reload("ticks", diagnostics);
+  ASSERT_TRUE(answer) << answer.message();
+  EXPECT_THAT(answer.value(), HasSubstr("it runs in software until the appliance is restarted"));
+  one.work();
+  EXPECT_THAT(one.made->take_card_failure(), HasSubstr("its channels have another image"));
+  EXPECT_EQ(sequences(one.seen()), from_to(2, 2)) << "before the change";
+  one.made->retire();
+  one.reader.emplace(ring::Reader::open(one.folder.path("ring")).value());
+  host_hears(one, 3, 3);
+  EXPECT_EQ(sequences(one.seen()), from_to(3, 3));
+}
+
+TEST_F(PulledCard, has_a_clock_that_follows_the_host_and_its_steps) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  OneChannel& one = make("card");
+  ASSERT_TRUE(one.made) << one.problem;
+  const auto arrival = [&](std::uint32_t sequence) {
+    send(kGroupA, tick(sequence, sequence * 10));
+    const auto record = records(one, 1);
+    return record.empty() ? 0 : record[0][0].words[1];
+  };
+  for (int i = 0; i < 3; ++i) {
+    one.now += 2 * kSecond;
+    one.work();
+  }
+  const std::uint64_t before = arrival(1);
+  EXPECT_GE(before, one.now);
+  EXPECT_LT(before, one.now + kSecond);
+  const std::uint64_t jumps = count(one, "card_clock_jumps");
+  one.wall_ahead = 100 * kSecond;
+  one.now += 2 * kSecond;
+  one.work();
+  const std::uint64_t after = arrival(2);
+  EXPECT_GE(after, one.now + one.wall_ahead);
+  EXPECT_LT(after, one.now + one.wall_ahead + kSecond);
+  look(one);
+  EXPECT_GT(count(one, "card_clock_jumps"), jumps);
+}
+
+/// As many groups as channels need: two for each.
+void more_channels(appliance::Settings& settings, std::uint16_t number_of) {
+  auto& channels = settings.feeds[0].description.channels;
+  const feed::Channel first = channels[0];
+  channels.clear();
+  for (std::uint16_t i = 0; i < number_of; ++i) {
+    feed::Channel& channel = channels.emplace_back(first);
+    channel.number = i;
+    channel.name = "channel " + std::to_string(i);
+    for (auto& line : channel.lines) line->group.port = static_cast<std::uint16_t>(1000 + i);
+  }
+}
+
+TEST_F(PulledCard, receives_as_many_groups_as_its_table_has) {
+  OneChannel& one = make("mac", "", [](appliance::Settings& settings) { more_channels(settings, 32); });
+  ASSERT_TRUE(one.made) << one.problem;
+  EXPECT_EQ(one.made->on_card(), one.folder.path("ring"));
+  send({kGroupB.address, 1031}, tick(9, 90), 77);
+  ASSERT_TRUE(wait_for(one, 1));
+  EXPECT_EQ(seen_[0].channel, 31U);
+}
+
+TEST_F(PulledCard, leaves_more_groups_than_its_table_has_to_software_and_says_why) {
+  OneChannel& one = make("mac", "", [](appliance::Settings& settings) { more_channels(settings, 33); });
+  ASSERT_TRUE(one.made) << one.problem;
+  EXPECT_EQ(one.made->on_card(), "");
+  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("[[channel]] 'channel 32': a: the card has room for 64 groups, and "
+                                                    "the channels have 66")));
+  one.port("left").items.push_back({tick(1, 10), {kGroupA.address, 1032}, one.now, 1});
+  one.work();
+  EXPECT_EQ(sequences(one.seen()), from_to(1, 1));
+}
+
+TEST_F(PulledCard, is_required_without_fallback) {
+  OneChannel& one = make("mac", "", [](appliance::Settings& settings) {
+    settings.feeds[0].description.channels[0].mode = feed::Mode::Ordered;
+    settings.card->fallback = false;
+  });
+  EXPECT_FALSE(one.made);
+  EXPECT_THAT(one.problem, HasSubstr("[[channel]] 'seven': mode: the card passes the first copy at once, so it must be "
+                                     "\"fast\""));
+}
+
+}  // namespace
+}  // namespace stopbit::test

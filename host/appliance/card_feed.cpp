@@ -1,0 +1,91 @@
+#include "host/appliance/card_feed.hpp"
+
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+namespace stopbit::appliance {
+
+Status CardFeed::begin() {
+  counter_set_.receiving.set(1);
+  return card_->begin();
+}
+
+void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
+  const std::uint64_t passed_ns = now_ns - last_look_ns_;
+  if (!is_live() || passed_ns < (is_quiet ? kLookNs : kLatestLookNs)) return;
+  last_look_ns_ = now_ns;
+  const Status done = card_->look(now_ns);
+  if (!done) return fail(done.message());
+  publish();
+  watch(now_ns);
+}
+
+void CardFeed::finish(std::uint64_t now_ns) noexcept {
+  if (!is_live()) return;
+  card_->end();
+  if (card_->look(now_ns)) publish();
+  counter_set_.receiving.set(0);
+}
+
+void CardFeed::note_beside(std::uint64_t now_ns) noexcept {
+  if (beside_++ == 0) first_beside_ns_ = now_ns;
+  last_beside_ns_ = now_ns;
+}
+
+/// Ports that bring the same datagrams know when the card is deaf: its cable, its switch, its membership of the groups;
+/// or numbers that begin anew, which the card takes for late.
+void CardFeed::watch(std::uint64_t now_ns) noexcept {
+  const std::uint64_t decoded = card_->counters().datagrams_decoded;
+  if (std::exchange(decoded_, decoded) != decoded) {
+    beside_ = 0;
+    return;
+  }
+  if (beside_ == 0 || last_beside_ns_ - first_beside_ns_ <= kDeafNs) return;
+  fail("it has decoded nothing for " + std::to_string((now_ns - first_beside_ns_) / 1'000'000) +
+       " ms, in which the ports of its channels received " + std::to_string(beside_) + " datagrams");
+}
+
+void CardFeed::publish() const noexcept {
+  const device::Counters& counters = card_->counters();
+  const auto& verdicts = counters.verdicts;
+  port_.frames.set(std::accumulate(verdicts.begin(), verdicts.end(), std::uint64_t{0}));
+  port_.bytes.set(counters.datagram_bytes);
+  port_.nic.set(verdicts[device::kVerdictOverflow] + counters.datagrams_dropped);
+  port_.foreign.set(verdicts[device::kVerdictFiltered]);
+  for (std::size_t i = 0; i < net::kVerdicts; ++i) port_.verdicts[i].set(verdicts[i]);
+  // Software finds out later that nobody wants a datagram.
+  port_.verdicts[0].set(verdicts[0] + verdicts[device::kVerdictFiltered]);
+  counter_set_.frames_bad.set(verdicts[device::kVerdictFrameBad]);
+  counter_set_.passed.set(counters.line_passed);
+  counter_set_.duplicate.set(counters.line_duplicates);
+  counter_set_.late.set(counters.line_late);
+  counter_set_.gaps.set(counters.gaps);
+  counter_set_.missing.set(counters.numbers_missing);
+  counter_set_.withdrawn.set(counters.records_withdrawn);
+  counter_set_.clock_error_ns.set(static_cast<std::uint64_t>(std::llabs(card_->clock().error_ns())));
+  counter_set_.clock_jumps.set(card_->clock().jumps());
+}
+
+void CardFeed::fail(std::string why) noexcept {
+  if (!is_live()) return;
+  problem_ = std::move(why);
+  card_->end();
+  counter_set_.receiving.set(0);
+  counter_set_.failures.add();
+  state_.store(State::Failed, std::memory_order_relaxed);
+}
+
+void CardFeed::left(std::uint64_t recalled) noexcept {
+  recalled_ = recalled;
+  counter_set_.recalled.set(recalled);
+  channels_ = {};
+  state_.store(State::Left, std::memory_order_release);
+}
+
+std::string CardFeed::take_failure() {
+  if (state_.load(std::memory_order_acquire) != State::Left || std::exchange(has_told_, true)) return {};
+  return problem_ + "; software takes over with " + std::to_string(recalled_) + " datagrams of the recorder";
+}
+
+}  // namespace stopbit::appliance
