@@ -72,6 +72,22 @@ struct WindowEntry {
   std::optional<nic::Pdid> domain;
 };
 
+template <std::size_t Words>
+void put_window(VlWide<Words>& out, const WindowEntry& entry) {
+  BitWriter writer(out);
+  writer.put(entry.domain.value_or(0), 16);
+  writer.put(entry.domain.has_value(), 1);
+  writer.put(entry.capability, 64);
+  writer.put(entry.bytes, nic::kNlaBits + 1);
+  writer.put(entry.first, nic::kNlaBits);
+  writer.put(entry.holder, 16);
+  writer.put(entry.holder_node, 16);
+  writer.put(static_cast<std::uint64_t>(entry.access), 2);
+  writer.put(entry.owner, 16);
+  writer.put(entry.locked, 1);
+  writer.put(entry.open, 1);
+}
+
 /// What leaves for a port: a notification, an event (0: none), or both.
 struct Notice {
   nic::Vpid vpid = 0;
@@ -147,18 +163,7 @@ class Driver {
   void set_window(std::size_t index, const WindowEntry& entry) {
     bench_->window_write_i = 1;
     bench_->window_index_i = static_cast<std::uint16_t>(index);
-    BitWriter writer(bench_->window_i);
-    writer.put(entry.domain.value_or(0), 16);
-    writer.put(entry.domain.has_value(), 1);
-    writer.put(entry.capability, 64);
-    writer.put(entry.bytes, nic::kNlaBits + 1);
-    writer.put(entry.first, nic::kNlaBits);
-    writer.put(entry.holder, 16);
-    writer.put(entry.holder_node, 16);
-    writer.put(static_cast<std::uint64_t>(entry.access), 2);
-    writer.put(entry.owner, 16);
-    writer.put(entry.locked, 1);
-    writer.put(entry.open, 1);
+    put_window(bench_->window_i, entry);
     write_table();
     bench_->window_write_i = 0;
   }

@@ -1,0 +1,212 @@
+/// Hosts, ports and neighbours that break the rules: no node stops, and no port gets what is not its own.
+#include <algorithm>
+
+#include "node_fixture.hpp"
+#include "tests/lib/form.hpp"
+
+namespace stopbit::sim::node {
+namespace {
+
+class NodeHostile : public TwoNodes {
+ protected:
+  /// Both nodes still do what they should.
+  void expect_at_work() {
+    for (std::size_t from = 0; from < kNodes; ++from) {
+      for (const Vpid vpid : {Vpid{1}, Vpid{2}}) {
+        while (node(from).take(vpid)) {
+        }
+      }
+    }
+    settle(4'000'000);
+    for (std::size_t from = 0; from < kNodes; ++from) {
+      const std::size_t to = 1 - from;
+      const std::uint64_t words = 1 + random_.below(60);
+      const std::uint64_t first = random_.below(300);
+      node(from).write(1, put(words, nic::kNotifyCompleter, first, static_cast<nic::NodeId>(to)));
+      settle(4'000'000);
+      for (std::uint64_t i = 0; i < words; ++i) {
+        ASSERT_EQ(at(node(to), kSink, first + i), at(node(from), kSource, i)) << i;
+      }
+      ASSERT_EQ(only(to, 2).length, 8 * words);
+    }
+  }
+  /// Whether an address is in one of the pages that may be written, or in a ring.
+  static bool may_write(std::uint64_t address) {
+    if (address >= kRings && address < kRings + kPorts * nic::kPageBytes) return true;
+    for (std::uint64_t i = 0; i < kPages; ++i) {
+      if (address / nic::kPageBytes == number_of(kSink, i) || address / nic::kPageBytes == number_of(kInto, i))
+        return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(NodeHostile, commands_of_random_bits_write_nothing_that_is_not_the_ports) {
+  for (auto& node : nodes_) {
+    node->on_write = [](const Node::Write& write) {
+      EXPECT_TRUE(may_write(write.address)) << std::hex << write.address;
+    };
+  }
+  const int all = by_form(1'500, 1'000'000);
+  for (int i = 0; i < all; ++i) {
+    Node& from = node(random_.below(kNodes));
+    std::array<std::uint64_t, 8> words{};
+    for (std::uint64_t& word : words) word = random_.bits();
+    Command command;
+    std::memcpy(static_cast<void*>(&command), words.data(), sizeof(words));
+    if (random_.chance(80)) {
+      // Like a command, but for some of its fields.
+      Command near = random_.chance(50) ? put(1 + random_.below(200), static_cast<std::uint8_t>(random_.bits()))
+                                        : word_for(static_cast<Operation>(1 + random_.below(20)), 3, random_.bits());
+      near.target_node = static_cast<nic::NodeId>(random_.below(3));
+      if (random_.chance(20)) near.length = command.length;
+      if (random_.chance(20)) near.address = command.address;
+      if (random_.chance(20)) near.offset = command.offset;
+      if (random_.chance(20)) near.window = command.window;
+      if (random_.chance(20)) near.target_vpid = command.target_vpid;
+      command = near;
+    }
+    const auto vpid = static_cast<Vpid>(random_.below(10));
+    if (random_.chance(60)) {
+      from.write(vpid, command);
+    } else if (random_.chance(50)) {
+      from.ask(vpid, command);
+    } else {
+      // Of any size, anywhere in the window of the queue.
+      const std::size_t channel = random_.below(2);
+      htax::Packet packet = htax::make(random_, {.error = random_.chance(5),
+                                                 .channel = channel,
+                                                 .length = random_.below(16),
+                                                 .origin = 2,
+                                                 .tag = random_.below(32),
+                                                 .address = queue::kWindow | (random_.bits() & 0xFFFF)});
+      (channel == htax::kPosted ? from.posted : from.requests).push_back(packet);
+    }
+    if (i % 100 == 99) {
+      set_stalls(static_cast<std::uint32_t>(random_.below(3) * 30));
+      settle(10'000'000);
+      for (auto& node : nodes_) {
+        for (const Vpid port : {Vpid{1}, Vpid{2}}) {
+          while (node->take(port)) {
+          }
+        }
+      }
+      settle(4'000'000);
+      if (HasFailure()) return;
+    }
+  }
+  for (auto& node : nodes_) node->ends.emplace_back(true, 1);
+  settle(4'000'000);
+  EXPECT_GT(count(Count::Error), 50U);
+  EXPECT_GT(count(Count::BadCommand), 50U);
+  // What refers to a port or node that random commands changed nothing of.
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
+/// With a patience of the switch, a node whose host takes nothing costs others their packets to it, and nothing else.
+TEST_F(NodeHostile, a_host_that_takes_nothing_disturbs_no_other_port) {
+  for (auto& node : nodes_) node->model().patience_i = 2'000;
+  node(1).writes_are_shut = node(1).reads_are_shut = true;
+  for (int i = 0; i < 40; ++i) node(0).write(1, put(200));
+  for (int i = 0; i < 30; ++i)
+    node(0).write(2, word_for(Operation::NotificationPut, 0, static_cast<std::uint64_t>(i), 0, 0));
+  run([&] { return node(0).posted.empty() && node(0).count(Count::Ended) >= 70; }, 2'000'000);
+  if (HasFailure()) return;
+  cycles(500);
+  int came = 0;
+  while (node(0).take(2)) ++came;
+  EXPECT_EQ(came, 30);
+  EXPECT_GT(count(Count::NetworkLoss), 0U);
+  // What the other one still has is carried out when its host goes on.
+  node(1).writes_are_shut = node(1).reads_are_shut = false;
+  settle(4'000'000);
+  node(1).ends.emplace_back(false, 0);
+  node(0).ends.emplace_back(false, 1);
+  settle(4'000'000);
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
+/// Memory that answers late, never, or with errors: commands fail, and others go on.
+TEST_F(NodeHostile, memory_that_does_not_answer_fails_commands_alone) {
+  node(0).write(1, put(8, nic::kNotifyRequester));
+  settle();
+  EXPECT_EQ(only(0, 1).error, Error::None);
+  node(0).is_mute = true;
+  node(0).write(1, put(8, nic::kNotifyRequester));
+  node(0).write(1, word_for(Operation::NotificationPut, 0, 5));
+  run([&] { return node(0).count(Count::Expired) == 1; });
+  cycles(500);
+  EXPECT_EQ(only(1, 2).value, 5U);
+  EXPECT_EQ(only(0, 1).error, Error::OriginWindow);
+  node(0).is_mute = false;
+  settle();
+  EXPECT_EQ(node(0).count(Count::Late), 8U);
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+  for (auto& node : nodes_) node->error_percent = 30;
+  for (int i = 0; i < by_form(60, 20'000); ++i) {
+    node(i % 2).write(1, put(1 + random_.below(60), nic::kNotifyRequester | nic::kNotifyRefusal, random_.below(400),
+                             static_cast<nic::NodeId>(random_.below(2))));
+    Command get = command(Operation::Get, static_cast<nic::NodeId>(random_.below(2)));
+    get.address = kInto;
+    get.length = static_cast<std::uint32_t>(8 * (1 + random_.below(60)));
+    node(i % 2).write(1, get);
+    if (i % 10 != 9) continue;
+    settle(4'000'000);
+    for (auto& node : nodes_) {
+      for (const Vpid port : {Vpid{1}, Vpid{2}}) {
+        while (node->take(port)) {
+        }
+      }
+    }
+    settle(4'000'000);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(count(Count::Error), 5U);
+  EXPECT_EQ(count(Count::UnaskedEntry), 0U);
+  for (auto& node : nodes_) node->error_percent = 0;
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
+/// Pages beyond the 48 bits of HTAX: nothing is written or read there, or at an address that its lower bits name.
+TEST_F(NodeHostile, addresses_that_htax_does_not_have_are_refused) {
+  constexpr std::uint64_t kBeyond = (std::uint64_t{1} << 36U) | 0x77;
+  for (auto& node : nodes_) {
+    node->on_write = [](const Node::Write& write) {
+      EXPECT_TRUE(may_write(write.address)) << std::hex << write.address;
+    };
+    node->on_read = [](std::uint64_t address) { EXPECT_NE(address / nic::kPageBytes, 0x77U); };
+  }
+  node(1).map(kSink / nic::kPageBytes, 2, kBeyond, Access::ReadWrite);
+  node(0).write(1, put(40, nic::kNotifyCompleter));
+  Command get = command(Operation::Get);
+  get.address = kInto;
+  get.length = 8 * 40;
+  get.modifiers = nic::kNotifyCompleter;
+  node(0).write(1, get);
+  node(0).write(1, word_for(Operation::FetchAdd, 3, 1, nic::kNotifyCompleter));
+  settle();
+  EXPECT_EQ(node(1).count(Count::LostWrite), 6U) << "lines of 64 bytes, with a border of packets in one";
+  const auto own = take_all(0, 1);
+  ASSERT_EQ(own.size(), 2U);
+  EXPECT_NE(own[0].error, Error::None);
+  EXPECT_NE(own[1].error, Error::None);
+  while (node(1).take(2)) {
+  }
+  settle();
+  node(0).map(kSource / nic::kPageBytes, 1, kBeyond, Access::Read);
+  node(0).flushes.push_back(kSource / nic::kPageBytes);
+  settle();
+  node(0).write(1, put(8, nic::kNotifyRequester));
+  settle();
+  EXPECT_EQ(only(0, 1).error, Error::OriginWindow);
+  // Put back.
+  node(0).map(kSource / nic::kPageBytes, 1, number_of(kSource, 0), Access::Read);
+  node(1).map(kSink / nic::kPageBytes, 2, number_of(kSink, 0), Access::ReadWrite);
+  node(0).flushes.push_back(kSource / nic::kPageBytes);
+  node(1).flushes.push_back(kSink / nic::kPageBytes);
+  settle();
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
+}  // namespace
+}  // namespace stopbit::sim::node
