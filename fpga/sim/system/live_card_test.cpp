@@ -68,6 +68,10 @@ class OneCard final : public device::Card {
                                                     const device::LiveOptions& live) override {
     return device::LiveCard::make(device_, program, options, channels, live);
   }
+  Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
+    return device::FarRing::start(device_, options);
+  }
+  Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
 
  private:
   device::Device& device_;
