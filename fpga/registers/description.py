@@ -18,7 +18,19 @@ KINDS = {
     "counter": {"step", "saturates", "clear", "snapshot"},
     "table": {"words"},
 }
-WIDE_KINDS = {"read", "kept", "write", "counter"}  # may have 64 bits
+# Names of blocks become namespaces and parts of modules, those of registers members of structs.
+RESERVED = set("""
+alignas alignof and asm assert assign assume auto before begin bind bins binsof bit bool break buf byte case cast catch cell char
+checker class clocking concept config const constexpr continue cover cross deassign decltype default define delete disable dist do
+double edge else end enum event expect explicit export extends extern false final first for force foreach forever fork friend
+function generate global goto if iff import in initial inline inout input inside instance int integer interface intersect join
+large let local logic long macromodule matches medium module mutable namespace nand negedge new nor not null operator or output
+package packed parameter posedge primitive priority private process program property protected pull pure rand real reg register
+release repeat requires restrict return scalared sequence short signed sizeof small solve static strong struct super supply switch
+table tagged task template this throw time tri true try type typedef typeid typename union unique unsigned until use using var
+vectored virtual void volatile wait wand weak while wildcard wire with within wor xor
+""".split())
+WIDE_KINDS = {"read", "write", "counter"}  # may have 64 bits
 COMMON_KEYS = {"name", "offset", "bits", "width", "kind", "about", "fields"}
 FIELD_KEYS = {"name", "bit", "width", "about"}
 
@@ -57,6 +69,8 @@ class Source:
         name = entry.get("name")
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise self.mistake(what, f"name {name!r} must be lower-case words joined by '_'")
+        if name in RESERVED:
+            raise self.mistake(f"{what} {name}", "its name is a word of C++ or SystemVerilog")
         return name
 
     def number(self, entry, where, key, low, high):
@@ -108,6 +122,8 @@ class Register:
         self.width = source.number(entry, where, "width", 1, self.bits) if "width" in entry else used
         if used > self.width and self.fields:
             raise source.mistake(where, f"its fields need {used} bits, it has {self.width}")
+        if self.bits == 64 and self.width <= 32:
+            raise source.mistake(where, f"has {self.width} bits: 32 are enough for it")
         if self.step > self.width:
             raise source.mistake(where, f"counts in steps of {self.step} bits, it has {self.width}")
 

@@ -15,11 +15,11 @@ def written_bits(width):
     return "write_data_i" if width >= 32 else f"write_data_i[{width - 1}:0]"
 
 
-def read_lines(register, at, upper, value):
+def read_lines(register, at, upper, value, target="read_data_o"):
     """Lines of the case by address that answer a read: the upper half of 64 bits is kept for its read."""
     if register.bits == 32:
-        return [f"        {at}: read_data_o <= 32'({value});"]
+        return [f"        {at}: {target} <= 32'({value});"]
     high = f"{value}[63:32]" if register.width == 64 else f"32'({value}[{register.width - 1}:32])"
-    return [f"        {at}: begin\n          read_data_o <= {value}[31:0];\n"
-            f"          kept_q      <= {high};\n        end",
-            f"        {upper}: read_data_o <= kept_q;"]
+    return [f"        {at}: begin\n          {target} <= {value}[31:0];\n"
+            f"          {'kept_q':{len(target)}} <= {high};\n        end",
+            f"        {upper}: {target} <= kept_q;"]
