@@ -7,52 +7,44 @@ Writes the files named in OUTPUTS, which are kept in the repository; with --chec
 """
 import pathlib
 import sys
-import textwrap
-import tomllib
 from xml.sax.saxutils import quoteattr
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
-KINDS = {"constant", "read", "write", "command", "sticky"}
+sys.path.insert(0, str(FOLDER.parent))
+
+from registers import description, text  # noqa: E402
+from registers.systemverilog import member, pulsed_member, read_lines, written_bits  # noqa: E402
+from registers.text import camel  # noqa: E402
+
+KINDS = ("constant", "read", "write", "command", "sticky")
 ADDRESS_BITS = 16
-
-
-class Register:
-    def __init__(self, entry, base=0, group=None):
-        self.name = entry["name"]
-        self.offset = base + entry["offset"]
-        self.bits = entry["bits"]
-        self.kind = entry["kind"]
-        self.value = entry.get("value", 0)
-        self.about = entry["about"]
-        self.fields = entry.get("fields", [])
-        self.width = entry.get("width") or max((f["bit"] + f.get("width", 1) for f in self.fields), default=self.bits)
-        self.pointer = entry.get("pointer", False)
-        self.group = group
-        if self.kind not in KINDS or self.bits not in (32, 64) or self.offset % (self.bits // 8) != 0:
-            sys.exit(f"registers.toml: register {self.name}: its kind, bits or offset make no sense")
-        if self.bits == 64 and self.kind not in ("read", "write"):
-            sys.exit(f"registers.toml: register {self.name}: only what is read or written has 64 bits")
-
-    @property
-    def full_name(self):
-        return f"{self.group['name']}_{self.name}" if self.group else self.name
+FIRST_PLACE = 0x10  # below are the registers that XRT expects of other kernels
 
 
 class Description:
     def __init__(self, path):
-        with open(path, "rb") as file:
-            data = tomllib.load(file)
+        self.source = description.Source(path)
+        data = self.source.data
+        self.source.need(data, "the file", ["kernel", "port", "register"])
         self.kernel = data["kernel"]
         self.ports = data["port"]
-        self.registers = [Register(entry) for entry in data["register"]]
+        self.registers = [description.Register(self.source, entry, kinds=KINDS) for entry in data["register"]]
         self.groups = data.get("group", [])
         for group in self.groups:
-            group["registers"] = [Register(entry, 0, group) for entry in group["register"]]
+            self.source.name_of(group, "group")
+            self.source.need(group, f"group {group['name']}", ["offset", "stride", "count", "register"])
+            group["registers"] = [description.Register(self.source, entry, group=group, kinds=KINDS)
+                                  for entry in group["register"]]
         for register in self.registers:
             if register.kind == "constant" and isinstance(register.value, str):
                 register.value = self.kernel[register.value]
-        self.check_places()
+        description.check_names(self.source, self.registers + [r for g in self.groups for r in g["registers"]])
+        for group in self.groups:
+            if max(r.offset + r.bytes for r in group["registers"]) > group["stride"]:
+                raise self.source.mistake(f"group {group['name']}", "is longer than its stride")
+        placed = [(register, address) for register, _, address in self.all()]
+        description.check_places(self.source, placed, FIRST_PLACE, self.kernel["window_bytes"], "the window")
 
     def all(self):
         """Every register of every instance: (register, group index or None, address)."""
@@ -63,27 +55,11 @@ class Description:
                 for register in group["registers"]:
                     yield register, index, group["offset"] + index * group["stride"] + register.offset
 
-    def check_places(self):
-        taken = {}
-        for register, index, address in self.all():
-            for word in range(address, address + register.bits // 8, 4):
-                if word < 0x10 or word >= self.kernel["window_bytes"] or word in taken:
-                    sys.exit(f"registers.toml: register {register.full_name} has no place of its own at {word:#x}")
-                taken[word] = register
-        for group in self.groups:
-            last = max(r.offset + r.bits // 8 for r in group["registers"])
-            if last > group["stride"]:
-                sys.exit(f"registers.toml: group {group['name']} is longer than its stride")
-
     def argument(self, full_name):
         for register, index, address in self.all():
             if register.full_name == full_name and not index:
                 return register, address
-        sys.exit(f"registers.toml: no register {full_name}")
-
-
-def camel(name):
-    return "".join(part.capitalize() for part in name.split("_"))
+        raise self.source.mistake("port", f"there is no register {full_name}")
 
 
 NOTE = "Made by fpga/kernel/generate.py from registers.toml: change that."
@@ -116,15 +92,11 @@ def sv_package(d):
                               ("sticky", "raised", "Bits that the hardware sets.")):
         own, grouped = lists(d, kind)
 
-        def member(register):
-            if kind == "command":
-                return f"    logic {register.name}_valid;\n    logic [{register.width - 1}:0] {register.name};"
-            return f"    logic [{register.width - 1}:0] {register.name};"
-
+        make = pulsed_member if kind == "command" else member
         for group, registers in grouped:
             out += [f"  /// {about} Of one {group['name']}.", "  typedef struct packed {",
-                    *[member(r) for r in registers], f"  }} {group['name']}_{name}_t;", ""]
-        out += [f"  /// {about}", "  typedef struct packed {", *[member(r) for r in own],
+                    *[make(r) for r in registers], f"  }} {group['name']}_{name}_t;", ""]
+        out += [f"  /// {about}", "  typedef struct packed {", *[make(r) for r in own],
                 *[f"    {g['name']}_{name}_t [{camel(g['name'])}s-1:0] {g['name']};" for g, _ in grouped],
                 f"  }} {name}_t;", ""]
     out += ["endpackage"]
@@ -163,19 +135,15 @@ def sv_block(d):
     lows = []
     for register, index, address in d.all():
         width = register.width
-        data = "write_data_i" if width >= 32 else f"write_data_i[{width - 1}:0]"
+        data = written_bits(width)
         path = register.name if index is None else f"{register.group['name']}[{index}].{register.name}"
         low = "low_" + (register.name if index is None else f"{register.group['name']}{index}_{register.name}")
         at = f"16'h{address:04X}"
         upper = f"16'h{address + 4:04X}"
         if register.kind == "constant":
             reads.append(f"        {at}: read_data_o <= 32'h{register.value:08X};")
-        elif register.kind == "read" and register.bits == 32:
-            reads.append(f"        {at}: read_data_o <= 32'(shown_i.{path});")
         elif register.kind == "read":
-            reads.append(f"        {at}: begin\n          read_data_o <= shown_i.{path}[31:0];\n"
-                         f"          kept_q      <= shown_i.{path}[63:32];\n        end")
-            reads.append(f"        {upper}: read_data_o <= kept_q;")
+            reads += read_lines(register, at, upper, f"shown_i.{path}")
         elif register.kind == "write" and register.bits == 32:
             writes.append((at, f"written_o.{path} <= {data};"))
             reads.append(f"        {at}: read_data_o <= 32'(written_o.{path});")
@@ -227,27 +195,16 @@ def cpp_header(d):
         if register.kind == "constant":
             out.append(f"inline constexpr std::uint32_t k{camel(register.name)}Value = 0x{register.value:08X};")
 
-    def constant(register):
-        out.extend(textwrap.wrap(register.about.replace("`", ""), 120, initial_indent="/// ", subsequent_indent="/// "))
-        out.append(f"inline constexpr std::uint32_t k{camel(register.name)} = 0x{register.offset:03X};")
-        for field in register.fields:
-            name = f"k{camel(register.name)}{camel(field['name'])}"
-            out.extend(textwrap.wrap(field["about"].replace("`", ""), 120, initial_indent="/// ", subsequent_indent="/// "))
-            if field.get("width", 1) == 1:
-                out.append(f"inline constexpr std::uint32_t {name} = 1U << {field['bit']};")
-            else:
-                out.append(f"inline constexpr std::uint32_t {name}Shift = {field['bit']};")
-
     out.append("")
     for register in d.registers:
-        constant(register)
+        out += text.cpp_constant(register)
     for group in d.groups:
         out += ["", f"/// Of one {group['name']}: offsets from its base.", f"namespace {group['name']} {{",
                 f"inline constexpr std::uint32_t kCount = {group['count']};",
                 f"constexpr std::uint32_t base(std::uint32_t index) {{",
                 f"  return 0x{group['offset']:X} + index * 0x{group['stride']:X};", "}"]
         for register in group["registers"]:
-            constant(register)
+            out += text.cpp_constant(register)
         out.append(f"}}  // namespace {group['name']}")
     out += ["", "}  // namespace stopbit::device::registers"]
     return "\n".join(out) + "\n"
@@ -341,21 +298,11 @@ def page(d):
            "| command | done once, when it is written; reads as 0 |",
            "| sticky | set by the hardware, cleared by writing 1 |"]
 
-    def table(registers):
-        rows = ["", "| offset | bits | name | kind | meaning |", "|---:|---:|---|---|---|"]
-        for r in registers:
-            rows.append(f"| 0x{r.offset:03x} | {r.bits} | `{r.name}` | {r.kind} | {r.about} |")
-            for field in r.fields:
-                last = field["bit"] + field.get("width", 1) - 1
-                bits = f"bit {field['bit']}" if last == field["bit"] else f"bits {last} to {field['bit']}"
-                rows.append(f"| | | · `{field['name']}` | {bits} | {field['about']} |")
-        return rows
-
-    out += table(d.registers)
+    out += text.page_table(d.registers)
     for group in d.groups:
         out += ["", f"## {camel(group['name'])}", "",
                 f"{group['count']} of them: number i at 0x{group['offset']:x} + 0x{group['stride']:x} × i. Offsets from there:"]
-        out += table(group["registers"])
+        out += text.page_table(group["registers"])
     return "\n".join(out) + "\n"
 
 
@@ -372,20 +319,12 @@ OUTPUTS = {
 def main(arguments):
     if arguments not in ([], ["--check"]):
         sys.exit(__doc__)
-    description = Description(FOLDER / "registers.toml")
-    stale = []
-    for name, make in OUTPUTS.items():
-        path = ROOT / name
-        text = make(description)
-        if path.exists() and path.read_text() == text:
-            continue
-        stale.append(name)
-        if not arguments:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-    for name in stale:
-        print(f"{'not current' if arguments else 'written'}: {name}")
-    return 1 if arguments and stale else 0
+    try:
+        kernel = Description(FOLDER / "registers.toml")
+    except description.Mistake as mistake:
+        sys.exit(str(mistake))
+    current = text.keep(ROOT, {name: make(kernel) for name, make in OUTPUTS.items()}, bool(arguments))
+    return 1 if arguments and not current else 0
 
 
 if __name__ == "__main__":

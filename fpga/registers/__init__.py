@@ -1,0 +1,1 @@
+"""Descriptions of registers, and what is made from them."""
