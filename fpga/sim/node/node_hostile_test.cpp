@@ -103,6 +103,83 @@ TEST_F(NodeHostile, commands_of_random_bits_write_nothing_that_is_not_the_ports)
   ASSERT_NO_FATAL_FAILURE(expect_at_work());
 }
 
+/// A page is not touched any more when its flush is done, however long writes and reads were on their way.
+TEST_F(NodeHostile, a_page_is_free_when_its_flush_is_done) {
+  std::array<std::set<std::uint64_t>, kNodes> freed;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    node(i).on_write = [&freed, i](const Node::Write& write) {
+      EXPECT_EQ(freed[i].count(write.address / nic::kPageBytes), 0U) << "a write to a page that was given back";
+    };
+    node(i).on_read = [&freed, i](std::uint64_t address) {
+      EXPECT_EQ(freed[i].count(address / nic::kPageBytes), 0U) << "a read of a page that was given back";
+    };
+  }
+  std::uint64_t writes = 0;
+  for (int round = 0; round < by_form(60, 20'000); ++round) {
+    const std::size_t from = random_.below(kNodes);
+    const std::size_t on = random_.chance(70) ? 1 - from : from;
+    set_stalls(static_cast<std::uint32_t>(random_.below(4) * 25));
+    const std::uint64_t latency = 1 + random_.below(200);
+    node(on).latency = [this, latency] { return 1 + random_.below(latency); };
+    const bool is_target = random_.chance(60);
+    for (int i = 0; i < 6; ++i) {
+      if (random_.chance(60)) {
+        node(from).write(1, put(1 + random_.below(512), nic::kNotifyRefusal, random_.below(512),
+                                static_cast<nic::NodeId>(is_target ? on : 1 - on)));
+      } else {
+        Command get = command(Operation::Get, static_cast<nic::NodeId>(on));
+        get.address = kInto;
+        get.length = static_cast<std::uint32_t>(8 * (1 + random_.below(512)));
+        node(from).write(1, get);
+      }
+    }
+    // Puts and gets take a thousand cycles or more.
+    for (std::uint64_t k = random_.below(2'000); k > 0; --k) cycle();
+    const std::uint64_t nla = is_target ? kSink : random_.chance(50) ? kSource : kInto;
+    const std::size_t where = is_target ? on : from;
+    const bool shuts = random_.chance(50);
+    node(where).writes_are_shut = shuts;
+    node(where).unmap(nla / nic::kPageBytes);
+    const std::uint64_t before = node(where).flushed;
+    node(where).flushes.push_back(nla / nic::kPageBytes);
+    if (shuts) {
+      for (int k = 0; k < 300; ++k) cycle();
+      node(where).writes_are_shut = false;
+    }
+    run([&] {
+      if (node(where).flushed != before) freed[where].insert(number_of(nla, 0));
+      return node(where).flushed != before;
+    });
+    if (HasFailure()) return;
+    settle(4'000'000);
+    freed[where].clear();
+    node(where).map(nla / nic::kPageBytes, nla == kSink ? 2 : 1, number_of(nla, 0),
+                    nla == kSink     ? Access::ReadWrite
+                    : nla == kSource ? Access::Read
+                                     : Access::Write);
+    for (auto& node : nodes_) {
+      for (const Vpid port : {Vpid{1}, Vpid{2}}) {
+        while (node->take(port)) ++writes;
+      }
+    }
+    settle(4'000'000);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(writes, 0U);
+  EXPECT_GT(count(Count::Fault), 0U);
+  // Many at a time.
+  const std::uint64_t before = node(1).flushed;
+  for (std::uint64_t i = 0; i < 100; ++i) node(1).flushes.push_back(kSink / nic::kPageBytes + i % kPages);
+  node(1).writes_are_shut = true;
+  node(0).write(1, put(64));
+  for (int i = 0; i < 4'000; ++i) cycle();
+  EXPECT_LT(node(1).flushed, before + 100) << "writes are on their way";
+  node(1).writes_are_shut = false;
+  settle(4'000'000);
+  EXPECT_EQ(node(1).flushed, before + 100);
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
 /// With a patience of the switch, a node whose host takes nothing costs others their packets to it, and nothing else.
 TEST_F(NodeHostile, a_host_that_takes_nothing_disturbs_no_other_port) {
   for (auto& node : nodes_) node->model().patience_i = 2'000;

@@ -495,6 +495,20 @@ TEST_F(RmaHostile, memory_that_never_answers_or_answers_late_or_wrongly_fails_th
   EXPECT_FALSE(unit_.waits());
 }
 
+/// A packet for two pages has the first one while it asks for the second: flushes that come meanwhile must not keep the
+/// answer back.
+TEST_F(RmaHostile, flushes_come_between_the_look_ups_of_a_packet) {
+  for (std::uint64_t delay = 0; delay < 120; ++delay) {
+    unit_.commands.emplace_back(1, put(16, nic::kNotifyCompleter, nic::kPageBytes - 8));
+    for (std::uint64_t i = 0; i < delay; ++i) unit_.cycle();
+    for (std::uint64_t i = 0; i <= delay % 2; ++i) unit_.flush();
+    ASSERT_TRUE(unit_.settle()) << delay;
+    EXPECT_EQ(unit_.flushed, delay % 2 == 0 ? 3U : 6U);
+    EXPECT_EQ(only().notification.error, Error::None);
+    for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(at(kSink + nic::kPageBytes - 8, i), at(kSource, i));
+  }
+}
+
 TEST_F(RmaHostile, a_flush_is_answered_when_no_page_is_in_use) {
   unit_.flush();
   for (int i = 0; i < 50; ++i) unit_.cycle();
