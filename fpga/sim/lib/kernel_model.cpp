@@ -185,6 +185,8 @@ KernelModel::KernelModel(std::uint64_t seed, std::uint32_t stall_percent)
 }
 
 KernelModel::~KernelModel() {
+  // A model takes itself out of the thread's context. That may be the one of another model, which is gone.
+  Verilated::threadContextp(&state_->context);
   state_->model->final();
 }
 

@@ -90,7 +90,9 @@ TEST(RecorderQueue, recalls_what_came_lately_whether_it_was_taken_or_not) {
     ASSERT_FALSE(times.empty());
     EXPECT_EQ(times.back(), added - 1);
     for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i], times[i - 1] + 1);
-    if (round >= 20) EXPECT_GT(bytes, 220'000U);
+    if (round >= 20) {
+      EXPECT_GT(bytes, 220'000U);
+    }
   }
   EXPECT_EQ(queue.lost(), 0U);
 }
