@@ -192,6 +192,15 @@ TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_t
   std::vector<std::pair<std::size_t, std::vector<std::byte>>> late;
   std::uint32_t sequence = 500;
   std::size_t strangers = 0;
+  std::vector<std::vector<record::Slot>> expected;
+  std::vector<std::vector<record::Slot>> got;
+  // The card keeps a few reports of gaps until they are read, and it may be far behind on a busy machine.
+  const auto catch_up = [&] {
+    while (software.reader->poll() == ring::Poll::Record) {
+      expected.emplace_back(software.reader->record().begin(), software.reader->record().end());
+    }
+    for (auto& record : records(card, expected.size() - got.size())) got.push_back(std::move(record));
+  };
   const auto both = [&](std::size_t line, const std::vector<std::byte>& payload) {
     software.now += 1'000;
     const net::Endpoint group = line == 0 ? kGroupA : line == 1 ? kGroupB : net::Endpoint{0xE000'0009, 1000};
@@ -223,14 +232,12 @@ TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_t
     if (is_good && random.chance(70)) both(1 - line, payload);
     for (const auto& [of, overtaken] : late) both(of, overtaken);
     late.clear();
+    if (i % 10 == 9) catch_up();
+    if (HasFailure()) return;
   }
   both(0, tick(sequence + 1, 1));
-  std::vector<std::vector<record::Slot>> expected;
-  while (software.reader->poll() == ring::Poll::Record) {
-    expected.emplace_back(software.reader->record().begin(), software.reader->record().end());
-  }
+  catch_up();
   ASSERT_GT(expected.size(), 250U);
-  const auto got = records(card, expected.size());
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     const auto ours = without_place(got[i]);
