@@ -15,7 +15,7 @@ using Nla = std::uint64_t;         ///< Network logical address: what a process 
 using Capability = std::uint64_t;  ///< The key of a window, drawn at random when it is opened.
 
 /// Ports that a node may have. A node with fewer serves those of the others all the same.
-inline constexpr std::size_t kVpids = 256;
+inline constexpr std::size_t kVpids = 1024;
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 64;
 

@@ -18,7 +18,7 @@
 namespace stopbit::nic {
 
 struct NodeOptions {
-  std::size_t ports = kVpids;  ///< VPIDs are 0 to ports - 1; at most kVpids.
+  std::size_t ports = 256;  ///< VPIDs are 0 to ports - 1; at most kVpids.
   AtuOptions atu;
   RmaOptions rma;
   LinkOptions link;

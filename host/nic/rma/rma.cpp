@@ -698,7 +698,7 @@ std::optional<bool> Rma::offload(NodeId from, VirtualChannel channel, const RmaH
     if (!RmaOffload::takes_answer(header)) return std::nullopt;
   } else {
     if (!offload_->is_free()) return false;  // in the order in which they came
-    if (header.source_vpid >= kVpids) return std::nullopt;
+    if (header.source_vpid >= RmaEngine::kPorts) return std::nullopt;
     const MemoryWindow* window = header.window < windows_.size() ? &windows_[header.window] : nullptr;
     if (window != nullptr && (!window->is_open || window->owner != header.target_vpid)) window = nullptr;
     if (links_.room(from, VirtualChannel::High) == 0) return false;  // for its answer

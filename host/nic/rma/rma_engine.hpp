@@ -25,7 +25,7 @@ class RmaEngine {
   static constexpr std::uint32_t kSlots = 64;
   /// Of a packet, after the header. A node with an engine sends no longer ones, and can take none.
   static constexpr std::size_t kDataBytes = 184;
-  static constexpr std::size_t kPorts = kVpids;
+  static constexpr std::size_t kPorts = 256;
   static constexpr std::size_t kWindows = 1024;
 
   /// What the engine needs of its node. Called only during a call of the engine.

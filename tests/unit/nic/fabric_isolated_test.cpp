@@ -53,6 +53,8 @@ std::string status_line(pid_t process, const std::string& key) {
 /// Two nodes over tcp, node 0 with libfabric apart, which began last.
 class FabricApart : public ::testing::Test {
  protected:
+  // A process that gets no processor for some seconds is replaced, too, unless a test wants that.
+  FabricApart() { options_.hung_ns = 100'000'000'000; }
   void SetUp() override {
     if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
     options_.nodes = 2;

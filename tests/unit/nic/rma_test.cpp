@@ -72,6 +72,7 @@ Command command_of(Operation operation, const WindowName& window) {
 TEST(Rma, serves_every_port_of_a_node_that_has_more_ports) {
   ModelNetwork network({});
   NodeOptions options;
+  options.ports = kVpids;
   options.atu = {1, Host::kPages, 64, 55};
   Node origin(network.port(0), options);
   Host target(network.port(1));
