@@ -46,7 +46,7 @@ module stopbit_kernel_remote
   localparam logic [4:0]  MinLog2     = 5'd4;
   localparam logic [4:0]  MaxLog2     = 5'd28;
 
-  // ---- the ring: its sizes and names stay while it is there. Before there is one, whatever comes is published to no subscriber.
+  // ---- the ring: its sizes and names stay while it is there. Before that, records go to no subscriber.
   logic                   starting_q, sized_q, started_q, start_asked, start_fits, start_ends, start, empty;
   logic [4:0]             log2_q;
   logic [15:0]            max_q, node_q, generation_q;

@@ -16,7 +16,7 @@ module stopbit_node_notices
   input  logic [PortWidth-1:0] set_port_i,
   input  logic                 set_open_i,
   input  logic [47:12]         set_ring_i,
-  input  logic                 read_valid_i,   // a port has read so many
+  input  logic                 read_valid_i,   // how many notifications a port has read
   input  logic [15:0]          read_vpid_i,
   input  logic [4:0]           read_count_i,
 

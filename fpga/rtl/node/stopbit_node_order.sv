@@ -1,4 +1,4 @@
-/// What software is told when the host has all writes before it: that a flush of translations is done, and events of ports.
+/// Holds back the end of a flush, and the events of ports, until the host has all writes before them.
 ///
 /// Counts writes on their way. A unit answers a flush when it has given its page back, but what it wrote there may still be
 /// between it and the host.

@@ -1,7 +1,7 @@
 /// Which lane of a unit asks the crossbar, one at a time.
 ///
-/// A lane asks until it is granted, or for `Dwell` cycles; then the next one that has a packet does, in turn. The crossbar
-/// says a cycle later whether it has granted what was asked for: a lane whose turn has come meanwhile keeps it.
+/// A lane asks until it is granted, or for `Dwell` cycles; then the next lane that has a packet asks. The crossbar's grant
+/// comes a cycle after the request, so a lane that has just got its turn keeps it when the grant for the one before comes.
 module stopbit_node_turns #(
   parameter  int unsigned Lanes     = 2,
   parameter  int unsigned Dwell     = 8,

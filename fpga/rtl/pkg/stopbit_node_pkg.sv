@@ -18,7 +18,7 @@ package stopbit_node_pkg;
   localparam int unsigned MessageUnit   = 0;
   localparam int unsigned TransferUnit  = 1;
 
-  // Writes on their way to the host, counted modulo 2^WriteBits; there are fewer than half as many.
+  // Writes on their way to the host, counted modulo 2^WriteBits; always fewer than half of that.
   localparam int unsigned WriteBits = 10;
   typedef logic [WriteBits-1:0] writes_t;
   typedef struct packed {

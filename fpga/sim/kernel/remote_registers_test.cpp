@@ -206,7 +206,7 @@ TEST_F(RemoteRegisters, take_one_request_of_a_kind_while_a_record_is_sent) {
   EXPECT_FALSE(ring.close(0).ok()) << "the host gives up, the kernel does not";
   model_.shut_node_network(false);
   settle();
-  EXPECT_EQ(state(), 0U) << "the record that was sent is whole; then it was closed, and nothing was told";
+  EXPECT_EQ(state(), 0U) << "the record under way is whole; then the subscriber closed, and no position was sent";
   EXPECT_EQ(packets_.size(), 1U);
   EXPECT_EQ(packets_[0].size(), kOneSlot);
   // Two starts: the second one finds the first one waiting for a record that waits, or done.

@@ -185,7 +185,7 @@ KernelModel::KernelModel(std::uint64_t seed, std::uint32_t stall_percent)
 }
 
 KernelModel::~KernelModel() {
-  // A model takes itself out of the thread's context. That may be the one of another model, which is gone.
+  // A model removes itself from the thread's current context, which may belong to a model that was destroyed before.
   Verilated::threadContextp(&state_->context);
   state_->model->final();
 }

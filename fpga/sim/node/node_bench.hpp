@@ -97,7 +97,7 @@ inline constexpr std::array<unsigned, static_cast<std::size_t>(Count::Last)> kCo
   return bit;
 }
 
-/// An event of a port, as software is told.
+/// An event of a port, as software sees it.
 struct PortEvent {
   nic::Vpid vpid = 0;
   std::uint64_t number = 0;

@@ -190,7 +190,7 @@ class NodeLockStep : public NodeTest {
         }
       }
     }
-    settle(4'000'000);  // what was read has been told
+    settle(4'000'000);  // the ports have reported what they read
   }
   void choose_stalls() {
     for (std::size_t i = 0; i < kNodes; ++i) {

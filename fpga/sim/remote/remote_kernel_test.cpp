@@ -159,7 +159,7 @@ class KernelRemoteAlone : public ::testing::Test {
     }
     EXPECT_EQ(hardware_.members[i]->receiver->damaged(), 0U);
   }
-  /// Each record is there, or counted in an event at its place.
+  /// Each record is there, or an event in its place counts it.
   void expect_accounted(std::size_t i) {
     SCOPED_TRACE("subscriber " + std::to_string(i));
     const Progress progress = hardware_.card.progress(i);

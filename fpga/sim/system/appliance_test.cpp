@@ -59,7 +59,7 @@ class OneCard final : public device::Card {
 };
 
 /// The simulated card, opened once for all tests.
-constexpr std::uint64_t kPublished = 2'000'000;  // counters are at most a millisecond behind
+constexpr std::uint64_t kPublished = 2'000'000;  // counters are at most a millisecond old
 
 class ApplianceOnCard : public ::testing::Test {
  protected:

@@ -29,7 +29,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr auto kPatience = std::chrono::seconds(60);  // a simulated card is slow
-constexpr std::uint64_t kPublished = 2'000'000;       // counters are at most a millisecond behind
+constexpr std::uint64_t kPublished = 2'000'000;       // counters are at most a millisecond old
 constexpr std::uint64_t kLooked = 200'000'000;        // and those of the card a tenth of a second
 constexpr std::uint32_t kSender = 0x0A010203;
 
@@ -194,7 +194,7 @@ TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_t
   std::size_t strangers = 0;
   std::vector<std::vector<record::Slot>> expected;
   std::vector<std::vector<record::Slot>> got;
-  // The card keeps a few reports of gaps until they are read, and it may be far behind on a busy machine.
+  // The card holds only a few reports of gaps until they are read, and on a busy machine it lags.
   const auto catch_up = [&] {
     while (software.reader->poll() == ring::Poll::Record) {
       expected.emplace_back(software.reader->record().begin(), software.reader->record().end());

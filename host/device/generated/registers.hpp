@@ -317,10 +317,10 @@ inline constexpr std::uint32_t kState = 0x00C;
 inline constexpr std::uint32_t kStateStarting = 1U << 0;
 /// a subscribe,
 inline constexpr std::uint32_t kStateSubscribing = 1U << 1;
-/// a tell.
+/// a position, or the end.
 inline constexpr std::uint32_t kStateTelling = 1U << 2;
-/// The last tell was sent. It was not if the subscriber is closed, loses records, has no credit, or begins after what
-/// was sent.
+/// The last position or end was sent: not to a subscriber that is closed, loses records, has no credit, or begins
+/// later.
 inline constexpr std::uint32_t kStateTold = 1U << 3;
 /// Records wait.
 inline constexpr std::uint32_t kStateWaiting = 1U << 4;
