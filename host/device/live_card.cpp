@@ -71,7 +71,7 @@ Status LiveCard::set_clock() {
     if (!before || !now) return Failure{now ? before.message() : now.message()};
     if (now.value() != before.value()) return clock_.step(live_.wall());
   }
-  return Failure{"its clock stands still"};
+  return Failure{"its clock does not move"};
 }
 
 LiveCard::~LiveCard() {
