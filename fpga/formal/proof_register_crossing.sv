@@ -32,7 +32,7 @@ module proof_register_crossing (
     .data_held_o(data), .turn_i(answer_turn), .refused_i(answer_refused), .data_held_i(answer_held)
   );
   stopbit_register_answer i_answer (
-    .clk_i(block_clk_i), .rst_ni(block_rst_ni), .turn_i(turn), .cancel_i(cancel), .write_i(write),
+    .clk_i(block_clk_i), .rst_ni(block_rst_ni && rst_n), .turn_i(turn), .cancel_i(cancel), .write_i(write),
     .address_i(address), .data_held_i(data), .turn_o(answer_turn), .refused_o(answer_refused), .data_held_o(answer_held),
     .access_o(block_access), .write_o(block_write), .address_o(block_address), .data_o(block_data), .refused_i,
     .data_i({29'd0, block_address[2:0]})
