@@ -1,5 +1,5 @@
-/// Both clocks are free signals; a step of the proof is any change of them. Accesses are numbered: none is carried out twice, or
-/// after a later one; one that is done without an error was carried out.
+/// Both clocks are free signals; a step of the proof is any change of them. Accesses are numbered: none is carried out
+/// twice, or after a later one; one that is done without an error was carried out.
 module proof_register_crossing (
   input logic clk_i,
   input logic block_clk_i,
@@ -27,15 +27,15 @@ module proof_register_crossing (
   logic [15:0] address, block_address;
   logic [31:0] data, answer, answer_held, block_data;
   stopbit_register_request i_request (
-    .clk_i, .rst_ni(rst_n), .access_i(access), .write_i(1'b1), .address_i({13'd0, number_q}), .data_i(32'd0), .done_o(done),
-    .refused_o(refused), .data_o(answer), .turn_o(turn), .cancel_o(cancel), .write_o(write), .address_o(address),
-    .data_held_o(data), .turn_i(answer_turn), .refused_i(answer_refused), .data_held_i(answer_held)
+    .clk_i, .rst_ni(rst_n), .access_i(access), .write_i(1'b1), .address_i({13'd0, number_q}), .data_i(32'd0),
+    .done_o(done), .refused_o(refused), .data_o(answer), .turn_o(turn), .cancel_o(cancel), .write_o(write),
+    .address_o(address), .data_held_o(data), .turn_i(answer_turn), .refused_i(answer_refused), .data_held_i(answer_held)
   );
   stopbit_register_answer i_answer (
     .clk_i(block_clk_i), .rst_ni(block_rst_ni && rst_n), .turn_i(turn), .cancel_i(cancel), .write_i(write),
-    .address_i(address), .data_held_i(data), .turn_o(answer_turn), .refused_o(answer_refused), .data_held_o(answer_held),
-    .access_o(block_access), .write_o(block_write), .address_o(block_address), .data_o(block_data), .refused_i,
-    .data_i({29'd0, block_address[2:0]})
+    .address_i(address), .data_held_i(data), .turn_o(answer_turn), .refused_o(answer_refused),
+    .data_held_o(answer_held), .access_o(block_access), .write_o(block_write), .address_o(block_address),
+    .data_o(block_data), .refused_i, .data_i({29'd0, block_address[2:0]})
   );
 
   logic [3:0] next_q = '0;  // the lowest number that may still be carried out

@@ -1,14 +1,15 @@
 /// The registers of stopbit_node_network, for a host on an AXI4-Lite bus. fpga/rtl/network/node.md.
 ///
-/// The bus, the network and each link have a clock of their own. Settings come from registers, as ports of the network's names
-/// with _o; its events go into counters. The host can also reset the network: `network_rst_no`, `link_rst_no`, of which these
-/// registers are part. Registers of units and links that do not exist answer with an error, or with 0.
+/// The bus and the network have a clock each. Registers become settings, ports of the network's names with _o; its
+/// events are counted. `network_rst_no` resets the network and these registers: while `network_rst_ni` is low or the
+/// host wants it, and for at least four cycles. Settings of units that do not exist have no effect, and their counters
+/// stay 0; links that do not exist refuse every access.
 module stopbit_network_control
   import stopbit_link_pkg::*, stopbit_switch_pkg::*, stopbit_network_registers_pkg::*;
 #(
   parameter  int unsigned Units    = 4,
   parameter  int unsigned Links    = 6,
-  parameter  int unsigned Patience = 256,  // cycles of the bus, until an access to a stopped clock is given up
+  parameter  int unsigned Patience = 256,  // cycles of the bus after which an access to a stopped clock is given up
   localparam int unsigned Ports    = Units + Links
 ) (
   input  logic                           clk_i,
@@ -60,10 +61,7 @@ module stopbit_network_control
   input  logic [Units-1:0]               dropped_i,
   input  logic [Units-1:0]               unfit_i,
 
-  input  logic [Links-1:0]               link_clk_i,
-  input  logic [Links-1:0]               link_rst_ni,
-  output logic [Links-1:0]               link_rst_no,
-  output logic [Links-1:0]               link_off_o,   // the link's signal is taken away
+  output logic [Links-1:0]               links_off_o,  // the link has to act as if its wires had no signal
   input  link_state_t [Links-1:0]        links_i,
   input  logic [Links-1:0][Channels-1:0] links_may_send_i
 );
@@ -84,7 +82,7 @@ module stopbit_network_control
   crossbar_unit_written_t [MostUnits-1:0]  unit_written;
   crossbar_unit_counted_t [MostUnits-1:0]  unit_counted;
   crossbar_port_counted_t [MostPorts-1:0]  port_counted;
-  logic [MostLinks-1:0]                    link_clk, link_rst_n;
+  logic [MostLinks-1:0]                    link_rst_n;
   link_written_t [MostLinks-1:0]           link_written;
   link_command_t [MostLinks-1:0]           link_command;
   link_shown_t [MostLinks-1:0]             link_shown;
@@ -93,30 +91,40 @@ module stopbit_network_control
   logic                                    refused, gave_up, error_write;
   logic [15:0]                             error_address;
   stopbit_network_registers #(.Patience(Patience)) registers (
-    .clk_i, .rst_ni, .awvalid_i, .awready_o, .awaddr_i, .wvalid_i, .wready_o, .wdata_i, .wstrb_i, .bvalid_o, .bready_i, .bresp_o,
-    .arvalid_i, .arready_o, .araddr_i, .rvalid_o, .rready_i, .rdata_o, .rresp_o,
-    .refused_o(refused), .gave_up_o(gave_up), .error_write_o(error_write), .error_address_o(error_address),
-    .crossbar_clk_i(network_clk_i), .crossbar_rst_ni(network_rst_no), .link_clk_i(link_clk), .link_rst_ni(link_rst_n),
+    .clk_i, .rst_ni, .awvalid_i, .awready_o, .awaddr_i, .wvalid_i, .wready_o, .wdata_i, .wstrb_i, .bvalid_o, .bready_i,
+    .bresp_o, .arvalid_i, .arready_o, .araddr_i, .rvalid_o, .rready_i, .rdata_o, .rresp_o, .refused_o(refused),
+    .gave_up_o(gave_up), .error_write_o(error_write), .error_address_o(error_address), .crossbar_clk_i(network_clk_i),
+    .crossbar_rst_ni(network_rst_no), .link_clk_i({MostLinks{network_clk_i}}), .link_rst_ni(link_rst_n),
     .bus_written_o(bus_written), .bus_shown_i(bus_shown), .bus_counted_i(bus_counted), .bus_kept_i(bus_kept),
     .crossbar_written_o(written), .crossbar_command_o(command), .crossbar_shown_i(shown),
-    .crossbar_unit_written_o(unit_written), .crossbar_unit_counted_i(unit_counted), .crossbar_port_counted_i(port_counted),
-    .link_written_o(link_written), .link_command_o(link_command), .link_shown_i(link_shown), .link_raised_i(link_raised),
-    .link_counted_i(link_counted)
+    .crossbar_unit_written_o(unit_written), .crossbar_unit_counted_i(unit_counted),
+    .crossbar_port_counted_i(port_counted), .link_written_o(link_written), .link_command_o(link_command),
+    .link_shown_i(link_shown), .link_raised_i(link_raised), .link_counted_i(link_counted)
   );
 
-  // -------------------------------------------------------------------------------------------------------------- the bus
+  // ------------------------------------------------------------------------------------------------------ the bus
   assign bus_shown.shape           = {8'(Links), 8'(Units)};
   assign bus_counted.refused       = refused;
   assign bus_counted.gave_up       = gave_up;
   assign bus_kept.last_error_valid = refused || gave_up;
   assign bus_kept.last_error       = {gave_up, error_write, error_address};
 
-  // The host's reset, in each clock: it comes with the clock's own one.
-  logic network_reset;
-  stopbit_sync #(.Width(1)) to_network (.clk_i(network_clk_i), .rst_ni(1'b1), .data_i(bus_written.control), .data_o(network_reset));
-  always_ff @(posedge network_clk_i) network_rst_no <= network_rst_ni && !network_reset;
+  // The host's reset lasts until the network has been in it: its bit may be short, the network's clock stopped.
+  localparam int unsigned ResetCycles = 4;
+  logic                   host_rst_n, host_is_done, released_q, runs;
+  logic [ResetCycles-1:0] was_reset_q;
+  stopbit_reset_pair host_reset (
+    .clk_i, .rst_ni(!bus_written.control), .rst_no(host_is_done), .other_clk_i(network_clk_i), .other_rst_no(host_rst_n)
+  );
+  always_ff @(posedge network_clk_i) begin
+    was_reset_q <= {was_reset_q[ResetCycles-2:0], !network_rst_ni || !host_rst_n};
+    released_q  <= network_rst_ni && host_rst_n && was_reset_q == '0;
+  end
+  assign network_rst_no = network_rst_ni && released_q;
+  stopbit_sync #(.Width(1)) to_bus (.clk_i, .rst_ni(1'b1), .data_i(released_q), .data_o(runs));
+  assign bus_shown.state = host_is_done && runs;
 
-  // ----------------------------------------------------------------------------------------------------------- the switch
+  // --------------------------------------------------------------------------------------------------- the switch
   assign shown.state     = ready_i;
   assign shown.tap_word  = debug_data_i;
   assign patience_o      = written.patience;
@@ -129,7 +137,7 @@ module stopbit_network_control
 
   // An entry of a table for each write, a cycle later.
   always_ff @(posedge network_clk_i) begin
-    config_o         <= network_rst_no && (command.own_node_valid || command.globals_valid || command.locals_valid || command.groups_valid);
+    config_o         <= command.own_node_valid || command.globals_valid || command.locals_valid || command.groups_valid;
     config_ports_o   <= written.inputs[Ports-1:0];
     config_table_o   <= TABLE_OWN;
     config_address_o <= '0;
@@ -171,25 +179,21 @@ module stopbit_network_control
     end
   end
 
-  // ------------------------------------------------------------------------------------------------------------ the links
+  // ---------------------------------------------------------------------------------------------------- the links
   for (genvar i = 0; i < MostLinks; i++) begin : gen_link
     if (i < Links) begin : gen_is
-      logic       reset, rst_n_q, was_up_q;
+      logic       was_up_q;
       logic [3:0] starved_d, starved_q;
-      stopbit_sync #(.Width(1)) to_link (.clk_i(link_clk_i[i]), .rst_ni(1'b1), .data_i(bus_written.control), .data_o(reset));
       always_comb begin
         starved_d = '0;
         for (int unsigned c = 0; c < Channels; c++) starved_d += 4'(links_i[i].up && !links_may_send_i[i][c]);
       end
-      always_ff @(posedge link_clk_i[i]) begin
-        rst_n_q   <= link_rst_ni[i] && !reset;
-        was_up_q  <= rst_n_q && links_i[i].up;
-        starved_q <= rst_n_q ? starved_d : '0;
+      always_ff @(posedge network_clk_i) begin
+        was_up_q  <= network_rst_no && links_i[i].up;
+        starved_q <= network_rst_no ? starved_d : '0;
       end
-      assign link_clk[i]              = link_clk_i[i];
-      assign link_rst_n[i]            = rst_n_q;
-      assign link_rst_no[i]           = rst_n_q;
-      assign link_off_o[i]            = link_written[i].control;
+      assign link_rst_n[i]            = network_rst_no;
+      assign links_off_o[i]           = link_written[i].control;
       assign link_shown[i].state      = {links_may_send_i[i], 15'd0, links_i[i].up};
       assign link_counted[i].sent     = links_i[i].sent;
       assign link_counted[i].answered = links_i[i].answered;
@@ -205,8 +209,7 @@ module stopbit_network_control
         links_i[i].excess, links_i[i].dropped, links_i[i].damaged, link_counted[i].downs, link_counted[i].ups
       };
     end else begin : gen_none
-      // Its clock never runs: an access is given up.
-      assign link_clk[i]     = 1'b0;
+      // Always in reset: an access is refused.
       assign link_rst_n[i]   = 1'b0;
       assign link_shown[i]   = '0;
       assign link_counted[i] = '0;
