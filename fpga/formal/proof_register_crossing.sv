@@ -48,9 +48,9 @@ module proof_register_crossing (
     end
   end
 `else
-  // An access falls before it is done, and the next one is done.
+  // An access falls before it is done and is cancelled, and a later one is done.
   logic fell_q = 1'b0;
-  always_ff @(posedge clk_i) if (access_q && !access) fell_q <= 1'b1;
+  always_ff @(posedge clk_i) if (cancel && number_q != '0) fell_q <= 1'b1;
   always_comb if (rst_n) assert (!(fell_q && access && done && !refused));
 `endif
 endmodule
