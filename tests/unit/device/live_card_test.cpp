@@ -341,7 +341,7 @@ TEST(LiveCard, does_not_start_with_a_clock_that_stands_still) {
   };
   const auto again = LiveCard::make(one.device, one.program, {.channels = 4}, one.channels, {.ring_slots = 64});
   ASSERT_FALSE(again);
-  EXPECT_EQ(again.message(), "its clock stands still");
+  EXPECT_EQ(again.message(), "its clock does not move");
 }
 
 }  // namespace stopbit::device::live_card_test
