@@ -94,7 +94,7 @@ TEST_F(CardFeedTest, says_once_what_no_working_card_sends_and_goes_on) {
   one.work();
   EXPECT_THAT(sequences(), ::testing::ElementsAre(1, 2, 3));
   EXPECT_EQ(one.made->take_card_fault(), "a record of a channel that it does not have");
-  EXPECT_EQ(one.made->take_card_fault(), "") << "told once";
+  EXPECT_EQ(one.made->take_card_fault(), "") << "reported once";
   EXPECT_EQ(count("card_faults"), 2U);
   EXPECT_EQ(count("card_receiving"), 1U);
   EXPECT_EQ(count("numbers_lost"), 0U);

@@ -15,8 +15,7 @@
 #include "tests/lib/hollow_card.hpp"
 #include "tests/lib/workloads/workload.hpp"
 
-// What a card is told of the channels of feed.toml, how its clock follows the host's, and what the host makes of its
-// registers.
+// The channels of feed.toml in a card's tables, its clock beside the host's, and its registers as the host reads them.
 
 namespace stopbit::device::live_card_test {
 
