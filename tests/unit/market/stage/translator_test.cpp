@@ -357,9 +357,9 @@ TEST(Translator, makes_events_of_entries_and_books_of_events) {
 /// Entries of all kinds, with and without each value that decides what they are.
 std::vector<std::string> kinds_of_entries() {
   std::vector<std::string> all;
-  for (const char* const type : {"0", "1", "2", "4", "7", "X", "00", "0123456789", "1123456789"}) {
-    for (const char* const action : {"", R"(,"Action":0)", R"(,"Action":1)", R"(,"Action":2)", R"(,"Action":9)"}) {
-      for (const char* const price : {"", R"(,"Price":10.5)", R"(,"Price":1e-10)"}) {
+  for (const char* const type : {"0", "2", "4", "X", "0123456789"}) {
+    for (const char* const action : {"", R"(,"Action":0)", R"(,"Action":9)"}) {
+      for (const char* const price : {"", R"(,"Price":10.5)"}) {
         for (const char* const session : {"", R"(,"Session":1)", R"(,"Session":2)"}) {
           all.push_back(R"("Type":")" + std::string(type) + "\"" + action + price + session + R"(,"Level":1,"Size":1)");
         }
@@ -387,10 +387,10 @@ TEST(Translator, reads_each_entry_as_if_it_were_the_first) {
       ASSERT_FALSE(made.empty()) << kind;
       expected.push_back(made[0]);
     }
-    Line line("level", 4'096, edits);
+    Line line("level", 1'024, edits);
     std::minstd_rand random(1);
     std::uint32_t instruments = 0;
-    for (int i = 0; i < 3'000; ++i) {
+    for (int i = 0; i < 1'000; ++i) {
       const std::size_t at = random() % kinds.size();
       // Its own instrument, so that nothing went before it; now and then a key that is no word.
       std::string name = "I" + std::to_string(++instruments);
