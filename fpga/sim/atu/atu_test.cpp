@@ -57,7 +57,7 @@ TEST_F(AtuCycles, a_flush_takes_seven_and_units) {
     const std::size_t before = done_.size();
     ASSERT_TRUE(until([&] { return done_.size() > before; }));
     EXPECT_EQ(done_.back(), sent_ + 1) << "from the last answer";
-    EXPECT_EQ(done_.back() - flush_taken_, kFlush + units + 2) << "three answers, one each cycle";
+    EXPECT_EQ(done_.back() - flush_taken_, kFlush + units + kUnits - 1) << "an answer each cycle";
   }
   EXPECT_EQ(unit_.events.drops, 3U);
 }

@@ -183,7 +183,7 @@ TEST_F(NodeRtl, a_full_ring_drops_notifications_of_its_port_alone) {
   node(0).write(1, word_for(Operation::NotificationPut, 0, 1));
   settle();
   EXPECT_EQ(node(1).count(Count::DroppedNotice), 7U);
-  for (std::uint64_t i = 0; i < kRingLines * 8; ++i) node(1).memory.erase(kRings + 2 * nic::kPageBytes + 8 * i);
+  node(1).forget_notifications(2);
   node(1).open(2, 7, 2);
   settle();
   node(0).write(1, word_for(Operation::NotificationPut, 0, 8));
