@@ -271,9 +271,10 @@ TEST_F(AtuHostile, a_reset_in_the_middle_leaves_nothing_behind) {
     unit_.latency = [] { return std::uint64_t{1}; };
     cycles(50);
     answers_.clear();
-    for (std::uint64_t i = 0; i < 96; ++i) send(i / 32, i % 32, {7, page(0, 2, 7, 7, Access::Read), Access::Read});
+    for (std::uint64_t i = 0; i < 32 * kUnits; ++i)
+      send(i / 32, i % 32, {7, page(0, 2, 7, 7, Access::Read), Access::Read});
     for (std::uint64_t i = 0; i < 8; ++i) unit_.flushes.push_back({i});
-    ASSERT_TRUE(until([&] { return answers_.size() == 96 && flush_requests_.size() == 24; }));
+    ASSERT_TRUE(until([&] { return answers_.size() == 32 * kUnits && flush_requests_.size() == 8 * kUnits; }));
     EXPECT_EQ(unit_.events.refused, 0U);
     answer_flushes();
     ASSERT_TRUE(until([&] { return done_.size() == 8; }));

@@ -53,7 +53,8 @@ TEST_F(AtuLockStep, takes_as_many_cycles_as_the_class_says_one_at_a_time) {
       ASSERT_TRUE(oracle.revoke(region.owner, region.page * nic::kPageBytes, region.pages));
       for (std::size_t i = 0; i < region.pages; ++i) unit_.entry(region.page + i) = 0;
       for (std::size_t i = 0; i < region.pages; ++i) flush(region.page + i);
-      for (std::size_t u = 0; u < nic::kUnits; ++u) oracle.acknowledge(static_cast<nic::Unit>(u), oracle.flush_number());
+      for (std::size_t u = 0; u < nic::kUnits; ++u)
+        oracle.acknowledge(static_cast<nic::Unit>(u), oracle.flush_number());
       regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(at));
     } else {
       // Few pages often, and all of them now and then.
