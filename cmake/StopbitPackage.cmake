@@ -127,6 +127,9 @@ stopbit_package(documentation NAME stopbit-doc SECTION doc DESCRIPTION
   "The pages of the sources, with a tour of the first half hour, pictures, and
 examples in C, C++, Python, Rust, Go and Java.")
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
+# It has no programs: cpack need not ask `file` about each page.
+set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DOCUMENTATION_DEBUGINFO_PACKAGE OFF)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS tzdata)  # time zones of calendars
 # The carrier fabric loads its library on first use.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libfabric1, stopbit-doc, stopbit-xrt")

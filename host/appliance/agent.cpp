@@ -148,7 +148,9 @@ std::size_t Agent::poll_card() noexcept {
 
 /// Software goes on where the card has ended, first with what the recorder remembers.
 void Agent::leave_card() noexcept {
-  while (poll_card() != 0) {  // what is in memory already
+  // What is in memory already. A card that goes on to write brings no more than that.
+  for (std::uint64_t left = parts_.card->room(), taken = 1; left != 0 && taken != 0; left -= std::min(left, taken)) {
+    taken = poll_card();
   }
   for (const auto& channel : roster_.channels) channel->leave_card();
   parts_.card->left(parts_.recorder != nullptr ? recall() : 0);

@@ -200,6 +200,8 @@ class Appliance {
   /// Once the card has failed: why, and what becomes of its ring; else empty, and after that, too. Software goes on in
   /// its place, as with another image, if the settings let it. From the same thread.
   [[nodiscard]] std::string take_card_failure();
+  /// Once a card with its own port has sent what no working card sends: what; else, and after that, too.
+  [[nodiscard]] std::string take_card_fault() { return card_feed_ ? card_feed_->take_fault() : std::string(); }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};

@@ -7,34 +7,110 @@
 #include "host/feed/description/arbiter_options.hpp"
 
 namespace stopbit::appliance {
+namespace {
+
+/// Of one gap: what is 2^31 or more ahead counts as lower.
+constexpr std::uint64_t kMostMissing = (std::uint64_t{1} << 31) - 2;
+
+}  // namespace
+
+std::string_view describe(CardFault fault) noexcept {
+  switch (fault) {
+    case CardFault::None: break;
+    case CardFault::Channel: return "a record of a channel that it does not have";
+    case CardFault::Template: return "a record of a template that its image does not have";
+    case CardFault::Event: return "an event that it does not make";
+    case CardFault::Number: return "a record whose sequence number cannot follow the last one";
+    case CardFault::Gap: return "a gap that cannot follow the last sequence number";
+  }
+  return {};
+}
 
 CardChannel::CardChannel(const feed::Channel& description, const feed::Target& target, feed::Counts& counts,
-                         feed::Watcher& watcher, std::uint32_t stale_after)
+                         feed::Watcher& watcher, std::uint32_t stale_after, std::size_t templates)
     : description_(description),
       has_numbers_(feed::arbiter_options(description).sequence_bits != 0),
+      templates_(templates),
       target_(target),
       counts_(counts),
       watcher_(watcher),
       health_(stale_after) {}
 
-void CardChannel::take(std::span<const record::Slot> record, std::uint64_t now_ns) noexcept {
+CardFault CardChannel::take(std::span<const record::Slot> record, std::uint64_t now_ns) noexcept {
+  if (const CardFault fault = fault_of(record); fault != CardFault::None) {
+    is_unsure_ = true;
+    return fault;
+  }
   const record::Slot& first = record[0];
   const record::HeaderView header(first);
   const record::EventView event(first);
-  if (header.is_event() && event.kind() == record::EventKind::Gap) return take_gap(first, now_ns);
+  if (header.is_event() && event.kind() == record::EventKind::Gap) {
+    take_gap(first, now_ns);
+    return CardFault::None;
+  }
   // A malformed preamble has no number that counts; nor has what the card says of its rings.
   const bool is_of_datagram = !header.is_event() || event.kind() == record::EventKind::Dropped ||
                               (event.kind() == record::EventKind::DecodeError && event.code() != ErrorCode::X9);
   if (is_of_datagram) {
     if (known_ && !has_begun_) go_on_after_known(header.sequence(), header.arrival_ns(), now_ns);
-    note_number(first);
+    note_number(first, now_ns);
   }
   publish(record);
   if (is_of_datagram) open_messages_ = 0;
-  if (header.is_event()) return take_event(first);
+  if (header.is_event()) {
+    take_event(first);
+    return CardFault::None;
+  }
   ++counts_.messages;
-  if ((header.flags() & record::kFlagLastOfPacket) != 0) return note_success(info_of(first));
-  open_messages_ = header.message_index() + 1U;
+  if ((header.flags() & record::kFlagLastOfPacket) != 0) {
+    note_success(info_of(first));
+  } else {
+    open_messages_ = header.message_index() + 1U;
+  }
+  return CardFault::None;
+}
+
+CardFault CardChannel::fault_of(std::span<const record::Slot> record) const noexcept {
+  const record::Slot& first = record[0];
+  const record::HeaderView header(first);
+  if (!header.is_event()) {
+    if (header.template_index() >= templates_) return CardFault::Template;
+    return can_follow(first) ? CardFault::None : CardFault::Number;
+  }
+  if (record.size() != 1) return CardFault::Event;
+  const record::EventView event(first);
+  switch (event.kind()) {
+    case record::EventKind::Gap: return is_possible_gap(first) ? CardFault::None : CardFault::Gap;
+    case record::EventKind::Lost: return CardFault::None;
+    case record::EventKind::Dropped: break;
+    case record::EventKind::DecodeError:
+      if (code_text(event.code()).empty()) return CardFault::Event;
+      if (event.code() == ErrorCode::X9) return CardFault::None;
+      break;
+    default: return CardFault::Event;
+  }
+  return can_follow(first) ? CardFault::None : CardFault::Number;
+}
+
+/// The card passes no number that is lower than the last one, but on a carousel: the cycle may have begun with
+/// datagrams that left no record.
+bool CardChannel::can_follow(const record::Slot& first) const noexcept {
+  const record::HeaderView header(first);
+  if (!has_numbers_ || !has_begun_ || header.sender_epoch() != sender_epoch_) return true;
+  const std::uint32_t sequence = header.sequence();
+  if (description_.role == feed::Role::Carousel && sequence - 1 <= kMostUnseen) return true;
+  return sequence - last_ <= kMostUnseen;
+}
+
+bool CardChannel::is_possible_gap(const record::Slot& first) const noexcept {
+  const record::HeaderView header(first);
+  const record::EventView event(first);
+  if (!has_numbers_ || event.first_missing() != header.sequence()) return false;
+  if (event.missing() == 0 || event.missing() > kMostMissing) return false;
+  if (!has_begun_ || header.sender_epoch() != sender_epoch_) return true;
+  const std::uint32_t passed = header.sequence() - 1;
+  if (description_.role == feed::Role::Carousel && passed - 1 <= kMostUnseen) return true;
+  return passed - last_ <= kMostUnseen;
 }
 
 std::uint32_t CardChannel::take_back() noexcept {
@@ -60,7 +136,7 @@ void CardChannel::go_on_after_known(std::uint32_t sequence, std::uint64_t arriva
 }
 
 /// A datagram has passed; so have those between the last record and this one, or a gap would have been reported.
-void CardChannel::note_number(const record::Slot& first) noexcept {
+void CardChannel::note_number(const record::Slot& first, std::uint64_t now_ns) noexcept {
   const record::HeaderView header(first);
   const std::uint32_t sequence = header.sequence();
   const auto line = header.source() == record::SourceLine::LineB ? 1U : 0U;
@@ -72,7 +148,12 @@ void CardChannel::note_number(const record::Slot& first) noexcept {
     begin_run(first, sequence);
   } else {
     passed = sequence - last_;
+    if (is_unsure_ && passed > 1) {
+      lose(last_ + 1, passed - 1, arbitrate::GapReason::Overtaken, header.arrival_ns(), now_ns);
+      passed = 1;
+    }
   }
+  if (passed != 0) is_unsure_ = false;
   last_ = sequence;
   counts_.datagrams += passed;
   account_.packets.received[line] += passed;
@@ -112,21 +193,32 @@ void CardChannel::begin_run(const record::Slot& first, std::uint32_t sequence) n
 }
 
 void CardChannel::take_gap(const record::Slot& first, std::uint64_t now_ns) noexcept {
-  const record::EventView event(first);
-  const auto begin = static_cast<std::uint32_t>(event.first_missing());
-  const auto count = static_cast<std::uint32_t>(event.missing());
-  const std::uint64_t arrival_ns = record::HeaderView(first).arrival_ns();
-  // Numbers before the gap have passed without a record.
-  const std::uint32_t passed = !has_begun_ ? 1 : begin - 1 - last_;
-  if (!has_begun_) begin_run(first, begin - 1);
+  const record::HeaderView header(first);
+  std::uint32_t begin = header.sequence();
+  auto count = static_cast<std::uint32_t>(record::EventView(first).missing());
+  const std::uint32_t before = begin - 1;
+  if (known_ && !has_begun_) go_on_after_known(before, header.arrival_ns(), now_ns);
+  // Numbers before the gap have passed without a record. So has the start of a run whose first record comes later.
+  std::uint32_t passed = 1;
+  if (!has_begun_ || header.sender_epoch() != sender_epoch_ || static_cast<std::int32_t>(before - last_) < 0) {
+    begin_run(first, before);
+  } else {
+    passed = before - last_;
+    if (is_unsure_) {
+      begin -= passed;
+      count += passed;
+      passed = 0;
+    }
+  }
+  is_unsure_ = false;
+  open_messages_ = 0;  // the card has gone on
   counts_.datagrams += passed;
   account_.packets.received[0] += passed;
   account_.packets.delivered += passed;
   account_.numbers.expected += passed;
   account_.numbers.delivered += passed;
-  last_ = begin - 1;
-  lose(begin, count, arbitrate::GapReason::Overtaken, arrival_ns, now_ns);
-  last_ += count;
+  lose(begin, count, arbitrate::GapReason::Overtaken, header.arrival_ns(), now_ns);
+  last_ = begin + count - 1;
 }
 
 void CardChannel::lose(std::uint32_t first, std::uint32_t count, arbitrate::GapReason reason, std::uint64_t arrival_ns,

@@ -1,6 +1,5 @@
 #include "host/appliance/card_feed.hpp"
 
-#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -12,11 +11,16 @@ Status CardFeed::begin() {
 }
 
 void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
-  const std::uint64_t passed_ns = now_ns - last_look_ns_;
-  if (!is_live() || passed_ns < (is_quiet ? kLookNs : kLatestLookNs)) return;
-  last_look_ns_ = now_ns;
-  const Status done = card_->look(now_ns);
+  const bool is_slow = now_ns - std::exchange(last_turn_ns_, now_ns) > kSlowTurnNs;
+  if (!is_live()) return;
+  if (!card_->is_looking()) {
+    if (now_ns - last_look_ns_ < (is_quiet ? kLookNs : kLatestLookNs)) return;
+    last_look_ns_ = now_ns;
+  }
+  Result<bool> done = card_->look(now_ns);
+  while (is_slow && done && !done.value()) done = card_->look(now_ns);
   if (!done) return fail(done.message());
+  if (!done.value()) return;
   publish();
   watch(now_ns);
 }
@@ -24,7 +28,12 @@ void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
 void CardFeed::finish(std::uint64_t now_ns) noexcept {
   if (!is_live()) return;
   card_->end();
-  if (card_->look(now_ns)) publish();
+  // A look that had begun has counters of before.
+  for (int looks = card_->is_looking() ? 2 : 1; looks > 0; --looks) {
+    Result<bool> done = card_->look(now_ns);
+    while (done && !done.value()) done = card_->look(now_ns);
+    if (done) publish();
+  }
   counter_set_.receiving.set(0);
 }
 
@@ -63,8 +72,18 @@ void CardFeed::publish() const noexcept {
   counter_set_.gaps.set(counters.gaps);
   counter_set_.missing.set(counters.numbers_missing);
   counter_set_.withdrawn.set(counters.records_withdrawn);
-  counter_set_.clock_error_ns.set(static_cast<std::uint64_t>(std::llabs(card_->clock().error_ns())));
+  const std::int64_t error_ns = card_->clock().error_ns();
+  counter_set_.clock_error_ns.set(error_ns < 0 ? -static_cast<std::uint64_t>(error_ns)
+                                               : static_cast<std::uint64_t>(error_ns));
   counter_set_.clock_jumps.set(card_->clock().jumps());
+}
+
+void CardFeed::note(CardFault fault) noexcept {
+  counter_set_.faults.set(++faults_);
+  if (faults_ == 1) first_fault_.store(fault, std::memory_order_relaxed);
+  if (faults_ < kMostFaults) return;
+  fail("it has sent " + std::to_string(faults_) + " records and events that no working card sends, the last one " +
+       std::string(describe(fault)));
 }
 
 void CardFeed::fail(std::string why) noexcept {
@@ -81,6 +100,12 @@ void CardFeed::left(std::uint64_t recalled) noexcept {
   counter_set_.recalled.set(recalled);
   channels_ = {};
   state_.store(State::Left, std::memory_order_release);
+}
+
+std::string CardFeed::take_fault() {
+  const CardFault fault = first_fault_.load(std::memory_order_relaxed);
+  if (fault == CardFault::None || std::exchange(has_told_fault_, true)) return {};
+  return std::string(describe(fault));
 }
 
 std::string CardFeed::take_failure() {

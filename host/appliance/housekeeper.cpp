@@ -97,6 +97,9 @@ void Housekeeper::step() {
   AgentEvent notice;
   for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_event(notice); ++i) take(notice);
   appliance_.retire();
+  if (const std::string what = appliance_.take_card_fault(); !what.empty()) {
+    report_({Level::Warning, "card wrong", {{"ring", appliance_.on_card()}, {"sent", what}}});
+  }
   if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
     report_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
   }

@@ -57,15 +57,15 @@ class LiveChannel final : private feed::Watcher {
   // A card that receives the channel from its own port. Until it is left, datagrams of the ports go nowhere but to the
   // recorder, and the decoder waits.
 
-  /// At set-up, after resume_after.
-  void give_to_card() {
+  /// At set-up, after resume_after. `templates`: how many the card's image has.
+  void give_to_card(std::size_t templates) {
     card_.emplace(description_, target_, counts_, static_cast<feed::Watcher&>(*this),
-                  shared_.channel_options.stale_after);
+                  shared_.channel_options.stale_after, templates);
     if (known_) card_->resume_after(*known_);
   }
   [[nodiscard]] bool is_on_card() const noexcept { return card_.has_value() && !has_left_card_; }
-  /// A record that the card has made.
-  void take(std::span<const record::Slot> record) noexcept { card_->take(record, shared_.now_ns); }
+  /// A record that the card has made. @returns why it was not taken.
+  CardFault take(std::span<const record::Slot> record) noexcept { return card_->take(record, shared_.now_ns); }
   /// A datagram of a port, while the channel is on the card: what only its preamble tells is kept.
   void note_beside_card(std::span<const std::byte> datagram) noexcept;
   /// Software goes on after the last number that the card has brought.

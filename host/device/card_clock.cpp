@@ -1,7 +1,6 @@
 #include "host/device/card_clock.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace stopbit::device {
 namespace {
@@ -40,7 +39,7 @@ Status CardClock::step(std::uint64_t wall_ns) {
     return set(ns_per_cycle_, wall_ns - card_ns);
   }
   error_ns_ = static_cast<std::int64_t>(card_ns - wall_ns);
-  if (std::llabs(error_ns_) > kJumpNs) {
+  if (error_ns_ > kJumpNs || error_ns_ < -kJumpNs) {
     ++jumps_;
     last_card_ns_ = wall_ns;
     return set(ns_per_cycle_, offset_ns_ - static_cast<std::uint64_t>(error_ns_));

@@ -82,9 +82,12 @@ Status set_channels(Kernel& kernel, std::span<const feed::Channel> channels) {
   for (const feed::Channel& channel : channels) {
     if (done) done = kernel.set_framing(channel.number, channel.framing);
     if (done && sequence_bits(channel) != 0) {
-      // The whole window: numbers that are forgotten count as late, and copies of them are none.
-      done = kernel.set_line_rule(channel.number,
-                                  LineRule{.carousel = channel.role == feed::Role::Carousel, .window = kMaxWindow});
+      // The whole window: numbers that are forgotten count as late, and copies of them are none. A carousel with one
+      // line has no copies: a number 1 that the window remembers is that of the next cycle.
+      const bool is_carousel = channel.role == feed::Role::Carousel;
+      const bool has_copies = channel.lines[0] && channel.lines[1];
+      done = kernel.set_line_rule(
+          channel.number, LineRule{.carousel = is_carousel, .window = is_carousel && !has_copies ? 1 : kMaxWindow});
     }
     for (std::size_t line = 0; done && line < channel.lines.size(); ++line) {
       if (!channel.lines[line]) continue;

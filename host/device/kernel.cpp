@@ -19,6 +19,8 @@ constexpr double kClockPoint = 1U << 24;  // of the fixed-point number that the 
 // Sizes of stopbit_front_pkg.
 constexpr std::uint32_t kPreambleBytes = 48;
 constexpr std::uint32_t kMaxSkip = 2047;
+/// Of a counter between two looks, a second apart at most unless the thread was stopped: hours of 100 Gbit/s.
+constexpr std::uint64_t kMostGrowth = std::uint64_t{1} << 48;
 constexpr int kVerifyLooks = 1'000'000;  // a word a cycle, at most a million of them
 
 Failure no_channel(std::uint32_t channel) {
@@ -29,7 +31,49 @@ void append(std::vector<std::byte>& bytes, std::uint32_t word) {
   for (std::uint32_t shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(word >> shift));
 }
 
+struct NamedCounter {
+  std::uint32_t offset;
+  std::uint64_t Counters::*member;
+};
+/// Those of verdicts follow.
+constexpr std::array<NamedCounter, kCounters - registers::verdict::kCount> kNamed{{
+    {registers::kDatagrams, &Counters::datagrams},
+    {registers::kDatagramBytes, &Counters::datagram_bytes},
+    {registers::kDatagramsDropped, &Counters::datagrams_dropped},
+    {registers::kRecords, &Counters::records},
+    {registers::kRecordsWithdrawn, &Counters::records_withdrawn},
+    {registers::kDatagramsDecoded, &Counters::datagrams_decoded},
+    {registers::kInstructions, &Counters::instructions},
+    {registers::kChunks, &Counters::chunks},
+    {registers::kLinePassed, &Counters::line_passed},
+    {registers::kLineDuplicates, &Counters::line_duplicates},
+    {registers::kLineLate, &Counters::line_late},
+    {registers::kGaps, &Counters::gaps},
+    {registers::kNumbersMissing, &Counters::numbers_missing},
+    {registers::kRecordsUnmatched, &Counters::records_unmatched},
+}};
+
+template <class C>  // Counters, const or not
+auto& at(C& counters, std::size_t index) {
+  return index < kNamed.size() ? counters.*kNamed[index].member : counters.verdicts[index - kNamed.size()];
+}
+
+std::uint32_t offset_of(std::size_t index) {
+  if (index < kNamed.size()) return kNamed[index].offset;
+  return registers::verdict::base(static_cast<std::uint32_t>(index - kNamed.size())) + registers::verdict::kFrames;
+}
+
 }  // namespace
+
+bool can_follow(const Counters& now, const Counters& before) noexcept {
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    const std::uint64_t grown = at(now, i) - at(before, i);
+    // A gap may have 2^31 numbers: these grow as a stranger's packets want, but not back.
+    const std::uint64_t most = offset_of(i) == registers::kNumbersMissing ? ~std::uint64_t{0} >> 1 : kMostGrowth;
+    if (grown > most) return false;
+  }
+  return true;
+}
 
 std::string framing_problem(const net::Framing& framing) {
   const auto ends = [](const net::PreambleField& field) { return field.bytes == 0 ? 0 : field.offset + field.bytes; };
@@ -56,21 +100,7 @@ Status write64(Device& device, std::uint32_t offset, std::uint64_t value) {
 }
 
 Counters operator-(Counters now, const Counters& before) noexcept {
-  now.datagrams -= before.datagrams;
-  now.datagram_bytes -= before.datagram_bytes;
-  now.datagrams_dropped -= before.datagrams_dropped;
-  now.records -= before.records;
-  now.records_withdrawn -= before.records_withdrawn;
-  now.datagrams_decoded -= before.datagrams_decoded;
-  now.instructions -= before.instructions;
-  now.chunks -= before.chunks;
-  now.line_passed -= before.line_passed;
-  now.line_duplicates -= before.line_duplicates;
-  now.line_late -= before.line_late;
-  now.gaps -= before.gaps;
-  now.numbers_missing -= before.numbers_missing;
-  now.records_unmatched -= before.records_unmatched;
-  for (std::size_t i = 0; i < now.verdicts.size(); ++i) now.verdicts[i] -= before.verdicts[i];
+  for (std::size_t i = 0; i < kCounters; ++i) at(now, i) -= at(before, i);
   return now;
 }
 
@@ -301,33 +331,17 @@ Status Kernel::no_filters(std::span<const Filter> of_subscribers) {
   return written ? device_->write(registers::kRouting, 0) : written;
 }
 
+Status Kernel::read_counter(std::size_t index, Counters& into) {
+  const Result<std::uint64_t> value = read64(*device_, offset_of(index));
+  if (!value) return Failure{value.message()};
+  at(into, index) = value.value();
+  return Done{};
+}
+
 Result<Counters> Kernel::counters() {
   Counters counters;
-  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 14> all{{
-      {registers::kDatagrams, &counters.datagrams},
-      {registers::kDatagramBytes, &counters.datagram_bytes},
-      {registers::kDatagramsDropped, &counters.datagrams_dropped},
-      {registers::kRecords, &counters.records},
-      {registers::kRecordsWithdrawn, &counters.records_withdrawn},
-      {registers::kDatagramsDecoded, &counters.datagrams_decoded},
-      {registers::kInstructions, &counters.instructions},
-      {registers::kChunks, &counters.chunks},
-      {registers::kLinePassed, &counters.line_passed},
-      {registers::kLineDuplicates, &counters.line_duplicates},
-      {registers::kLineLate, &counters.line_late},
-      {registers::kGaps, &counters.gaps},
-      {registers::kNumbersMissing, &counters.numbers_missing},
-      {registers::kRecordsUnmatched, &counters.records_unmatched},
-  }};
-  for (const auto& [offset, counter] : all) {
-    const Result<std::uint64_t> value = read64(*device_, offset);
-    if (!value) return Failure{value.message()};
-    *counter = value.value();
-  }
-  for (std::uint32_t i = 0; i < counters.verdicts.size(); ++i) {
-    const Result<std::uint64_t> value = read64(*device_, registers::verdict::base(i) + registers::verdict::kFrames);
-    if (!value) return Failure{value.message()};
-    counters.verdicts[i] = value.value();
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    if (const Status read = read_counter(i, counters); !read) return read.failure();
   }
   return counters;
 }

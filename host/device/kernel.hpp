@@ -49,6 +49,13 @@ struct Counters {
   std::array<std::uint64_t, registers::verdict::kCount> verdicts{};
 };
 
+/// How many counters these are.
+inline constexpr std::size_t kCounters = 14 + registers::verdict::kCount;
+
+/// Whether a kernel that was not reset can count so: none has gone back, and none has grown beyond what any line
+/// brings.
+[[nodiscard]] bool can_follow(const Counters& now, const Counters& before) noexcept;
+
 /// What was counted between two looks.
 [[nodiscard]] Counters operator-(Counters now, const Counters& before) noexcept;
 
@@ -138,6 +145,8 @@ class Kernel {
   [[nodiscard]] Status no_filters(std::span<const Filter> of_subscribers = {});
 
   [[nodiscard]] Result<Counters> counters();
+  /// One of them, for a thread that has no time for all: two register accesses. `index` is less than kCounters.
+  [[nodiscard]] Status read_counter(std::size_t index, Counters& into);
   /// Nothing is on its way from the input to memory.
   [[nodiscard]] Result<bool> idle();
   /// Errors since the last call, as bits (registers::kErrors...), and clears it.

@@ -21,6 +21,7 @@ constexpr std::uint32_t kFatal =
     registers::kErrorsWriteError | registers::kErrorsRingRefused | registers::kErrorsRingBroken;
 /// In which the rate of the clock is measured before the first datagram: a register access more or less is 100 ppm.
 constexpr auto kMeasure = std::chrono::milliseconds(20);
+constexpr int kMeasurements = 50;  // so often at most, until it has advanced
 
 }  // namespace
 
@@ -55,15 +56,22 @@ Status LiveCard::set_up(Device& device, const Program& program, const EngineOpti
                                  .image_generation = options.image_generation});
   if (!ring) return Failure{ring.message()};
   ring_ = std::move(ring).value();
+  templates_ = program.templates.size();
   return Done{};
 }
 
 Status LiveCard::set_clock() {
   if (live_.mac_clock) return kernel_.set_clock({.side_band = true});
-  Status done = clock_.step(live_.wall());
-  std::this_thread::sleep_for(kMeasure);
-  if (done) done = clock_.step(live_.wall());
-  return done;
+  const Status begun = clock_.step(live_.wall());
+  if (!begun) return begun;
+  const Result<std::uint64_t> before = kernel_.clock();
+  for (int i = 0; i < kMeasurements; ++i) {
+    std::this_thread::sleep_for(kMeasure);
+    const Result<std::uint64_t> now = kernel_.clock();
+    if (!before || !now) return Failure{now ? before.message() : now.message()};
+    if (now.value() != before.value()) return clock_.step(live_.wall());
+  }
+  return Failure{"its clock does not move"};
 }
 
 LiveCard::~LiveCard() {
@@ -73,7 +81,7 @@ LiveCard::~LiveCard() {
 Status LiveCard::begin() {
   const Result<Counters> counters = kernel_.counters();
   if (!counters) return Failure{counters.message()};
-  before_ = counters.value();
+  before_ = last_ = counters.value();
   // What went wrong before is not ours.
   const Result<std::uint32_t> errors = kernel_.take_errors();
   if (!errors) return Failure{errors.message()};
@@ -88,28 +96,48 @@ std::string LiveCard::problem() const {
   return "its ring: " + (ring_->problem().empty() ? "the card has overtaken its reader" : ring_->problem());
 }
 
-Status LiveCard::look(std::uint64_t now_ns) {
-  // A card that has left the bus answers every read with ones.
-  if (const Status alive = kernel_.check(); !alive) return alive;
-  if (!live_.mac_clock && now_ns >= next_clock_ns_) {
-    next_clock_ns_ = now_ns + live_.clock_every_ns;
-    if (const Status done = clock_.step(live_.wall()); !done) return done;
+Result<bool> LiveCard::look(std::uint64_t now_ns) {
+  const Status done = do_step(step_, now_ns);
+  step_ = done ? (step_ + 1) % kLookSteps : 0;
+  if (!done) return done.failure();
+  return step_ == 0;
+}
+
+Status LiveCard::do_step(std::size_t step, std::uint64_t now_ns) {
+  switch (step) {
+    case 0: return kernel_.check();  // a card that has left the bus answers every read with ones
+    case 1: return look_at_errors();
+    case 2: return correct_clock(now_ns);
+    case kLookSteps - 1: return end_look(now_ns);
+    default: return kernel_.read_counter(step - 3, next_);
   }
+}
+
+Status LiveCard::look_at_errors() {
   const Result<std::uint32_t> errors = kernel_.take_errors();
   if (!errors) return Failure{errors.message()};
   errors_ |= errors.value();
   if ((errors.value() & kFatal) != 0) return Failure{Kernel::describe_errors(errors.value())};
-  const Result<Counters> read = kernel_.counters();
-  if (!read) return Failure{read.message()};
-  return look_at_work(read.value() - before_, now_ns);
+  return Done{};
 }
 
-Status LiveCard::look_at_work(const Counters& now, std::uint64_t now_ns) {
+Status LiveCard::correct_clock(std::uint64_t now_ns) {
+  if (live_.mac_clock || now_ns < next_clock_ns_) return Done{};
+  next_clock_ns_ = now_ns + live_.clock_every_ns;
+  return clock_.step(live_.wall());
+}
+
+Status LiveCard::end_look(std::uint64_t now_ns) {
   const Result<bool> idle = kernel_.idle();
   if (!idle) return Failure{idle.message()};
-  const bool has_moved = idle.value() || now.instructions != counters_.instructions ||
-                         now.datagrams_decoded != counters_.datagrams_decoded;
-  counters_ = now;
+  if (!can_follow(next_, last_)) {
+    if (const Status alive = kernel_.check(); !alive) return alive;
+    return Failure{"its counters have gone back, or leapt: something has reset it, or it is defective"};
+  }
+  const bool has_moved =
+      idle.value() || next_.instructions != last_.instructions || next_.datagrams_decoded != last_.datagrams_decoded;
+  last_ = next_;
+  counters_ = next_ - before_;
   if (has_moved || moved_ns_ == 0) moved_ns_ = now_ns;
   if (now_ns - moved_ns_ <= live_.patience_ns) return Done{};
   return Failure{"it has executed nothing for " + std::to_string((now_ns - moved_ns_) / 1'000'000) +

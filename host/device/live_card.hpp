@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,15 +53,25 @@ class LiveCard {
   /// Takes the next record, event records of gaps and errors included; memory only, but for DeviceRing's credit. Lost
   /// and Damaged: the card has failed, see problem().
   [[nodiscard]] ring::Poll poll() { return ring_->poll(); }
+  /// How many records can wait for poll().
+  [[nodiscard]] std::uint64_t room() const noexcept { return ring_->slot_count(); }
+  /// How many templates its program has.
+  [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
   /// Valid until the next poll.
   [[nodiscard]] std::span<const record::Slot> record() const noexcept { return ring_->record(); }
   /// Why poll() has failed.
   [[nodiscard]] std::string problem() const;
 
-  /// Reads counters and errors, about 70 register accesses, and corrects the clock if that is due. A failure says why
-  /// the card is of no use any more. `now_ns` is the monotonic clock.
-  [[nodiscard]] Status look(std::uint64_t now_ns);
-  /// Since begin(), as of the last look.
+  /// Register reads of one step of a look, each of which takes a microsecond on PCIe and keeps the thread from records.
+  static constexpr unsigned kReadsOfStep = 2;
+  /// Does the next step of a look at the registers, which takes kLookSteps of them: signs of life, errors, the clock if
+  /// it is due (with four writes), then one counter after the other. @returns whether the look is complete. A failure
+  /// says why the card is of no use any more, and ends the look. `now_ns` is the monotonic clock.
+  [[nodiscard]] Result<bool> look(std::uint64_t now_ns);
+  static constexpr std::size_t kLookSteps = kCounters + 4;
+  /// Whether a look has begun and is not complete.
+  [[nodiscard]] bool is_looking() const noexcept { return step_ != 0; }
+  /// Since begin(), as of the last complete look.
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const CardClock& clock() const noexcept { return clock_; }
   /// Sentences for errors that the card has reported and lives with; empty: none.
@@ -71,14 +82,21 @@ class LiveCard {
   [[nodiscard]] Status set_up(Device& device, const Program& program, const EngineOptions& options,
                               std::span<const feed::Channel> channels);
   [[nodiscard]] Status set_clock();
-  [[nodiscard]] Status look_at_work(const Counters& now, std::uint64_t now_ns);
+  [[nodiscard]] Status do_step(std::size_t step, std::uint64_t now_ns);
+  [[nodiscard]] Status look_at_errors();
+  [[nodiscard]] Status correct_clock(std::uint64_t now_ns);
+  [[nodiscard]] Status end_look(std::uint64_t now_ns);
 
   Kernel kernel_;
   CardClock clock_;
   LiveOptions live_;
   std::unique_ptr<DeviceRing> ring_;
+  std::size_t templates_ = 0;
   Counters before_;  ///< When it began.
+  Counters last_;    ///< As the registers had them at the last complete look,
+  Counters next_;    ///< and at the present one.
   Counters counters_;
+  std::size_t step_ = 0;  ///< Of the present look; 0: none has begun.
   std::uint32_t errors_ = 0;
   std::uint64_t moved_ns_ = 0;  ///< It had executed something, or had nothing to do; 0: never looked.
   std::uint64_t next_clock_ns_ = 0;

@@ -67,6 +67,8 @@ class DeviceRing {
   /// Records published before the next one.
   [[nodiscard]] std::uint64_t next_record() const noexcept { return reader_.next_record(); }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  /// How many records it can hold.
+  [[nodiscard]] std::uint64_t slot_count() const noexcept { return options_.slot_count; }
 
   [[nodiscard]] Result<RingCounters> counters();
   /// The device writes no new record. Published records can still be polled.

@@ -15,7 +15,7 @@ import sys
 import time
 
 # More than three minutes, for a machine that is busy: nothing here waits for a time, only for states.
-PATIENCE = 200
+PATIENCE = 600
 OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
            "--no-default-browser-check", "--hide-scrollbars", "--force-color-profile=srgb", "--font-render-hinting=none",

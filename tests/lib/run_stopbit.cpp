@@ -32,7 +32,7 @@ Finished run_script(const std::string& script, std::string_view input) {
   const Scratch scratch;
   scratch.write("in", input);
   scratch.write("script", "stopbit=" + shell_quoted(STOPBIT_BINARY) + "\n" + script);
-  const std::string command = "timeout 120 bash " + shell_quoted(scratch.path("script")) + " <" +
+  const std::string command = "timeout 600 bash " + shell_quoted(scratch.path("script")) + " <" +
                               shell_quoted(scratch.path("in")) + " >" + shell_quoted(scratch.path("out")) + " 2>" +
                               shell_quoted(scratch.path("err"));
   const int status = std::system(command.c_str());

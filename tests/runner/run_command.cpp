@@ -15,7 +15,7 @@
 namespace stopbit::cases {
 namespace {
 
-constexpr int kTimeoutSeconds = 60;
+constexpr int kTimeoutSeconds = 600;  // ends a command that hangs, and none that waits for a processor
 
 std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";

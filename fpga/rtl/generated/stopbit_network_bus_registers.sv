@@ -42,7 +42,7 @@ module stopbit_network_bus_registers
     is_known = 1'b0;
     unique case (address_i)
       8'h8, 8'h10, 8'h14: is_known = 1'b1;
-      8'h0, 8'h4, 8'h18: is_known = !write_i;
+      8'h0, 8'h4, 8'hC, 8'h18: is_known = !write_i;
       default: ;
     endcase
   end
@@ -78,9 +78,10 @@ module stopbit_network_bus_registers
     end
     if (reads) begin
       unique case (address_i)
-        8'h0: word_q <= 32'h37FB7123;
+        8'h0: word_q <= 32'h920FCEF9;
         8'h4: word_q <= 32'(shown_i.shape);
         8'h8: word_q <= 32'(written_o.control);
+        8'hC: word_q <= 32'(shown_i.state);
         8'h10: word_q <= 32'(refused_q);
         8'h14: word_q <= 32'(gave_up_q);
         8'h18: word_q <= 32'(last_error_q);

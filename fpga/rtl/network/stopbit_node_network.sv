@@ -67,7 +67,8 @@ module stopbit_node_network
   output logic [Units-1:0]                refused_o,
   output logic [Units-1:0]                dropped_o,
   output logic [Units-1:0]                unfit_o,      // a unit's words were no packet
-  output link_state_t [Links-1:0]         links_o
+  output link_state_t [Links-1:0]         links_o,
+  output logic [Links-1:0][Channels-1:0]  links_may_send_o  // channels with credit on the other side
 );
   // The streams into the switch and out of it, by port.
   logic [Ports-1:0]       in_valid, out_valid, in_freed, out_freed, stray, cut, overrun, excess;
@@ -125,7 +126,8 @@ module stopbit_node_network
       .freed_o(out_freed[Units+i]), .freed_channel_o(out_freed_channel[Units+i]),
       .valid_o(in_valid[Units+i]), .cell_o(in_cell), .freed_i(in_freed[Units+i]), .freed_channel_i(in_freed_channel[Units+i]),
       .link_o(link_cell), .link_signal_i(link_signal_i[i]),
-      .link_i('{kind: cell_kind_t'(link_kind_i[i]), data: link_data_i[i]}), .state_o(links_o[i])
+      .link_i('{kind: cell_kind_t'(link_kind_i[i]), data: link_data_i[i]}), .state_o(links_o[i]),
+      .may_send_o(links_may_send_o[i])
     );
   end
 endmodule

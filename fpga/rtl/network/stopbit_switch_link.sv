@@ -33,13 +33,15 @@ module stopbit_switch_link
   input  logic        link_signal_i,
   input  cell_t       link_i,
 
-  output link_state_t state_o
+  output link_state_t         state_o,
+  output logic [Channels-1:0] may_send_o  // channels with credit on the other side for the longest packet
 );
   logic [Channels-1:0] may_send, busy;
   logic                word_valid, word_ready;
   word_t               word;
   logic                stray, cut, overrun, malformed, dropped;
   // A channel's next packet is looked for when the credits for this one are counted.
+  assign may_send_o = may_send;
   assign busy = word_valid ? Channels'(1) << word.channel : '0;
   stopbit_network_receiver #(.Room(Room), .Reserve(Reserve)) receiver (
     .clk_i, .rst_ni, .cut_through_i(1'b1), .patience_i('0), .valid_i, .cell_i, .freed_o, .freed_channel_o,

@@ -410,6 +410,6 @@ module stopbit_node
     .debug_write_i(1'b0), .debug_unit_i('0), .debug_address_i('0), .debug_data_i('0), .debug_data_o(),
     .link_kind_o, .link_data_o, .link_signal_i, .link_kind_i, .link_data_i, .unroutable_o(unroutable), .circled_o(circled),
     .discarded_o(discarded), .malformed_o(malformed), .broken_o(broken), .sent_o(net_sent), .refused_o(net_refused),
-    .dropped_o(net_dropped), .unfit_o(net_unfit), .links_o
+    .dropped_o(net_dropped), .unfit_o(net_unfit), .links_o, .links_may_send_o()
   );
 endmodule

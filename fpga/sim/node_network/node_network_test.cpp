@@ -42,6 +42,8 @@ TEST_F(NodeNetwork, bits_that_turn_on_the_wires_change_nothing) {
   EXPECT_GT(sum(&RingNode::Events::resent), 100U);
   EXPECT_EQ(gone(), 0U);
   expect_no_broken_rule();
+  for (auto& wire : wires_) wire->set_errors(0);
+  check_registers();
 }
 
 /// Of node 2 a unit reads only some classes: these pass the other one on the same links. Lengths are those at which
@@ -74,7 +76,7 @@ TEST_F(NodeNetwork, a_channel_that_is_not_read_holds_up_no_other_over_links) {
 TEST_F(NodeNetwork, registers_hold_the_packets_of_the_unit_that_they_name) {
   for (std::size_t held = 0; held < kUnits; ++held) {
     nodes_[2]->hold(held, true);
-    for (std::size_t unit = 0; unit < kUnits; ++unit) EXPECT_EQ(nodes_[2]->is_held(unit), unit == held);
+    for (std::size_t unit = 0; unit < kUnits; ++unit) EXPECT_EQ(is_held(2, unit), unit == held);
     for (int i = 0; i < 20; ++i) {
       for (std::size_t unit = 0; unit < kUnits; ++unit) send(0, 0, 2, unit, 1, 3);
     }
@@ -84,9 +86,8 @@ TEST_F(NodeNetwork, registers_hold_the_packets_of_the_unit_that_they_name) {
     nodes_[2]->hold(held, false);
     run([this] { return due_ == 0; });
   }
-  nodes_[2]->model().debug_unit_i = 7;  // no such unit
-  nodes_[2]->cycle();
-  EXPECT_EQ(nodes_[2]->model().debug_data_o, 0U);
+  EXPECT_FALSE(is_held(2, 7)) << "no such unit";
+  EXPECT_EQ(read_long(2, map::crossbar::kBase + map::crossbar::kTapWord), 0U);
 }
 
 /// Full load half around the ring, in which a single virtual channel would wait for itself.
@@ -99,6 +100,7 @@ TEST_F(NodeNetwork, a_full_ring_does_not_stop) {
   run([this] { return due_ == 0; });
   EXPECT_EQ(gone(), 0U);
   expect_no_broken_rule();
+  check_registers();
 }
 
 TEST_F(NodeNetwork, a_link_that_comes_and_goes_loses_nothing) {
@@ -115,11 +117,13 @@ TEST_F(NodeNetwork, a_link_that_comes_and_goes_loses_nothing) {
   EXPECT_GT(sum(&RingNode::Events::resent), 0U);
   EXPECT_EQ(gone(), 0U);
   expect_no_broken_rule();
+  check_registers();
 }
 
 /// What waits for a link without a signal is dropped after a while, and counted; all others are not held up.
 TEST_F(NodeNetwork, a_dead_link_costs_what_is_sent_over_it_and_nothing_else) {
   for (auto& node : nodes_) node->set_patience(2'000);
+  finish_accesses();
   wire(0, 0).set_signal(false);
   wire(1, 1).set_signal(false);
   may_lose_ = true;
@@ -147,6 +151,7 @@ TEST_F(NodeNetwork, a_dead_link_costs_what_is_sent_over_it_and_nothing_else) {
   EXPECT_EQ(missing_, gone_before);
   EXPECT_EQ(gone(), gone_before);
   expect_no_broken_rule();
+  check_registers();
 }
 
 /// Tables send everything the other way around: nothing waits for the dead link any more, and nothing is lost.
@@ -161,6 +166,7 @@ TEST_F(NodeNetwork, other_tables_lead_around_a_dead_link) {
       set_way(at, to, {forward ? 0U : 1U, 0});
     }
   }
+  finish_accesses();
   for (int i = 0; i < 2'000; ++i) send_any();
   run([this] { return due_ == 0; });
   EXPECT_EQ(gone(), 0U);
@@ -173,8 +179,22 @@ TEST_F(NodeNetwork, a_node_that_is_reset_comes_back_into_the_ring) {
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 400; ++i) send_any();
     for (std::uint64_t i = random_.below(2'000); i > 0; --i) cycle();
-    nodes_[1]->reset();
+    set_signals(1, false);
+    // By its pin, or by the host: for a while, or as short as two writes are.
+    if (round % 2 == 0) {
+      nodes_[1]->set_reset(true);
+      for (std::uint64_t i = 1 + random_.below(20); i > 0; --i) cycle();
+      nodes_[1]->set_reset(false);
+      cycle();
+    } else {
+      nodes_[1]->write(map::bus::kBase + map::bus::kControl, map::bus::kControlReset);
+      for (std::uint64_t i = round == 1 ? 0 : random_.below(100); i > 0; --i) cycle();
+      nodes_[1]->write(map::bus::kBase + map::bus::kControl, 0);
+      finish_accesses();
+    }
+    // Until it has its tables again nothing may come: it would route it by its old ones, as node 0.
     start(1);
+    set_signals(1, true);
     run([this] { return all_up(); });
     if (HasFailure()) return;
   }
@@ -197,6 +217,7 @@ TEST_F(NodeNetwork, a_node_that_is_reset_comes_back_into_the_ring) {
   may_lose_ = false;
   for (int i = 0; i < 1'000; ++i) send_any();
   run([this] { return due_ == 0; });
+  check_registers();
 }
 
 }  // namespace

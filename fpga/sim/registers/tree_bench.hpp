@@ -21,6 +21,7 @@
 #include "clocks.hpp"
 #include "generated/network_wires.hpp"
 #include "host/device/generated/network_registers.hpp"
+#include "register_host.hpp"
 
 namespace stopbit::sim {
 
@@ -31,24 +32,6 @@ inline constexpr std::size_t kCrossbarClock = 1;
 inline constexpr std::size_t kLinkClock = 2;  // of the first link; the others follow
 inline constexpr std::size_t kClocks = kLinkClock + kLinks;
 
-/// One access of the bus.
-struct BusRequest {
-  bool write = false;
-  std::uint32_t address = 0;
-  std::uint32_t data = 0;
-  std::uint8_t strobe = 0xF;
-};
-struct BusAnswer {
-  bool error = false;
-  std::uint32_t data = 0;
-  int cycles = 0;  ///< From when it was taken until the answer.
-};
-
-/// What waits for its answer.
-struct PendingAccess {
-  BusRequest request;
-  std::function<void(const BusRequest&, const BusAnswer&)> done;
-};
 /// A write to a command or a table, that its block may carry out.
 struct PossibleCommand {
   BusRequest request;
@@ -63,12 +46,14 @@ class TreeBench {
   using Answer = BusAnswer;
 
   TreeBench(std::uint64_t seed, const std::array<std::uint64_t, kClocks>& periods, std::uint32_t stall = 0)
-      : random_(seed), bready_(random_, stall), rready_(random_, stall), offers_(random_, stall) {
+      : random_(seed), host_(random_, stall, kPatience) {
     context_.randReset(2);
     context_.randSeed(static_cast<int>(seed) + 1);
     for (const std::uint64_t period : periods) clocks_.add(period, random_.below(period));
     for (const Row& row : device::network_registers::kRegisters) rows_[row.address] = &row;
     for (const auto& wire : network_registers::kWires) wires_[wire.address] = &wire;
+    host_.on_take = [this](const Request& request) { take(request); };
+    host_.on_answer = [this](const Request& request, const Answer& answer) { see_answer(request, answer); };
     model_.clk_i = 0;
     model_.crossbar_clk_i = 0;
     model_.link_clk_i = 0;
@@ -100,38 +85,17 @@ class TreeBench {
     std::uint32_t links = 0;
     for (std::size_t i = 0; i < kLinks; ++i) links |= std::uint32_t{!in_reset_[kLinkClock + i]} << i;
     model_.link_rst_ni = static_cast<std::uint8_t>(links);
-    if (!on) return;
-    if (clock == kBusClock) {
-      asks_.reset();
-      writing_.reset();
-      reading_.reset();
-      aw_ = w_ = false;
-      last_.reset();
-    }
+    if (on && clock == kBusClock) host_.reset();
   }
   [[nodiscard]] bool in_reset(std::size_t clock) const { return in_reset_[clock]; }
 
   /// Offers a request; its answer comes to `done`.
   void offer(const Request& request, std::function<void(const Request&, const Answer&)> done) {
-    (request.write ? writes_ : reads_).push_back({request, std::move(done)});
+    host_.offer(request, std::move(done));
   }
-  [[nodiscard]] bool is_idle() const { return writes_.empty() && reads_.empty() && !writing_ && !reading_ && !asks_; }
+  [[nodiscard]] bool is_idle() const { return host_.is_idle(); }
   /// Drops what was offered, for a reset of the bus: it may have been done or not.
-  std::vector<Request> forget() {
-    std::vector<Request> all;
-    for (const auto* queue : {&writes_, &reads_}) {
-      for (const Pending& pending : *queue) all.push_back(pending.request);
-    }
-    for (const auto* one : {&writing_, &reading_}) {
-      if (*one) all.push_back((*one)->request);
-    }
-    writes_.clear();
-    reads_.clear();
-    writing_.reset();
-    reading_.reset();
-    asks_.reset();
-    return all;
-  }
+  std::vector<Request> forget() { return host_.forget(); }
   Answer access(const Request& request) {
     std::optional<Answer> answer;
     offer(request, [&](const Request&, const Answer& got) { answer = got; });
@@ -193,7 +157,6 @@ class TreeBench {
 
  private:
   using Row = device::RegisterRow;
-  using Pending = PendingAccess;
   using Possible = PossibleCommand;
 
   template <class Wire, class Visit>
@@ -205,106 +168,34 @@ class TreeBench {
 
   void drive_bus() {
     if (in_reset_[kBusClock]) {
-      model_.awvalid_i = model_.wvalid_i = model_.arvalid_i = 0;
-      return;
+      host_.drive_nothing(model_);
+    } else {
+      host_.drive(model_);
     }
-    if (!writing_ && !writes_.empty() && offers_.open()) {
-      writing_ = std::move(writes_.front());
-      writes_.pop_front();
-    }
-    if (!reading_ && !reads_.empty() && offers_.open()) {
-      reading_ = std::move(reads_.front());
-      reads_.pop_front();
-    }
-    const bool asks_write = asks_ && asks_->first.request.write;
-    const bool asks_read = asks_ && !asks_->first.request.write;
-    // Address and data come apart, and stay.
-    if (writing_ && !asks_write) {
-      aw_ = aw_ || offers_.open();
-      w_ = w_ || offers_.open();
-    }
-    model_.awvalid_i = writing_ && !asks_write && aw_;
-    model_.wvalid_i = writing_ && !asks_write && w_;
-    model_.arvalid_i = reading_ && !asks_read;
-    if (writing_) {
-      model_.awaddr_i = static_cast<std::uint16_t>(writing_->request.address);
-      model_.wdata_i = writing_->request.data;
-      model_.wstrb_i = writing_->request.strobe;
-    }
-    if (reading_) model_.araddr_i = static_cast<std::uint16_t>(reading_->request.address);
-    model_.bready_i = bready_.open();
-    model_.rready_i = rready_.open();
   }
 
   void see_bus() {
     if (in_reset_[kBusClock]) return;
-    ASSERT_EQ(model_.awready_o, model_.wready_o);
-    const bool takes_write = model_.awvalid_i && model_.awready_o;
-    const bool takes_read = model_.arvalid_i && model_.arready_o;
-    ASSERT_FALSE(takes_write && (takes_read || !model_.wvalid_i));
-    // An answer only to what was taken, of its kind, within the limit, and kept until it is taken.
-    if (asks_) {
-      ++asks_->second.cycles;
-      const bool is_write = asks_->first.request.write;
-      const bool comes = is_write ? model_.bvalid_o : model_.rvalid_o;
-      ASSERT_FALSE(is_write ? model_.rvalid_o : model_.bvalid_o);
-      ASSERT_FALSE(takes_write || takes_read);
-      if (!is_answered_) {
-        ASSERT_LE(asks_->second.cycles, kPatience + 2);
-        if (model_.refused_o || model_.gave_up_o) {
-          ASSERT_FALSE(model_.refused_o && model_.gave_up_o);
-          ASSERT_EQ(model_.error_address_o, asks_->first.request.address);
-          ASSERT_EQ(model_.error_write_o, is_write);
-          (model_.refused_o ? refused : gave_up) += 1;
-          is_error_ = true;
-        }
-      } else {
-        ASSERT_TRUE(comes);
-        ASSERT_FALSE(model_.refused_o || model_.gave_up_o);
-      }
-      if (comes) see_answer(is_write);
-      if (comes && (is_write ? model_.bready_i : model_.rready_i)) finish(is_write);
-    } else {
-      ASSERT_FALSE(model_.bvalid_o || model_.rvalid_o || model_.refused_o || model_.gave_up_o);
-      if (takes_write) take(*writing_);
-      if (takes_read) take(*reading_);
-      const bool waits = (model_.awvalid_i && model_.wvalid_i) || model_.arvalid_i;
-      ASSERT_FALSE(waits && !takes_write && !takes_read) << "for nothing";
+    if (model_.refused_o || model_.gave_up_o) {
+      ASSERT_FALSE(model_.refused_o && model_.gave_up_o);
+      ASSERT_TRUE(host_.is_waiting());
+      ASSERT_EQ(model_.error_address_o, asked_.address);
+      ASSERT_EQ(model_.error_write_o, asked_.write);
+      (model_.refused_o ? refused : gave_up) += 1;
+      is_error_ = true;
     }
+    host_.see(model_);
   }
-  void take(const Pending& pending) {
-    asks_.emplace(pending, Answer{});
-    is_answered_ = false;
+  void take(const Request& request) {
+    asked_ = request;
     is_error_ = false;
-    // After a write a read comes first, and the other way round.
-    if (model_.awvalid_i && model_.wvalid_i && model_.arvalid_i && last_) {
-      EXPECT_NE(*last_, pending.request.write);
-    }
-    last_ = pending.request.write;
-    const Request& request = pending.request;
     if (request.write && is_commanding(request)) maybe_[clock_of(request.address)].push_back({request});
   }
-  void see_answer(bool is_write) {
-    const std::uint32_t code = is_write ? model_.bresp_o : model_.rresp_o;
-    ASSERT_EQ(code, is_error_ ? 2U : 0U);
-    if (is_answered_) {
-      ASSERT_EQ(is_write ? 0U : model_.rdata_o, asks_->second.data);
-      return;
-    }
-    is_answered_ = true;
-    Answer& answer = asks_->second;
-    answer.error = is_error_;
-    if (!is_write) answer.data = model_.rdata_o;
+  void see_answer(const Request& request, const Answer& answer) {
+    ASSERT_EQ(answer.error, is_error_);
     ++answers;
     if (is_error_) ++errors;
-    settle_commands(asks_->first.request, answer);
-  }
-  void finish(bool is_write) {
-    const auto [pending, answer] = *asks_;
-    asks_.reset();
-    (is_write ? writing_ : reading_).reset();
-    if (is_write) aw_ = w_ = false;
-    pending.done(pending.request, answer);
+    settle_commands(request, answer);
   }
 
   // ------------------------------------------------------------------------------------------ commands: done once, or
@@ -353,9 +244,7 @@ class TreeBench {
   }
 
   Random random_;
-  Gate bready_;
-  Gate rready_;
-  Gate offers_;
+  RegisterHost<Vrtl_network_registers> host_;
   Clocks clocks_;
   VerilatedContext context_;
   Vrtl_network_registers model_{&context_};
@@ -363,15 +252,7 @@ class TreeBench {
   std::array<std::uint64_t, kClocks> cycles_{};
   std::map<std::uint32_t, const Row*> rows_;
   std::map<std::uint32_t, const RegisterWire<network_registers::Port>*> wires_;
-  std::deque<Pending> writes_;
-  std::deque<Pending> reads_;
-  std::optional<Pending> writing_;
-  std::optional<Pending> reading_;
-  std::optional<std::pair<Pending, Answer>> asks_;  // taken
-  std::optional<bool> last_;
-  bool aw_ = false;
-  bool w_ = false;
-  bool is_answered_ = false;
+  Request asked_;
   bool is_error_ = false;
   std::map<std::size_t, std::deque<Possible>> maybe_;
 };

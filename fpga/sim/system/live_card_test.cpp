@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/frames.hpp"
+#include "tests/lib/one_card.hpp"
 #include "tests/lib/random.hpp"
 
 // An appliance whose card receives from its own port: frames go into the simulated card's network, the same datagrams
@@ -38,6 +40,7 @@ class Slot final : public device::Device {
  public:
   explicit Slot(device::Device& in) : in_(in) {}
   Result<std::uint32_t> read(std::uint32_t offset) override {
+    ++reads;
     if (is_empty) return std::uint32_t{0xFFFF'FFFF};
     return in_.read(offset);
   }
@@ -47,34 +50,10 @@ class Slot final : public device::Device {
   }
   Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override { return in_.allocate(bytes); }
   bool is_empty = false;
+  std::uint64_t reads = 0;
 
  private:
   device::Device& in_;
-};
-
-class OneCard final : public device::Card {
- public:
-  explicit OneCard(device::Device& device) : device_(device) {}
-  Result<std::vector<std::string>> obstacles(const Program& program, const EngineOptions& options) override {
-    const auto kernel = device::Kernel::open(device_);
-    if (!kernel) return Failure{kernel.message()};
-    return device::obstacles(program, options, kernel.value().capabilities());
-  }
-  Result<std::unique_ptr<device::DeviceEngine>> run(const Program&, const EngineOptions&) override {
-    return Failure{"its datagrams come from its own port"};
-  }
-  Result<std::unique_ptr<device::LiveCard>> receive(const Program& program, const EngineOptions& options,
-                                                    std::span<const feed::Channel> channels,
-                                                    const device::LiveOptions& live) override {
-    return device::LiveCard::make(device_, program, options, channels, live);
-  }
-  Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
-    return device::FarRing::start(device_, options);
-  }
-  Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
-
- private:
-  device::Device& device_;
 };
 
 frames::ByteVector frame(net::Endpoint group, const std::vector<std::byte>& payload) {
@@ -288,6 +267,7 @@ TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_t
   EXPECT_EQ(count(software, "port_foreign"), strangers);
   EXPECT_EQ(count(card, "card_receiving"), 1U);
   EXPECT_EQ(count(card, "card_failures"), 0U);
+  EXPECT_EQ(count(card, "card_faults"), 0U);
   EXPECT_EQ(card.made->take_card_failure(), "");
   card.expect_balanced();
 }
@@ -449,6 +429,57 @@ TEST_F(PulledCard, has_a_clock_that_follows_the_host_and_its_steps) {
   EXPECT_LT(after, one.now + one.wall_ahead + kSecond);
   look(one);
   EXPECT_GT(count(one, "card_clock_jumps"), jumps);
+}
+
+TEST_F(PulledCard, begins_each_cycle_of_a_short_carousel_with_one_line) {
+  OneChannel& one = make("mac", "", [](appliance::Settings& settings) {
+    feed::Channel& channel = settings.feeds[0].description.channels[0];
+    channel.role = feed::Role::Carousel;
+    channel.lines[1].reset();
+  });
+  ASSERT_TRUE(one.made) << one.problem;
+  for (int cycle = 0; cycle < 3; ++cycle) {
+    for (std::uint32_t sequence = 1; sequence <= 3; ++sequence) send(kGroupA, tick(sequence, sequence * 10), 77);
+  }
+  ASSERT_TRUE(wait_for(one, 9));
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    EXPECT_EQ(seen_[i].sequence, 1 + i % 3);
+    EXPECT_EQ(seen_[i].epoch, i / 3);
+  }
+}
+
+/// `--gtest_output=xml:FILE` has the times.
+TEST_F(PulledCard, takes_two_reads_of_a_turn_for_its_registers) {
+  OneChannel& one = make("card");
+  ASSERT_TRUE(one.made) << one.problem;
+  struct Turn {
+    std::uint64_t reads = 0;
+    std::int64_t ns = 0;
+  };
+  const auto turn = [&](std::uint64_t passed_ns) {
+    one.now += passed_ns;
+    const std::uint64_t before = slot_->reads;
+    const auto begin = std::chrono::steady_clock::now();
+    (void)one.agent().do_work();
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+    return Turn{slot_->reads - before, took.count()};
+  };
+  const Turn whole = turn(kLooked);
+  EXPECT_GT(whole.reads, 60U);
+  Turn most;
+  std::size_t turns = 0;
+  one.now += 90'000'000;
+  for (std::uint64_t reads = 0; reads < whole.reads - 2 && turns < 5'000; ++turns) {  // its clock is not due again
+    const Turn step = turn(10'000);
+    reads += step.reads;
+    most.reads = std::max(most.reads, step.reads);
+    if (step.reads != 0) most.ns = std::max(most.ns, step.ns);
+  }
+  EXPECT_LT(turns, 5'000U);
+  EXPECT_EQ(most.reads, device::LiveCard::kReadsOfStep);
+  RecordProperty("reads_of_a_look", std::to_string(whole.reads));
+  RecordProperty("look_in_one_turn_ns", std::to_string(whole.ns));
+  RecordProperty("longest_step_ns", std::to_string(most.ns));
 }
 
 /// As many groups as channels need: two for each.

@@ -16,8 +16,8 @@ inline constexpr std::uint32_t kCount = 1;
 inline constexpr std::uint32_t kBase = 0x0;
 /// CRC-32 of this list without its words: a program that was made from another one does not use the registers.
 inline constexpr std::uint32_t kRevision = 0x000;
-inline constexpr std::uint32_t kRevisionValue = 0x37FB7123;
-/// What the node has; blocks of others answer nothing that means anything.
+inline constexpr std::uint32_t kRevisionValue = 0x920FCEF9;
+/// What the node has. Other units and ports do nothing and count nothing; other links refuse.
 inline constexpr std::uint32_t kShape = 0x004;
 /// Units.
 inline constexpr std::uint32_t kShapeUnitsShift = 0;
@@ -25,8 +25,12 @@ inline constexpr std::uint32_t kShapeUnitsShift = 0;
 inline constexpr std::uint32_t kShapeLinksShift = 8;
 /// Settings of the whole network.
 inline constexpr std::uint32_t kControl = 0x008;
-/// Keeps switch, ports, links and their registers in reset.
+/// Resets switch, ports, links and their registers, however short it is set.
 inline constexpr std::uint32_t kControlReset = 1U << 0;
+/// How the network is.
+inline constexpr std::uint32_t kState = 0x00C;
+/// It has left its reset, and that of control.
+inline constexpr std::uint32_t kStateRuns = 1U << 0;
 /// Accesses that were answered with an error, those that were given up not among them.
 inline constexpr std::uint32_t kRefused = 0x010;
 /// Accesses that were given up because a block did not answer in time: its clock is stopped.
@@ -175,10 +179,11 @@ inline constexpr std::uint32_t kStarved = 0x038;
 
 // clang-format off
 /// Every register of every block, for programs that show or check all of them.
-inline constexpr std::array<RegisterRow, 170> kRegisters{{
-    {.block = "bus", .index = 0, .name = "revision", .address = 0x0000, .bits = 32, .width = 32, .kind = RegisterKind::Constant, .value = 0x37FB7123},
+inline constexpr std::array<RegisterRow, 171> kRegisters{{
+    {.block = "bus", .index = 0, .name = "revision", .address = 0x0000, .bits = 32, .width = 32, .kind = RegisterKind::Constant, .value = 0x920FCEF9},
     {.block = "bus", .index = 0, .name = "shape", .address = 0x0004, .bits = 32, .width = 16, .kind = RegisterKind::Read},
     {.block = "bus", .index = 0, .name = "control", .address = 0x0008, .bits = 32, .width = 1, .kind = RegisterKind::Write},
+    {.block = "bus", .index = 0, .name = "state", .address = 0x000C, .bits = 32, .width = 1, .kind = RegisterKind::Read},
     {.block = "bus", .index = 0, .name = "refused", .address = 0x0010, .bits = 32, .width = 32, .kind = RegisterKind::Counter, .saturates = true, .clear = RegisterClear::Write},
     {.block = "bus", .index = 0, .name = "gave_up", .address = 0x0014, .bits = 32, .width = 32, .kind = RegisterKind::Counter, .saturates = true, .clear = RegisterClear::Write},
     {.block = "bus", .index = 0, .name = "last_error", .address = 0x0018, .bits = 32, .width = 18, .kind = RegisterKind::Kept},

@@ -869,6 +869,8 @@ Received Port::receive(std::optional<Handle> from, std::span<const std::span<std
   for (;;) {
     const Received received = take_next(reception);
     if (received.code != Code::Nothing) return received;
+    // Full of others' pieces: what is missing waits after them in the mailbox, and comes only when one of them is freed.
+    if (!has_room()) return end(reception, Code::Full);
     if (!wait(waits)) return end(reception, waits.code);
   }
 }

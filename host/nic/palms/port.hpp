@@ -210,7 +210,8 @@ class Port {
                     std::uint64_t skip = 0) const noexcept;
   void free(const ReceiveDescriptor& descriptor) noexcept;
 
-  // Complete receives.
+  // Complete receives. One that waits ends with Full as soon as the rings are full of what others have sent: nothing more
+  // comes before some of that is freed. The rest of a message that it had begun is dropped when it comes.
 
   [[nodiscard]] Received receive(std::optional<Handle> from, std::span<const std::span<std::byte>> data,
                                  std::span<std::byte> header = {}, std::uint64_t patience_ns = kPatienceNs) noexcept;

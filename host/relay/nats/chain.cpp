@@ -19,7 +19,7 @@ Result<Done, StoreFailure> NatsChain::begin(const NatsConnection& connection, st
   natsInbox_Destroy(inbox);
   natsSubscription* made = nullptr;
   if (status == NATS_OK) status = natsConnection_SubscribeSync(&made, connection_, inbox_.c_str());
-  answers_.reset(made);
+  answers_ = NatsSubscription(made, EndSubscription{connection_});
   if (status != NATS_OK) return nats_failure("cannot wait for answers", status);
   return Done{};
 }

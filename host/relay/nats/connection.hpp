@@ -20,7 +20,16 @@ struct Destroy {
   }
 };
 using NatsMessage = std::unique_ptr<natsMsg, Destroy<natsMsg_Destroy>>;
-using NatsSubscription = std::unique_ptr<natsSubscription, Destroy<natsSubscription_Destroy>>;
+/// Closes the connection first, and with it the thread that reads: libnats before 3.6 still uses a subscription that is
+/// destroyed while a message of it arrives.
+struct EndSubscription {
+  natsConnection* connection = nullptr;
+  void operator()(natsSubscription* subscription) const noexcept {
+    natsConnection_Close(connection);
+    natsSubscription_Destroy(subscription);
+  }
+};
+using NatsSubscription = std::unique_ptr<natsSubscription, EndSubscription>;
 using NatsStreamInfo = std::unique_ptr<jsStreamInfo, Destroy<jsStreamInfo_Destroy>>;
 
 /// A connection that is never repaired: after a failure make another one, so that what is on its way is known.

@@ -52,7 +52,7 @@ class Reader final : public Stream {
     natsSubscription* made = nullptr;
     jsErrCode code = {};
     const natsStatus status = js_SubscribeSync(&made, connection_->stream(), subject_.c_str(), nullptr, &how, &code);
-    subscription_.reset(made);
+    subscription_ = NatsSubscription(made, EndSubscription{connection_->connection()});
     if (status != NATS_OK) return nats_failure("cannot read the stream " + name, status, code);
     subject_.resize(subject_.size() - suffix.size());
     return Done{};
@@ -125,7 +125,7 @@ class Reader final : public Stream {
 
   NatsAccess access_;
   std::optional<NatsConnection> connection_;
-  NatsSubscription subscription_;  ///< Ends before the connection.
+  NatsSubscription subscription_;  ///< Ends before the connection, which it closes.
   NatsMessage message_;
   std::string subject_;     ///< Without the last part.
   std::uint64_t next_ = 0;  ///< Sequence of the next message; 0: not known yet.

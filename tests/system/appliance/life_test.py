@@ -22,7 +22,7 @@ import settings
 
 STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 SAMPLE = os.path.abspath(sys.argv[2])
-PATIENCE = 120  # seconds until something is taken to have failed
+PATIENCE = 600  # seconds: for a hang, not for a slow machine
 STOP = 10       # TimeoutStopSec of the unit
 
 

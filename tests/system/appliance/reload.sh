@@ -87,7 +87,7 @@ while going:
     for group in (1, 2, 3, 4):
         for line in (1, 2):
             out.sendto(packet, (f"239.40.{line}.{group}", 40000))
-    time.sleep(0.001)
+    time.sleep(0.004)
 print(number)
 PYTHON
 

@@ -74,11 +74,14 @@ window = {{ packets = 1024, time = "100ms" }}
 """
 SAMPLE_GROUPS = """a = { group = "239.20.1.1", port = 20001 }
 b = { group = "239.20.2.1", port = 20002 }"""
+# Of an agent: it looks seldom, since many appliances of tests run at once on few processors.
+SELDOM = 'sleep = "500us"'
 REPLAYER = """name = "{name}"
 state = "state"
 {head}
 [[agent]]
 name = "md"
+{agent}
 [[port]]
 name = "capture"
 kind = "capture"
@@ -106,7 +109,7 @@ def ports_of(receives, kind, more):
 
 
 def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), receives=("rx0",), port="socket", ring=None,
-          window='packets = 1024, time = "50ms"', line_a="", exchange="", feed="", head="", agent="", sockets="", appliance=""):
+          window='packets = 1024, time = "50ms"', line_a="", exchange="", feed="", head="", agent=SELDOM, sockets="", appliance=""):
     """sends, receives: interfaces, one for both lines or one for each. line_a: what that line of the exchange has besides;
     exchange, feed, appliance: tables for the end of these files; head, agent, sockets: keys of the appliance, of its thread,
     of its ports that are sockets."""
@@ -144,7 +147,7 @@ def write_market(folder, *, name, sample, ring, channel="", instruments=100, hea
     books = f'[control]\nsocket = "control.sock"\n[books]\ninstruments = {instruments}\nlevels = 5\n{books}'
     write_files(folder,
                 feed=sample_feed(templates=f"{sample}/templates.xml", ring=ring, more=f'map = "{sample}/map.toml"\n{channel}'),
-                appliance=REPLAYER.format(name=name, head=head + books, capture=capture or f"{sample}/capture.pcap.gz",
+                appliance=REPLAYER.format(name=name, agent=SELDOM, head=head + books, capture=capture or f"{sample}/capture.pcap.gz",
                                           speed=speed, more=""))
 
 
@@ -154,7 +157,7 @@ def write_publisher(folder, *, name, publish, sample=None, capture=None, templat
     publish: [[publish]] tables; head, nic: keys of the appliance, of [nic]; appliance: tables for the end."""
     write_files(folder,
                 feed=sample_feed(templates=templates or f"{sample}/templates.xml", ring=f"{folder}/cme", groups=groups),
-                appliance=REPLAYER.format(name=name, head=f'{head}\n[nic]\nnetwork = "{name}"\n{nic}\n{publish}', speed=speed,
+                appliance=REPLAYER.format(name=name, agent=SELDOM, head=f'{head}\n[nic]\nnetwork = "{name}"\n{nic}\n{publish}', speed=speed,
                                           capture=capture or f"{sample}/capture.pcap.gz", more=appliance))
 
 
@@ -172,7 +175,7 @@ def live_options(parser):
     for name in ("exchange", "feed", "appliance"):
         parser.add_argument(f"--{name}", help="tables for the end of its file")
     parser.add_argument("--head", help="keys of the appliance")
-    parser.add_argument("--agent", help="keys of its thread")
+    parser.add_argument("--agent", default=SELDOM, help="keys of its thread")
 
 
 def publisher_options(parser):

@@ -18,7 +18,7 @@ import settings  # noqa: E402  (it is beside this file)
 
 STOPBIT = os.path.join(os.path.abspath(sys.argv[1]), "stopbit")
 NAME = sys.argv[2]
-PATIENCE = 120
+PATIENCE = 600  # seconds: for a hang, not for a slow machine
 SOME = 300  # records; a reader that prints them has gone on
 
 

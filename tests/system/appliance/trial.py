@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-PATIENCE = 120
+PATIENCE = 600  # seconds: for a hang, not for a slow machine
 
 
 def write(path, text):

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import settings  # noqa: E402  (it is in another folder)
 
 CAPTURE = f"{SAMPLE}/capture.pcap.gz"
-PATIENCE = 120  # seconds until something is taken to have failed
+PATIENCE = 600  # seconds: for a hang, not for a slow machine
 NAME = f"market-{os.getpid()}"
 RINGS = f"/dev/shm/stopbit-{os.getuid()}"
 

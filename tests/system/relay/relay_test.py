@@ -26,7 +26,7 @@ import urllib.request
 
 STOPBIT = os.path.abspath(sys.argv[2])
 PROBE = os.path.abspath(sys.argv[3])
-PATIENCE = 120  # seconds until something is taken to have failed
+PATIENCE = 600  # seconds: for a hang, not for a slow machine
 SERVER = shutil.which("nats-server") or shutil.which("nats-server", path="/usr/sbin:/usr/local/sbin")
 FOLDER = tempfile.mkdtemp(prefix="relay-")
 STARTED = []

@@ -4,14 +4,18 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "host/device/card_clock.hpp"
 #include "host/device/intake.hpp"
+#include "host/device/live_card.hpp"
+#include "tests/lib/hollow_card.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
-// What a card is told of the channels of feed.toml, and how its clock follows the host's.
+// The channels of feed.toml in a card's tables, its clock beside the host's, and its registers as the host reads them.
 
 namespace stopbit::device::live_card_test {
 
@@ -132,6 +136,10 @@ TEST(Intake, writes_the_tables_and_clears_the_rest) {
     EXPECT_EQ((device.framings[number][reg::kFramingWrite] & reg::kFramingWriteValid) != 0, is_ours) << number;
     EXPECT_EQ((device.rules[number] & reg::kRuleWriteEnable) != 0, number == 3 || number == 5) << number;
     EXPECT_EQ((device.rules[number] & reg::kRuleWriteCarousel) != 0, number == 5) << number;
+    if (is_ours && number != 7) {
+      EXPECT_EQ(device.rules[number] >> reg::kRuleWriteWindowShift & 63, number == 5 ? 0U : 63U)
+          << "a carousel with one line has no copies";
+    }
   }
 }
 
@@ -198,6 +206,141 @@ TEST(CardClock, jumps_after_a_step_of_the_wall_clock) {
     one.pass(Clocks::kSecond);
     EXPECT_LE(std::abs(one.error()), 1'000);
   }
+}
+
+TEST(CardClock, survives_any_error) {
+  for (const std::uint64_t error : {std::uint64_t{1} << 63, (std::uint64_t{1} << 63) - 1, ~std::uint64_t{0} >> 2}) {
+    test::HollowCard device;
+    Kernel kernel = Kernel::open(device).value();
+    CardClock clock(kernel);
+    std::uint64_t shown = 0;
+    device.answer = [&](std::uint32_t offset, std::uint32_t value) {
+      if (offset == reg::kClockNow) return static_cast<std::uint32_t>(shown);
+      return offset == reg::kClockNow + 4 ? static_cast<std::uint32_t>(shown >> 32) : value;
+    };
+    constexpr std::uint64_t kWall = 1'800'000'000'000'000'000;
+    ASSERT_TRUE(clock.step(kWall));
+    shown = 20'000'000;
+    ASSERT_TRUE(clock.step(kWall + 20'000'000));
+    shown = kWall + error;
+    ASSERT_TRUE(clock.step(kWall));
+    EXPECT_EQ(clock.error_ns(), static_cast<std::int64_t>(error));
+    EXPECT_EQ(clock.jumps(), 1U);
+  }
+}
+
+/// A card that was started, of which only the registers are looked at.
+struct Started {
+  Program program = bench::compile_text("ticks", R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+    <template name="Tick" id="1"><uInt32 name="Number" id="1"/></template></templates>)")
+                        .value();
+  std::vector<feed::Channel> channels{channel(3)};
+  test::HollowCard device;
+  Result<std::unique_ptr<LiveCard>> card =
+      LiveCard::make(device, program, {.channels = 4}, channels, {.ring_slots = 64, .mac_clock = true});
+  std::uint64_t now = 1'000'000'000;
+
+  /// A whole look; the failure, or nothing.
+  std::string look(std::uint64_t passed_ns = 100'000'000) {
+    now += passed_ns;
+    Result<bool> done = card.value()->look(now);
+    while (done && !done.value()) done = card.value()->look(now);
+    return done ? "" : done.message();
+  }
+};
+
+TEST(LiveCard, takes_each_step_of_a_look_with_two_reads_at_most) {
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  ASSERT_TRUE(one.card.value()->begin());
+  one.device.set(reg::kDatagrams, 7);
+  one.device.set(reg::verdict::base(17), 3);
+  for (std::size_t step = 1;; ++step) {
+    const std::uint64_t before = one.device.reads;
+    const Result<bool> done = one.card.value()->look(one.now);
+    ASSERT_TRUE(done) << done.message();
+    EXPECT_LE(one.device.reads - before, LiveCard::kReadsOfStep) << step;
+    EXPECT_EQ(one.card.value()->is_looking(), !done.value());
+    if (step < LiveCard::kLookSteps) {
+      ASSERT_FALSE(done.value()) << step;
+      EXPECT_EQ(one.card.value()->counters().datagrams, 0U) << "until it is complete";
+      continue;
+    }
+    ASSERT_TRUE(done.value());
+    break;
+  }
+  EXPECT_EQ(one.card.value()->counters().datagrams, 7U);
+  EXPECT_EQ(one.card.value()->counters().verdicts[17], 3U);
+}
+
+TEST(LiveCard, counts_from_where_it_began) {
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  one.device.set(reg::kDatagrams, 1'000);
+  ASSERT_TRUE(one.card.value()->begin());
+  one.device.set(reg::kDatagrams, 1'005);
+  EXPECT_EQ(one.look(), "");
+  EXPECT_EQ(one.card.value()->counters().datagrams, 5U);
+}
+
+TEST(LiveCard, has_failed_when_a_counter_goes_back_or_leaps) {
+  for (const std::uint32_t offset : {reg::kDatagramsDecoded, reg::verdict::base(0), reg::kNumbersMissing}) {
+    for (const std::uint64_t next : {std::uint64_t{0}, std::uint64_t{99}, (std::uint64_t{1} << 63) + 200}) {
+      Started one;
+      ASSERT_TRUE(one.card) << one.card.message();
+      one.device.set(offset, 100);
+      ASSERT_TRUE(one.card.value()->begin());
+      EXPECT_EQ(one.look(), "");
+      one.device.set(offset, next);
+      EXPECT_THAT(one.look(), HasSubstr("its counters have gone back, or leapt")) << offset << ' ' << next;
+    }
+  }
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  ASSERT_TRUE(one.card.value()->begin());
+  one.device.set(reg::kDatagramBytes, std::uint64_t{1} << 60);
+  EXPECT_THAT(one.look(), HasSubstr("leapt"));
+}
+
+TEST(LiveCard, believes_gaps_of_a_stranger_s_packets) {
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  ASSERT_TRUE(one.card.value()->begin());
+  one.device.set(reg::kNumbersMissing, std::uint64_t{1} << 60);
+  EXPECT_EQ(one.look(), "");
+}
+
+TEST(LiveCard, says_that_the_card_has_left_the_bus_rather_than_that_it_leaps) {
+  int reads = 0;
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  ASSERT_TRUE(one.card.value()->begin());
+  // In the middle of a look.
+  one.device.answer = [&](std::uint32_t, std::uint32_t value) { return ++reads > 20 ? ~std::uint32_t{0} : value; };
+  EXPECT_THAT(one.look(), HasSubstr("its first register reads 0xffffffff"));
+}
+
+TEST(LiveCard, has_failed_when_datagrams_wait_and_nothing_is_executed) {
+  Started one;
+  ASSERT_TRUE(one.card) << one.card.message();
+  ASSERT_TRUE(one.card.value()->begin());
+  one.device.set(reg::kStatus, 0);
+  EXPECT_EQ(one.look(), "");
+  one.device.set(reg::kInstructions, 1);
+  EXPECT_EQ(one.look(2'000'000'000), "");
+  EXPECT_EQ(one.look(2'000'000'000), "");
+  EXPECT_THAT(one.look(), HasSubstr("it has executed nothing for 2100 ms"));
+  one.device.set(reg::kStatus, reg::kStatusIdle);  // so that its ring can be ended
+}
+
+TEST(LiveCard, does_not_start_with_a_clock_that_stands_still) {
+  Started one;
+  one.device.answer = [](std::uint32_t offset, std::uint32_t value) {
+    return offset == reg::kClockNow || offset == reg::kClockNow + 4 ? 0 : value;
+  };
+  const auto again = LiveCard::make(one.device, one.program, {.channels = 4}, one.channels, {.ring_slots = 64});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.message(), "its clock does not move");
 }
 
 }  // namespace stopbit::device::live_card_test

@@ -386,6 +386,44 @@ TEST_F(Palms, of_several_peers_come_interleaved_and_each_is_whole) {
   EXPECT_EQ(reader->counts().abandoned, 0U);
 }
 
+TEST_F(Palms, of_others_that_fill_the_ring_end_a_receive_that_waits_for_more_of_one) {
+  start();
+  const auto reader = open();
+  const auto other = open();
+  const Handle to = connect(*other, *reader);
+  // The first piece of a message whose sender does not go on.
+  const auto slow = std::move(Client::open(options_.socket, 128)).value();
+  std::array<std::byte, kFragmentHeadBytes + 10> bytes{};
+  const auto head = std::span(bytes).first<kFragmentHeadBytes>();
+  encode({.kind = Fragment::Kind::Hello, .connection = 1}, head);
+  ASSERT_EQ(slow->send(reader->node(), reader->vpid(), head), Reply::NoError);
+  encode({.kind = Fragment::Kind::Piece, .is_first = true, .connection = 1, .data_bytes = 10, .total = 100}, head);
+  ASSERT_EQ(slow->send(reader->node(), reader->vpid(), bytes), Reply::NoError);
+  ASSERT_TRUE(until({reader.get()}, [&] { return reader->match() != nullptr; }));
+  constexpr std::uint32_t kMessages = 3 * kRingFragments;
+  std::thread sending([&] {
+    for (std::uint32_t i = 0; i < kMessages; ++i) {
+      EXPECT_EQ(other->send(to, content(kPayloadBytes), i, {}, kLongNs), Code::Ok);
+    }
+    EXPECT_EQ(other->flush(to, kLongNs), Code::Ok);
+  });
+  EXPECT_TRUE(until({reader.get()}, [&] { return reader->resources().receive_bytes == 0; }));
+
+  std::vector<std::byte> got(kPayloadBytes);
+  const Received cut = reader->receive({}, std::span(got), {}, kLongNs);
+  EXPECT_EQ(cut.code, Code::Full);
+  EXPECT_EQ(cut.vpid, slow->vpid());
+  EXPECT_EQ(reader->receive(cut.from, std::span(got), {}, kLongNs).code, Code::Full);
+  // The others lose nothing.
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    const Received whole = reader->receive({}, std::span(got), {}, kLongNs);
+    EXPECT_EQ(whole.code, Code::Ok) << to_text(whole.code);
+    EXPECT_EQ(whole.vpid, other->vpid());
+    EXPECT_EQ(whole.tag, i);
+  }
+  sending.join();
+}
+
 TEST_F(Palms, refuse_connections_that_cannot_be) {
   start();
   const auto port = open();

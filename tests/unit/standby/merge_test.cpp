@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "tests/lib/form.hpp"
 #include "tests/lib/random.hpp"
 #include "tests/unit/standby/records.hpp"
 
@@ -995,7 +996,7 @@ std::uint64_t number(const char* name, std::uint64_t otherwise) {
 /// The first seed and their number can be given, to look for more: STOPBIT_SEED, STOPBIT_SEEDS.
 TEST(Standby, neither_loses_nor_repeats_whichever_dies_stops_or_restarts) {
   const std::uint64_t first = number("STOPBIT_SEED", 1);
-  const std::uint64_t count = number("STOPBIT_SEEDS", std::getenv("STOPBIT_LONG") != nullptr ? 100'000 : 1'000);
+  const std::uint64_t count = number("STOPBIT_SEEDS", by_form<std::uint64_t>(200, 1'000, 100'000));
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     EXPECT_EQ(Schedule(seed).play(), "") << "seed " << seed;
 }

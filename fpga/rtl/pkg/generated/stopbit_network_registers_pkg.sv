@@ -9,12 +9,14 @@ package stopbit_network_registers_pkg;
   localparam logic [15:0] REG_BUS_REVISION = 16'h0000;
   localparam logic [15:0] REG_BUS_SHAPE = 16'h0004;
   localparam logic [15:0] REG_BUS_CONTROL = 16'h0008;
+  localparam logic [15:0] REG_BUS_STATE = 16'h000C;
   localparam logic [15:0] REG_BUS_REFUSED = 16'h0010;
   localparam logic [15:0] REG_BUS_GAVE_UP = 16'h0014;
   localparam logic [15:0] REG_BUS_LAST_ERROR = 16'h0018;
   localparam int unsigned BusShapeUnitsBit = 0;
   localparam int unsigned BusShapeLinksBit = 8;
   localparam int unsigned BusControlResetBit = 0;
+  localparam int unsigned BusStateRunsBit = 0;
   localparam int unsigned BusLastErrorAddressBit = 0;
   localparam int unsigned BusLastErrorWriteBit = 16;
   localparam int unsigned BusLastErrorGaveUpBit = 17;
@@ -27,6 +29,7 @@ package stopbit_network_registers_pkg;
   /// What the unit says.
   typedef struct packed {
     logic [15:0] shape;
+    logic state;
   } bus_shown_t;
 
   /// What the unit counts in this cycle.

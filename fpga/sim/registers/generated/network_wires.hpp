@@ -48,9 +48,10 @@ void for_each_port(Model& model, Visit visit) {
 }
 
 // clang-format off
-inline constexpr std::array<RegisterWire<Port>, 169> kWires{{
+inline constexpr std::array<RegisterWire<Port>, 170> kWires{{
     {.address = 0x0008, .port = Port::BusWritten, .bundle = Bundle::Written, .at = 0, .width = 1, .valid = 0, .index = 0, .index_width = 0},
-    {.address = 0x0004, .port = Port::BusShown, .bundle = Bundle::Shown, .at = 0, .width = 16, .valid = 0, .index = 0, .index_width = 0},
+    {.address = 0x0004, .port = Port::BusShown, .bundle = Bundle::Shown, .at = 1, .width = 16, .valid = 0, .index = 0, .index_width = 0},
+    {.address = 0x000C, .port = Port::BusShown, .bundle = Bundle::Shown, .at = 0, .width = 1, .valid = 0, .index = 0, .index_width = 0},
     {.address = 0x0010, .port = Port::BusCounted, .bundle = Bundle::Counted, .at = 1, .width = 1, .valid = 0, .index = 0, .index_width = 0},
     {.address = 0x0014, .port = Port::BusCounted, .bundle = Bundle::Counted, .at = 0, .width = 1, .valid = 0, .index = 0, .index_width = 0},
     {.address = 0x0018, .port = Port::BusKept, .bundle = Bundle::Kept, .at = 0, .width = 18, .valid = 18, .index = 0, .index_width = 0},

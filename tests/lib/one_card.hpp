@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/device/card.hpp"
+
+namespace stopbit::test {
+
+/// A card with its own port, whose kernel is the test's. The device must outlive it.
+class OneCard final : public device::Card {
+ public:
+  explicit OneCard(device::Device& device) : device_(device) {}
+  Result<std::vector<std::string>> obstacles(const Program& program, const EngineOptions& options) override {
+    const auto kernel = device::Kernel::open(device_);
+    if (!kernel) return Failure{kernel.message()};
+    return device::obstacles(program, options, kernel.value().capabilities());
+  }
+  Result<std::unique_ptr<device::DeviceEngine>> run(const Program&, const EngineOptions&) override {
+    return Failure{"its datagrams come from its own port"};
+  }
+  Result<std::unique_ptr<device::LiveCard>> receive(const Program& program, const EngineOptions& options,
+                                                    std::span<const feed::Channel> channels,
+                                                    const device::LiveOptions& live) override {
+    return device::LiveCard::make(device_, program, options, channels, live);
+  }
+  Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
+    return device::FarRing::start(device_, options);
+  }
+  Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
+
+ private:
+  device::Device& device_;
+};
+
+}  // namespace stopbit::test
