@@ -187,10 +187,11 @@ class Node {
     // The one link leads to all others; packets for this one go to its units.
     for (std::uint32_t to = 0; to < nodes_; ++to) configure(2, to, 0);
   }
-  void configure(std::uint8_t table, std::uint32_t address, std::uint32_t data) {
+  /// Tables of the switch; `ports`: of units and link, a bit each.
+  void configure(std::uint8_t table, std::uint32_t address, std::uint32_t data, std::uint8_t ports = 7) {
     auto& m = model();
     m.config_i = 1;
-    m.config_ports_i = 7;
+    m.config_ports_i = ports;
     m.config_table_i = table;
     m.config_address_i = static_cast<std::uint16_t>(address);
     m.config_data_i = data;
@@ -379,6 +380,7 @@ class Node {
       at += kCountBits[i];
     }
     waits = (m.events_o >> kWaitsBit & 1U) != 0;
+    holds = static_cast<std::uint8_t>(m.events_o >> kHoldsBit & 3U);
     bench_.step();
     if (set) {
       queue_ports.pop_front();
@@ -421,6 +423,8 @@ class Node {
   bool reads_are_shut = false;    ///< or no read,
   bool is_mute = false;           ///< or answers none,
   bool answers_are_shut = false;  ///< or takes no answer.
+  bool ticks_by_itself = true;    ///< Of the time of messages,
+  bool tick = false;              ///< or in the next cycle.
   std::function<std::uint64_t()> latency = [] { return std::uint64_t{1}; };
   /// Memory that is not in `memory`: true, or a word, if it is.
   std::function<bool(const Write&)> store;
@@ -444,6 +448,7 @@ class Node {
   std::uint64_t write_cycle = 0;   ///< the first write of the node came since it was set to 0,
   std::uint64_t read_cycle = 0;    ///< and the last read.
   bool waits = false;              ///< Commands wait for answers.
+  std::uint8_t holds = 0;          ///< Messages of these classes wait for room at their port.
   nic::Error last_error = {};      ///< Of the last command that was sent away or refused.
 
  private:
@@ -453,11 +458,12 @@ class Node {
     std::uint64_t due = 0;
   };
   static constexpr unsigned kWaitsBit = bit_of(Count::Waits);
+  static constexpr unsigned kHoldsBit = bit_of(Count::Holds);
   static constexpr std::uint64_t kTickCycles = 50;
 
   void drive_supervisor() {
     auto& m = model();
-    m.tick_i = now() % kTickCycles == 0;
+    m.tick_i = std::exchange(tick, false) || (ticks_by_itself && now() % kTickCycles == 0);
     if (!pages.empty()) {
       m.page_valid_i = 1;
       m.page_i = static_cast<std::uint8_t>(pages.front().first);
