@@ -142,6 +142,8 @@ class LockStep {
     if (row.bits == 64 && random_.chance(50)) address += 4;
     if (row.words > 1) address += static_cast<std::uint32_t>(4 * random_.below(random_.chance(50) ? 4 : row.words));
     if (random_.chance(5)) address = (address & ~0x1FU) + static_cast<std::uint32_t>(4 * random_.below(8));
+    if (random_.chance(2))
+      address = (address & ~(bytes_ - 1)) + static_cast<std::uint32_t>(random_.below(bytes_) & ~3U);
     return {random_.chance(40), address, static_cast<std::uint32_t>(random_.bits())};
   }
   void see(const Place& place, const std::optional<BlockModel::Access>& access) {
