@@ -10,8 +10,9 @@ from timing import gate, paths
 # as one. A module is added here with its row.
 MODULES = [(name, "") for name in (
     "stopbit_frame_parser", "stopbit_fcs", "stopbit_group_table", "stopbit_frame_decoder", "stopbit_framing",
-    "stopbit_line_arbiter", "stopbit_datagram_input", "stopbit_decompressor", "stopbit_record_packer", "stopbit_core",
-    "stopbit_record_router", "stopbit_fanout", "stopbit_link_port", "stopbit_network_port", "stopbit_switch_link",
+    "stopbit_line_arbiter", "stopbit_datagram_input", "stopbit_station", "stopbit_decompressor", "stopbit_record_packer",
+    "stopbit_core", "stopbit_record_router", "stopbit_fanout", "stopbit_link_port", "stopbit_network_port",
+    "stopbit_switch_link",
     "stopbit_crossbar_grants", "stopbit_crossbar_input", "stopbit_crossbar_output", "stopbit_htax_network",
     "stopbit_htax_axi_slave", "stopbit_htax_axi_master", "stopbit_atu", "stopbit_unit_pool", "stopbit_velo",
     "stopbit_tag_unit", "stopbit_rma", "stopbit_mac_input", "stopbit_queue", "stopbit_wcb", "stopbit_remote",

@@ -8,6 +8,7 @@
 
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -143,6 +144,16 @@ class FeedSocket {
     return packet;
   }
 
+  /// A frame that the card sends; lost if the peer does not read.
+  void send(const std::vector<std::byte>& frame) {
+    FeedHeader header{};
+    iovec parts[2] = {{&header, sizeof(header)}, {const_cast<std::byte*>(frame.data()), frame.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    if (peer_.ok()) (void)::sendmsg(peer_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
  private:
   void complain(const char* why) const {
     std::fprintf(stderr, "stopbit simulation: feed '%s': %s\n", path_.c_str(), why);
@@ -161,6 +172,7 @@ class Card {
                static_cast<std::uint32_t>(std::min<std::uint64_t>(number_from("STOPBIT_SIM_STALL", 0), 95))) {
     const char* feed = std::getenv("STOPBIT_SIM_FEED");
     if (feed != nullptr && *feed != '\0') feed_ = std::make_unique<FeedSocket>(feed);
+    if (feed_) model_.on_frame([this](const std::vector<std::byte>& frame) { feed_->send(frame); });
     thread_ = std::thread([this] { run(); });
   }
   ~Card() {

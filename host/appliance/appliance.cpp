@@ -419,9 +419,16 @@ std::string Appliance::why_not_from_port(std::size_t output) const {
 
 Status Appliance::open_card_port() {
   const RecordOutputEntry& entry = output_entries_[card_output_];
-  auto live = outputs_[card_output_]->receive_on(
-      *card_, *programs_[entry.feed][entry.image], channels_of(card_output_),
-      {.fcs = settings_.card->fcs, .mac_clock = settings_.card->clock == CardClock::Mac, .wall = clocks_.wall});
+  std::optional<device::StationOptions> station;
+  if (settings_.card->mac) {
+    // Stations that ask for the same groups must not answer in step.
+    station = {.own = {.mac = *settings_.card->mac, .address = settings_.card->address}, .seed = clocks_.wall()};
+  }
+  auto live = outputs_[card_output_]->receive_on(*card_, *programs_[entry.feed][entry.image], channels_of(card_output_),
+                                                 {.fcs = settings_.card->fcs,
+                                                  .mac_clock = settings_.card->clock == CardClock::Mac,
+                                                  .station = station,
+                                                  .wall = clocks_.wall});
   if (!live) return Failure{"[card]: " + live.message()};
   live_card_ = std::move(live).value();
   return Done{};

@@ -13,16 +13,24 @@ Status CardFeed::begin() {
 void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
   const bool is_slow = now_ns - std::exchange(last_turn_ns_, now_ns) > kSlowTurnNs;
   if (!is_live()) return;
-  if (!card_->is_looking()) {
-    if (now_ns - last_look_ns_ < (is_quiet ? kLookNs : kLatestLookNs)) return;
-    last_look_ns_ = now_ns;
-  }
+  const bool begins = !card_->is_looking() && now_ns - last_look_ns_ >= (is_quiet ? kLookNs : kLatestLookNs);
+  if (is_slow || (!begins && !card_->is_looking())) serve(now_ns, is_slow);
+  if (!is_live()) return;
+  if (begins) last_look_ns_ = now_ns;
+  if (!begins && !card_->is_looking()) return;
   Result<bool> done = card_->look(now_ns);
   while (is_slow && done && !done.value()) done = card_->look(now_ns);
   if (!done) return fail(done.message());
   if (!done.value()) return;
   publish();
   watch(now_ns);
+}
+
+/// The card's groups: a step, or as in look() what a frame takes.
+void CardFeed::serve(std::uint64_t now_ns, bool is_slow) noexcept {
+  Result<bool> more = card_->serve(now_ns);
+  while (is_slow && more && more.value()) more = card_->serve(now_ns);
+  if (!more) fail(more.message());
 }
 
 void CardFeed::finish(std::uint64_t now_ns) noexcept {
@@ -34,6 +42,7 @@ void CardFeed::finish(std::uint64_t now_ns) noexcept {
     while (done && !done.value()) done = card_->look(now_ns);
     if (done) publish();
   }
+  card_->leave(now_ns);
   counter_set_.receiving.set(0);
 }
 
@@ -76,6 +85,13 @@ void CardFeed::publish() const noexcept {
   counter_set_.clock_error_ns.set(error_ns < 0 ? -static_cast<std::uint64_t>(error_ns)
                                                : static_cast<std::uint64_t>(error_ns));
   counter_set_.clock_jumps.set(card_->clock().jumps());
+  const device::StationCounters station = card_->station();
+  counter_set_.queries.set(station.frames.queries);
+  counter_set_.reports.set(station.frames.reports);
+  counter_set_.arp_replies.set(station.frames.replies);
+  counter_set_.station_refused.set(station.frames.refused);
+  counter_set_.station_lost.set(station.lost);
+  counter_set_.send_stuck_ns.set(station.stuck_ns);
 }
 
 void CardFeed::note(CardFault fault) noexcept {

@@ -97,6 +97,7 @@ class CardFeed {
   void fail(std::string why) noexcept;
   void note(CardFault fault) noexcept;
   void watch(std::uint64_t now_ns) noexcept;
+  void serve(std::uint64_t now_ns, bool is_slow) noexcept;
   void publish() const noexcept;
 
   static constexpr std::uint64_t kLookNs = 100'000'000;

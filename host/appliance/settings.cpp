@@ -144,8 +144,19 @@ class SettingsReader {
     card.ingress = static_cast<CardIngress>(table.choice("ingress"));
     card.clock = static_cast<CardClock>(table.choice("clock"));
     card.fcs = table.flag("fcs");
+    if (const std::string text = table.text("mac"); !text.empty()) {
+      card.mac = ingest::parse_mac(text);
+      if (!card.mac)
+        table.error("mac", "'" + text + "' is not the Ethernet address of a station, such as 02:1b:00:00:00:07");
+    }
+    if (const std::string text = table.text("address"); !text.empty()) {
+      const std::optional<std::uint32_t> address = feed::parse_address(text);
+      if (!address) table.error("address", "'" + text + "' is not an IPv4 address");
+      if (!table.has("mac")) table.error("address", "the card has an address only with a 'mac'");
+      card.address = address.value_or(0);
+    }
     if (card.ingress != CardIngress::Port) {
-      for (const char* const key : {"clock", "fcs"}) {
+      for (const char* const key : {"clock", "fcs", "mac", "address"}) {
         if (table.has(key)) table.error(key, "[card] has '" + std::string(key) + "' only with ingress = \"port\"");
       }
     }

@@ -20,6 +20,7 @@
 #include "host/multicast/options.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/transport/udp/udp_options.hpp"
+#include "host/ports/igmp/station.hpp"
 #include "host/ports/port_source.hpp"
 #include "host/refill/client.hpp"
 #include "host/refill/dialects.hpp"
@@ -125,7 +126,10 @@ struct CardSettings {
   CardIngress ingress = CardIngress::Host;
   // Of its own port:
   CardClock clock = CardClock::Card;
-  bool fcs = false;  ///< Frames end with their FCS, which the card checks; else its MAC has.
+  /// Its address of Ethernet: with one, it joins its groups, and nothing else has to.
+  std::optional<ingest::MacAddress> mac = {};
+  std::uint32_t address = 0;  ///< Of IPv4, for IGMP and ARP; 0: none.
+  bool fcs = false;           ///< Frames end with their FCS, which the card checks; else its MAC has.
 };
 
 /// A ring as others know it: the name that clients of the broker attach it by.

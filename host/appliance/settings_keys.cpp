@@ -194,6 +194,14 @@ Key card_table() {
                                         "Arrival times of its own port: the card's clock, which follows that of the "
                                         "host, or the MAC's.")
                                  .otherwise(0),
+                             text_key("mac",
+                                      "The Ethernet address of its own port: with it the card joins the groups. No "
+                                      "other station may have it. Without: the switch sends the groups by itself.")
+                                 .unless("none")
+                                 .such_as("\"02:1b:00:00:00:07\""),
+                             text_key("address", "The IPv4 address of its own port, for IGMP and ARP.")
+                                 .unless("0.0.0.0")
+                                 .such_as("\"10.1.2.3\""),
                              flag_key("fcs", usual.fcs,
                                       "Frames of its own port end with their FCS, which the card checks; else the MAC "
                                       "has checked it.")}},

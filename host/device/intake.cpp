@@ -72,6 +72,16 @@ std::vector<std::string> intake_obstacles(std::span<const feed::Channel> channel
   return out;
 }
 
+std::vector<net::Membership> memberships_of(std::span<const feed::Channel> channels) {
+  std::vector<net::Membership> out;
+  for (const feed::Channel& channel : channels) {
+    for (const auto& line : channel.lines) {
+      if (line) out.push_back({.group = line->group, .source = line->source});
+    }
+  }
+  return out;
+}
+
 Status set_channels(Kernel& kernel, std::span<const feed::Channel> channels) {
   Status done = Done{};
   for (std::uint32_t number = 0; done && number < kChannels; ++number) {

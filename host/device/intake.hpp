@@ -6,6 +6,7 @@
 
 #include "host/device/kernel.hpp"
 #include "host/feed/description/description.hpp"
+#include "host/feed/packet/membership.hpp"
 
 /// What a card receives from its own port, in the words of feed.toml: the channels that software would decode become
 /// groups, framings and line rules of the kernel.
@@ -18,5 +19,8 @@ namespace stopbit::device {
 /// Writes groups, framings and line rules of these channels, for which there are no obstacles, and clears all others.
 /// All records go to ring 0. The kernel receives nothing and is idle.
 [[nodiscard]] Status set_channels(Kernel& kernel, std::span<const feed::Channel> channels);
+
+/// The groups that these channels need, each with its sender.
+[[nodiscard]] std::vector<net::Membership> memberships_of(std::span<const feed::Channel> channels);
 
 }  // namespace stopbit::device

@@ -361,7 +361,7 @@ Result<std::uint32_t> Kernel::take_errors() {
 }
 
 std::string Kernel::describe_errors(std::uint32_t errors) {
-  const std::array<std::pair<std::uint32_t, const char*>, 8> all{{
+  const std::array<std::pair<std::uint32_t, const char*>, 9> all{{
       {registers::kErrorsBadAccess, "a register was written that the kernel does not have"},
       {registers::kErrorsWriteError, "memory refused what the kernel wrote: the ring's content is unknown"},
       {registers::kErrorsRingRefused, "the kernel refused to begin a ring"},
@@ -370,6 +370,7 @@ std::string Kernel::describe_errors(std::uint32_t errors) {
       {registers::kErrorsRingStarved, "a ring's reader was too slow for too long: records for it are dropped"},
       {registers::kErrorsRecordTooLong, "a record was longer than the filters allow and was dropped"},
       {registers::kErrorsRemoteRefused, "the kernel refused a request about records for other nodes"},
+      {registers::kErrorsSendRefused, "the kernel refused a frame of the host"},
   }};
   std::string text;
   for (const auto& [bit, sentence] : all) {

@@ -56,6 +56,7 @@ Status LiveCard::set_up(Device& device, const Program& program, const EngineOpti
                                  .image_generation = options.image_generation});
   if (!ring) return Failure{ring.message()};
   ring_ = std::move(ring).value();
+  if (live_.station) station_.emplace(device, memberships_of(channels), *live_.station);
   templates_ = program.templates.size();
   return Done{};
 }
@@ -82,6 +83,9 @@ Status LiveCard::begin() {
   const Result<Counters> counters = kernel_.counters();
   if (!counters) return Failure{counters.message()};
   before_ = last_ = counters.value();
+  if (station_) {
+    if (const Status done = station_->begin(); !done) return done;
+  }
   // What went wrong before is not ours.
   const Result<std::uint32_t> errors = kernel_.take_errors();
   if (!errors) return Failure{errors.message()};

@@ -10,6 +10,7 @@
 
 #include "decoder/engine/engine.hpp"
 #include "host/device/card_clock.hpp"
+#include "host/device/card_station.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
 #include "host/feed/description/description.hpp"
@@ -23,6 +24,8 @@ struct LiveOptions {
   bool fcs = false;                           ///< Frames end with their FCS, which the card checks; else the MAC has.
   bool mac_clock = false;                     ///< Arrival times come from the MAC; else from the card's clock.
   std::uint64_t patience_ns = 2'000'000'000;  ///< A card with datagrams that executes nothing for this time has failed.
+  /// It joins its groups; nothing: whoever set up the switch has seen to them.
+  std::optional<StationOptions> station = {};
   std::uint64_t clock_every_ns = 1'000'000'000;             ///< How often its clock is corrected,
   std::function<std::uint64_t()> wall = os::wall_clock_ns;  ///< to this one.
 };
@@ -71,6 +74,15 @@ class LiveCard {
   static constexpr std::size_t kLookSteps = kCounters + 4;
   /// Whether a look has begun and is not complete.
   [[nodiscard]] bool is_looking() const noexcept { return step_ != 0; }
+  /// Joins its groups, and answers queries and requests: a step that reads as much as one of a look, if one is due. Not
+  /// in a turn with a step of a look. @returns whether more steps are due at once.
+  [[nodiscard]] Result<bool> serve(std::uint64_t now_ns) { return station_ ? station_->step(now_ns) : false; }
+  /// At the end, after end(): the network hears that it leaves its groups.
+  void leave(std::uint64_t now_ns) noexcept {
+    if (station_) station_->leave(now_ns);
+  }
+  /// What it has heard and said in doing so.
+  [[nodiscard]] StationCounters station() const noexcept { return station_ ? station_->counters() : StationCounters(); }
   /// Since begin(), as of the last complete look.
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const CardClock& clock() const noexcept { return clock_; }
@@ -90,6 +102,7 @@ class LiveCard {
   Kernel kernel_;
   CardClock clock_;
   LiveOptions live_;
+  std::optional<CardStation> station_;
   std::unique_ptr<DeviceRing> ring_;
   std::size_t templates_ = 0;
   Counters before_;  ///< When it began.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "decoder/record/layout.hpp"
+#include "host/feed/packet/membership.hpp"
 #include "host/feed/packet/packet.hpp"
 #include "microcode/base/result.hpp"
 
@@ -56,12 +57,7 @@ struct PortCounters {
   PortCounter clamped;   ///< Datagrams whose stamp was more than a millisecond outside the time they can have come in.
 };
 
-/// Requirements of a channel's line.
-struct Membership {
-  net::Endpoint group;                  ///< Multicast group, or an address of this machine, and the UDP port.
-  std::optional<std::uint32_t> source;  ///< Only from this address (IGMPv3); nothing = from any (IGMPv2 style).
-  friend bool operator==(const Membership&, const Membership&) = default;
-};
+using net::Membership;
 
 /// Other groups for a port that is polled, see Port::prepare_groups. Destroyed by the thread that has made it: before
 /// it was taken, nothing has changed; after that, the groups that were left are given up.

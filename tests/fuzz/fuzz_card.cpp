@@ -76,8 +76,12 @@ struct World {
     channel.mode = feed::Mode::Fast;
     channel.framing = net::parse_framing((options & 1) != 0 ? "none" : "cme").value();
     if ((options & 2) != 0) channel.role = feed::Role::Carousel;
-    auto made = device::LiveCard::make(device, program(), {.channels = 8}, {&channel, 1},
-                                       {.ring_slots = 64, .mac_clock = true});
+    channel.lines[0] = feed::Line{.group = {0xEF010101, 30'000}, .source = {}};
+    auto made = device::LiveCard::make(
+        device, program(), {.channels = 8}, {&channel, 1},
+        {.ring_slots = 64,
+         .mac_clock = true,
+         .station = device::StationOptions{.own = {.mac = {2, 0, 0, 0, 0, 9}, .address = 0x0A090002}, .seed = 1}});
     fuzz::require(made.ok(), "an honest card starts", made.ok() ? "" : made.message());
     live = std::move(made).value();
     fuzz::require(live->begin().ok(), "and receives");
@@ -147,6 +151,19 @@ struct World {
       fuzz::require(!record.empty() && record.size() <= program().max_record_slots, "a record has its length");
       if (record::HeaderView(record[0]).channel() == channel.number) take(record);
     }
+  }
+
+  /// What the card says that it has kept, and a step after the other until there is none.
+  void serve(std::uint32_t state) {
+    namespace station = reg::station;
+    device.set(station::base(0) + station::kState, state);
+    now += device::CardStation::kPollNs;
+    std::size_t steps = 0;
+    Result<bool> more = live->serve(now);
+    for (; more && more.value(); ++steps) more = live->serve(now);
+    fuzz::require(more.ok() && steps <= 5'000, "a frame ends");
+    const device::StationCounters counters = live->station();
+    fuzz::require(counters.frames.reports + counters.frames.replies <= 1'000, "no flood leaves");
   }
 
   void look() {
@@ -279,6 +296,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       case 6: {
+        if ((operation & 8) != 0) {
+          if (!world.is_left) world.serve(input.half());
+          break;
+        }
         world.now += std::uint64_t{input.half()} << 16;
         if (!world.is_left) world.look();
         break;

@@ -23,6 +23,7 @@ set_property sdx_kernel_type rtl $core
 ipx::associate_bus_interfaces -busif s_axi_control -clock ap_clk $core
 ipx::associate_bus_interfaces -busif m_axi_ring -clock ap_clk $core
 ipx::associate_bus_interfaces -busif s_axis_rx -clock ap_clk $core
+ipx::associate_bus_interfaces -busif m_axis_tx -clock ap_clk $core
 ipx::associate_bus_interfaces -busif m_axis_net -clock ap_clk $core
 ipx::associate_bus_interfaces -busif s_axis_net -clock ap_clk $core
 
@@ -651,6 +652,60 @@ set reg [ipx::add_register remote_surplus $block]
 set_property -dict {address_offset 0x2094 size 32 access read-only} $reg
 set reg [ipx::add_register remote_stray $block]
 set_property -dict {address_offset 0x2098 size 32 access read-only} $reg
+set reg [ipx::add_register station_control $block]
+set_property -dict {address_offset 0x2400 size 32 access read-write} $reg
+set reg [ipx::add_register station_state $block]
+set_property -dict {address_offset 0x2404 size 32 access read-only} $reg
+set reg [ipx::add_register station_address $block]
+set_property -dict {address_offset 0x2408 size 32 access read-write} $reg
+set reg [ipx::add_register station_next $block]
+set_property -dict {address_offset 0x240C size 32 access write-only} $reg
+set reg [ipx::add_register station_mac_high $block]
+set_property -dict {address_offset 0x2410 size 32 access read-write} $reg
+set reg [ipx::add_register station_mac_low $block]
+set_property -dict {address_offset 0x2414 size 32 access read-write} $reg
+set reg [ipx::add_register station_word $block]
+set_property -dict {address_offset 0x2418 size 32 access write-only} $reg
+set reg [ipx::add_register station_send $block]
+set_property -dict {address_offset 0x241C size 32 access write-only} $reg
+set reg [ipx::add_register station_heard $block]
+set_property -dict {address_offset 0x2420 size 32 access read-only} $reg
+set reg [ipx::add_register station_lost $block]
+set_property -dict {address_offset 0x2424 size 32 access read-only} $reg
+set reg [ipx::add_register station_sent $block]
+set_property -dict {address_offset 0x2428 size 32 access read-only} $reg
+set reg [ipx::add_register piece_word $block]
+set_property -dict {address_offset 0x2500 size 32 access read-only} $reg
+set reg [ipx::add_register piece1_word $block]
+set_property -dict {address_offset 0x2504 size 32 access read-only} $reg
+set reg [ipx::add_register piece2_word $block]
+set_property -dict {address_offset 0x2508 size 32 access read-only} $reg
+set reg [ipx::add_register piece3_word $block]
+set_property -dict {address_offset 0x250C size 32 access read-only} $reg
+set reg [ipx::add_register piece4_word $block]
+set_property -dict {address_offset 0x2510 size 32 access read-only} $reg
+set reg [ipx::add_register piece5_word $block]
+set_property -dict {address_offset 0x2514 size 32 access read-only} $reg
+set reg [ipx::add_register piece6_word $block]
+set_property -dict {address_offset 0x2518 size 32 access read-only} $reg
+set reg [ipx::add_register piece7_word $block]
+set_property -dict {address_offset 0x251C size 32 access read-only} $reg
+set reg [ipx::add_register piece8_word $block]
+set_property -dict {address_offset 0x2520 size 32 access read-only} $reg
+set reg [ipx::add_register piece9_word $block]
+set_property -dict {address_offset 0x2524 size 32 access read-only} $reg
+set reg [ipx::add_register piece10_word $block]
+set_property -dict {address_offset 0x2528 size 32 access read-only} $reg
+set reg [ipx::add_register piece11_word $block]
+set_property -dict {address_offset 0x252C size 32 access read-only} $reg
+set reg [ipx::add_register piece12_word $block]
+set_property -dict {address_offset 0x2530 size 32 access read-only} $reg
+set reg [ipx::add_register piece13_word $block]
+set_property -dict {address_offset 0x2534 size 32 access read-only} $reg
+set reg [ipx::add_register piece14_word $block]
+set_property -dict {address_offset 0x2538 size 32 access read-only} $reg
+set reg [ipx::add_register piece15_word $block]
+set_property -dict {address_offset 0x253C size 32 access read-only} $reg
 
 ipx::update_checksums $core
 ipx::check_integrity -kernel $core

@@ -83,7 +83,7 @@ module stopbit_registers
   logic [31:0] low_filter15_mask;
   logic [31:0] low_filter15_value;
   logic [31:0] low_remote0_capability;
-  logic [7:0] errors_q;
+  logic [8:0] errors_q;
 
   always_comb begin
     unique case (write_address_i)
@@ -306,6 +306,10 @@ module stopbit_registers
       16'h203C,
       16'h2040,
       16'h2044,
+      16'h2400,
+      16'h2408,
+      16'h2410,
+      16'h2414,
       16'h005C,
       16'h0064,
       16'h0068,
@@ -324,6 +328,9 @@ module stopbit_registers
       16'h2000,
       16'h2004,
       16'h2008,
+      16'h240C,
+      16'h2418,
+      16'h241C,
       16'h0028: known = 1'b1;
       default: known = 1'b0;
     endcase
@@ -365,6 +372,12 @@ module stopbit_registers
   assign command_o.remote[0].subscribe = write_data_i[8:0];
   assign command_o.remote[0].tell_valid = write && write_address_i == 16'h2008;
   assign command_o.remote[0].tell = write_data_i[23:0];
+  assign command_o.station[0].next_valid = write && write_address_i == 16'h240C;
+  assign command_o.station[0].next = write_data_i[0:0];
+  assign command_o.station[0].word_valid = write && write_address_i == 16'h2418;
+  assign command_o.station[0].word = write_data_i;
+  assign command_o.station[0].send_valid = write && write_address_i == 16'h241C;
+  assign command_o.station[0].send = write_data_i[11:0];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -429,8 +442,8 @@ module stopbit_registers
       low_remote0_capability <= '0;
       errors_q <= '0;
     end else begin
-      errors_q <= (errors_q & ~(write && write_address_i == 16'h0028 ? write_data_i[7:0] : '0)) |
-                  raised_i.errors | 8'(write_i && (!known || !write));
+      errors_q <= (errors_q & ~(write && write_address_i == 16'h0028 ? write_data_i[8:0] : '0)) |
+                  raised_i.errors | 9'(write_i && (!known || !write));
       if (write) begin
         unique case (write_address_i)
           16'h0020: written_o.control <= write_data_i[0:0];
@@ -652,6 +665,10 @@ module stopbit_registers
           16'h203C: written_o.remote[0].status_index <= write_data_i[2:0];
           16'h2040: low_remote0_capability <= write_data_i;
           16'h2044: written_o.remote[0].capability <= {write_data_i, low_remote0_capability};
+          16'h2400: written_o.station[0].control <= write_data_i[0:0];
+          16'h2408: written_o.station[0].address <= write_data_i;
+          16'h2410: written_o.station[0].mac_high <= write_data_i[15:0];
+          16'h2414: written_o.station[0].mac_low <= write_data_i;
           default: ;
         endcase
       end
@@ -663,7 +680,7 @@ module stopbit_registers
       read_data_o <= '0;
       unique case (read_address_i)
         16'h0010: read_data_o <= 32'h54494253;
-        16'h0014: read_data_o <= 32'h00000003;
+        16'h0014: read_data_o <= 32'h00000004;
         16'h0018: read_data_o <= 32'(shown_i.capabilities);
         16'h0020: read_data_o <= 32'(written_o.control);
         16'h0024: read_data_o <= 32'(shown_i.status);
@@ -1370,6 +1387,30 @@ module stopbit_registers
         16'h2090: read_data_o <= 32'(shown_i.remote[0].malformed);
         16'h2094: read_data_o <= 32'(shown_i.remote[0].surplus);
         16'h2098: read_data_o <= 32'(shown_i.remote[0].stray);
+        16'h2400: read_data_o <= 32'(written_o.station[0].control);
+        16'h2404: read_data_o <= 32'(shown_i.station[0].state);
+        16'h2408: read_data_o <= 32'(written_o.station[0].address);
+        16'h2410: read_data_o <= 32'(written_o.station[0].mac_high);
+        16'h2414: read_data_o <= 32'(written_o.station[0].mac_low);
+        16'h2420: read_data_o <= 32'(shown_i.station[0].heard);
+        16'h2424: read_data_o <= 32'(shown_i.station[0].lost);
+        16'h2428: read_data_o <= 32'(shown_i.station[0].sent);
+        16'h2500: read_data_o <= 32'(shown_i.piece[0].word);
+        16'h2504: read_data_o <= 32'(shown_i.piece[1].word);
+        16'h2508: read_data_o <= 32'(shown_i.piece[2].word);
+        16'h250C: read_data_o <= 32'(shown_i.piece[3].word);
+        16'h2510: read_data_o <= 32'(shown_i.piece[4].word);
+        16'h2514: read_data_o <= 32'(shown_i.piece[5].word);
+        16'h2518: read_data_o <= 32'(shown_i.piece[6].word);
+        16'h251C: read_data_o <= 32'(shown_i.piece[7].word);
+        16'h2520: read_data_o <= 32'(shown_i.piece[8].word);
+        16'h2524: read_data_o <= 32'(shown_i.piece[9].word);
+        16'h2528: read_data_o <= 32'(shown_i.piece[10].word);
+        16'h252C: read_data_o <= 32'(shown_i.piece[11].word);
+        16'h2530: read_data_o <= 32'(shown_i.piece[12].word);
+        16'h2534: read_data_o <= 32'(shown_i.piece[13].word);
+        16'h2538: read_data_o <= 32'(shown_i.piece[14].word);
+        16'h253C: read_data_o <= 32'(shown_i.piece[15].word);
         default: ;
       endcase
     end

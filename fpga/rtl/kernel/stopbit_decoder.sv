@@ -4,6 +4,8 @@
 /// `s_axis_rx_tdest` is a datagram's channel. `s_axis_rx_tuser[63:0]` is its or the frame's arrival, beside the first beat,
 /// if clock_source says so; bit 64, beside the last beat of a frame, that the MAC found an error.
 ///
+/// Frames of the host, reports of its groups for the switch, leave at `m_axis_tx`, for the MAC that `s_axis_rx` comes from.
+///
 /// With `Remote`, records also leave to other nodes at `m_axis_net`, as packets of the network's words, whose readers' credits
 /// come at `s_axis_net`; its tuser marks a packet as damaged, beside the last word.
 module stopbit_decoder
@@ -72,6 +74,12 @@ module stopbit_decoder
   input  logic         s_axis_rx_tlast,
   input  logic [15:0]  s_axis_rx_tdest,
   input  logic [64:0]  s_axis_rx_tuser,
+
+  output logic         m_axis_tx_tvalid,
+  input  logic         m_axis_tx_tready,
+  output logic [511:0] m_axis_tx_tdata,
+  output logic [63:0]  m_axis_tx_tkeep,
+  output logic         m_axis_tx_tlast,
 
   output logic         m_axis_net_tvalid,
   input  logic         m_axis_net_tready,
@@ -199,6 +207,67 @@ module stopbit_decoder
   end
   always_ff @(posedge ap_clk) begin
     if (frame_moves) frame_dropping_q <= frame_drop;
+  end
+
+  // ---- the card as a station
+  logic         station_heard, station_lost, station_sent, station_refused, kept_valid, kept_last, sending;
+  logic [6:0]   kept_bytes;
+  logic [511:0] kept_word;
+  logic [31:0]  heard_q, lost_q, sent_q;
+  stopbit_station i_station (
+    .clk_i       (ap_clk),
+    .rst_ni      (rst_n_q),
+    .on_i        (written.station[0].control[StationControlListenBit]),
+    .mac_i       ({written.station[0].mac_high, written.station[0].mac_low}),
+    .address_i   (written.station[0].address),
+    .moves_i     (frame_moves && !frame_drop),
+    .data_i      (s_axis_rx_tdata),
+    .keep_i      (s_axis_rx_tkeep),
+    .last_i      (s_axis_rx_tlast),
+    .bad_i       (s_axis_rx_tlast && s_axis_rx_tuser[64]),
+    .kept_valid_o(kept_valid),
+    .kept_last_o (kept_last),
+    .kept_bytes_o(kept_bytes),
+    .kept_data_o (kept_word),
+    .kept_take_i (command.station[0].next_valid && command.station[0].next[0]),
+    .heard_o     (station_heard),
+    .lost_o      (station_lost),
+    .word_valid_i(command.station[0].word_valid),
+    .word_i      (command.station[0].word),
+    .send_valid_i(command.station[0].send_valid),
+    .send_bytes_i(command.station[0].send[StationSendBytesBit +: 12]),
+    .sending_o   (sending),
+    .sent_o      (station_sent),
+    .refused_o   (station_refused),
+    .tx_valid_o  (m_axis_tx_tvalid),
+    .tx_ready_i  (m_axis_tx_tready),
+    .tx_data_o   (m_axis_tx_tdata),
+    .tx_keep_o   (m_axis_tx_tkeep),
+    .tx_last_o   (m_axis_tx_tlast)
+  );
+  always_ff @(posedge ap_clk) begin
+    if (!rst_n_q) begin
+      heard_q <= '0;
+      lost_q  <= '0;
+      sent_q  <= '0;
+    end else begin
+      heard_q <= heard_q + 32'(station_heard);
+      lost_q  <= lost_q + 32'(station_lost);
+      sent_q  <= sent_q + 32'(station_sent);
+    end
+  end
+  always_comb begin
+    shown.station[0].state = '0;
+    shown.station[0].state[StationStateKeptBit] = kept_valid;
+    shown.station[0].state[StationStateLastBit] = kept_last;
+    shown.station[0].state[StationStateSendingBit] = sending;
+    shown.station[0].state[StationStateBytesBit +: 7] = kept_bytes;
+    shown.station[0].heard = heard_q;
+    shown.station[0].lost = lost_q;
+    shown.station[0].sent = sent_q;
+  end
+  for (genvar i = 0; i < Pieces; i++) begin : g_piece
+    assign shown.piece[i].word = kept_word[32*i +: 32];
   end
 
   // ---- datagrams of the groups, their preambles, of two lines the first
@@ -567,5 +636,6 @@ module stopbit_decoder
     raised.errors[ErrorsRingStarvedBit] = |starved;
     raised.errors[ErrorsRecordTooLongBit] = too_long;
     raised.errors[ErrorsRemoteRefusedBit] = remote_refused;
+    raised.errors[ErrorsSendRefusedBit]   = station_refused;
   end
 endmodule

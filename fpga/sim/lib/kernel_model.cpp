@@ -27,7 +27,8 @@ struct KernelModel::State {
         memory(random, stall_percent),
         control(random, stall_percent),
         input(random, stall_percent),
-        net(random, stall_percent) {
+        net(random, stall_percent),
+        mac(mac_random, stall_percent) {
     context.randReset(2);
     context.randSeed(static_cast<int>(seed % 0x7FFF'FFFF) + 1);
     model = std::make_unique<Vstopbit_decoder>(&context);
@@ -40,6 +41,7 @@ struct KernelModel::State {
     model->s_axi_control_rready = 0;
     model->s_axis_rx_tvalid = 0;
     model->m_axis_net_tready = 0;
+    model->m_axis_tx_tready = 0;
     model->s_axis_net_tvalid = 0;
   }
 
@@ -59,6 +61,7 @@ struct KernelModel::State {
     offer_beat();
     offer_word();
     model->m_axis_net_tready = net.open() && !net_is_shut;
+    model->m_axis_tx_tready = !mac_is_shut && mac.open();
     model->eval();
 
     AxiMemory::Master master;
@@ -80,7 +83,10 @@ struct KernelModel::State {
     const bool comes = model->s_axis_net_tvalid && model->s_axis_net_tready;
     const Word word{model->m_axis_net_tdata, model->m_axis_net_tlast != 0};
     check_word(word);
-    const bool moves = takes || sends || comes || master.awvalid || master.wvalid || master.arvalid || !memory.idle();
+    const bool says = model->ap_rst_n && model->m_axis_tx_tvalid && model->m_axis_tx_tready;
+    if (says) say_beat();
+    const bool moves = takes || sends || model->m_axis_tx_tvalid || comes || master.awvalid || master.wvalid ||
+                       master.arvalid || !memory.idle();
     quiet = moves ? 0 : quiet + 1;
 
     model->ap_clk = 1;
@@ -132,6 +138,19 @@ struct KernelModel::State {
     sending = {};
   }
 
+  void say_beat() {
+    std::size_t count = 0;
+    while (count < kBeat && (model->m_axis_tx_tkeep >> count & 1) != 0) ++count;
+    const auto* const beat = reinterpret_cast<const std::byte*>(model->m_axis_tx_tdata.data());
+    saying.insert(saying.end(), beat, beat + count);
+    if (!model->m_axis_tx_tlast) {
+      if (count != kBeat) note("a beat of m_axis_tx that is not the last one has holes");
+      return;
+    }
+    if (on_frame) on_frame(std::move(saying));
+    saying = {};
+  }
+
   void offer_beat() {
     if (model->s_axis_rx_tvalid || packets.empty() || !model->ap_rst_n || !input.open()) return;
     const Packet& packet = packets.front();
@@ -161,6 +180,7 @@ struct KernelModel::State {
 
   VerilatedContext context;
   Random random;
+  Random mac_random{7};
   AxiMemory memory;
   Gate control;
   Gate input;
@@ -174,6 +194,10 @@ struct KernelModel::State {
   std::optional<Word> waiting_word;
   std::function<void(NodePacket)> on_packet;
   bool net_is_shut = false;
+  Gate mac;
+  std::vector<std::byte> saying;
+  std::function<void(std::vector<std::byte>)> on_frame;
+  bool mac_is_shut = false;
   std::uint64_t quiet = 0;
   std::uint64_t cycles = 0;
   std::string problem;
@@ -284,6 +308,14 @@ void KernelModel::shut_node_network(bool shut) {
   state_->net_is_shut = shut;
 }
 
+void KernelModel::on_frame(std::function<void(std::vector<std::byte>)> take) {
+  state_->on_frame = std::move(take);
+}
+
+void KernelModel::shut_mac(bool shut) {
+  state_->mac_is_shut = shut;
+}
+
 void KernelModel::reset() {
   constexpr int kCycles = 4;
   Vstopbit_decoder& model = *state_->model;
@@ -296,6 +328,7 @@ void KernelModel::reset() {
   state_->come = 0;
   state_->sending = {};
   state_->waiting_word.reset();
+  state_->saying = {};
   state_->memory.reset();
   // The kernel's own register of its reset holds anything at first; nothing is asserted of what that does.
   state_->context.assertOn(false);

@@ -49,6 +49,10 @@ class KernelModel {
   [[nodiscard]] std::size_t coming() const;
   /// Gets each packet that leaves for another node. None: they are lost.
   void on_node_packet(std::function<void(NodePacket)> take);
+  /// Gets each frame that leaves for the MAC. None: they are lost.
+  void on_frame(std::function<void(std::vector<std::byte>)> take);
+  /// The MAC takes nothing.
+  void shut_mac(bool shut);
   /// The network between nodes takes nothing.
   void shut_node_network(bool shut);
 

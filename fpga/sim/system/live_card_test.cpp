@@ -15,8 +15,10 @@
 #include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/frames.hpp"
+#include "tests/lib/igmp_frames.hpp"
 #include "tests/lib/one_card.hpp"
 #include "tests/lib/random.hpp"
+#include "tests/lib/snooping_switch.hpp"
 
 // An appliance whose card receives from its own port: frames go into the simulated card's network, the same datagrams
 // to an appliance in software, and both must publish, report and count the same. Then what becomes of a card that
@@ -523,6 +525,137 @@ TEST_F(PulledCard, is_required_without_fallback) {
   EXPECT_FALSE(one.made);
   EXPECT_THAT(one.problem, HasSubstr("[[channel]] 'seven': mode: the card passes the first copy at once, so it must be "
                                      "\"fast\""));
+}
+
+class SnoopedCard : public PulledCard {
+ protected:
+  static constexpr net::Endpoint kLineA{0xEF010101, 1000};
+  static constexpr net::Endpoint kLineB{0xEF010102, 1000};
+  static constexpr std::uint64_t kSecond = SnoopingSwitch::kSecond;
+
+  OneChannel& make_snooped() {
+    OneChannel& one = make("mac", "mac = \"02:1b:00:00:00:07\"\naddress = \"10.1.2.9\"\n", [](auto& settings) {
+      feed::Channel& channel = settings.feeds[0].description.channels[0];
+      channel.lines[0]->group = kLineA;
+      channel.lines[1]->group = kLineB;
+      channel.lines[1]->source = kSender;
+    });
+    return one;
+  }
+  /// Time passes in turns; the switch hears what the card says, unless it is deaf.
+  void pass(OneChannel& one, std::uint64_t ns, std::uint64_t turn_ns, bool is_deaf = false) {
+    for (const std::uint64_t end = one.now + ns; one.now < end;) {
+      one.now += turn_ns;
+      one.work();
+      for (const OneChannel::Seen& record : one.seen()) seen_.push_back(record);
+      hear(one, is_deaf);
+    }
+  }
+  void hear(OneChannel& one, bool is_deaf = false) {
+    for (auto frame = network_->receive(); !frame.empty(); frame = network_->receive()) {
+      if (!is_deaf) snooping.learn(frame, one.now);
+    }
+  }
+  /// From a sender beyond the switch.
+  void publish(OneChannel& one, net::Endpoint group, std::uint32_t sequence) {
+    if (snooping.passes(group.address, one.now)) send(group, tick(sequence, sequence * 10), one.now);
+  }
+  static void ask(const QueryFrame& query) {
+    const Status sent = network_->send(query_frame(query), 0, 0);
+    ASSERT_TRUE(sent.ok()) << sent.message();
+  }
+  SnoopingSwitch snooping;
+};
+
+TEST_F(SnoopedCard, gets_its_groups_from_a_switch_that_snoops_as_long_as_a_querier_hears_it) {
+  OneChannel& one = make_snooped();
+  ASSERT_TRUE(one.made) << one.problem;
+  publish(one, kLineA, 1);
+  pass(one, 100'000'000, 10'000'000);
+  EXPECT_TRUE(seen_.empty()) << "not joined yet";
+  EXPECT_TRUE(snooping.passes(kLineA.address, one.now));
+  EXPECT_TRUE(snooping.passes(kLineB.address, one.now));
+  publish(one, kLineA, 2);
+  publish(one, kLineB, 2);
+  publish(one, kLineB, 3);
+  ASSERT_TRUE(wait_for(one, 2));
+
+  // Queriers of both versions keep the membership.
+  for (int i = 0; i < 6; ++i) {
+    const std::size_t before = snooping.reports;
+    ask({.code = 100, .is_version_3 = i < 3});
+    pass(one, 11 * kSecond, kSecond / 4);
+    EXPECT_GE(snooping.reports, before + 2) << i;
+    pass(one, 49 * kSecond, 5 * kSecond);
+  }
+  EXPECT_TRUE(snooping.passes(kLineA.address, one.now));
+  publish(one, kLineA, 4);
+  ASSERT_TRUE(wait_for(one, 3));
+
+  // What the card says is lost: the querier's time runs out, and the switch passes nothing.
+  pass(one, 270 * kSecond, 5 * kSecond, true);
+  EXPECT_FALSE(snooping.passes(kLineA.address, one.now));
+  publish(one, kLineA, 5);
+  publish(one, kLineB, 5);
+  pass(one, kSecond, kSecond / 4, true);
+  EXPECT_EQ(seen_.size(), 3U);
+  // It is heard again, without being asked.
+  pass(one, 65 * kSecond, kSecond);
+  EXPECT_TRUE(snooping.passes(kLineB.address, one.now));
+  publish(one, kLineB, 6);
+  ASSERT_TRUE(wait_for(one, 5)) << "a gap, and the record";
+
+  look(one);
+  EXPECT_EQ(count(one, "card_group_queries"), 6U);
+  EXPECT_GT(count(one, "card_group_reports"), 8U);
+  EXPECT_EQ(count(one, "card_station_refused"), 0U);
+  EXPECT_EQ(count(one, "numbers_lost"), 1U);
+  one.agent().finish();
+  hear(one);
+  EXPECT_FALSE(snooping.passes(kLineA.address, one.now)) << "it has left";
+  EXPECT_FALSE(snooping.passes(kLineB.address, one.now));
+}
+
+TEST_F(SnoopedCard, goes_on_while_frames_of_any_kind_flood_it) {
+  OneChannel& one = make_snooped();
+  ASSERT_TRUE(one.made) << one.problem;
+  pass(one, 3 * kSecond, kSecond / 4);
+  const std::size_t reports = snooping.reports;
+  const std::uint64_t begin = one.now;
+  constexpr std::uint32_t kTicks = 60;
+  std::uint64_t most_reads = 0;
+  for (std::uint32_t sequence = 1; sequence <= kTicks; ++sequence) {
+    auto bad = query_frame({.code = 0, .is_version_3 = true});
+    bad[45] ^= std::byte{0x10};
+    for (const auto& frame :
+         {query_frame({.code = 0, .is_version_3 = true}), bad, query_frame({.code = 0, .time_to_live = 9}),
+          query_frame({.group = kLineA.address, .code = 0, .is_version_3 = true, .from = 0}),
+          frames::ByteVector(test::arp_request(0x0A010209))}) {
+      ASSERT_TRUE(network_->send(frame, 0, 0).ok());
+    }
+    publish(one, kLineA, sequence);
+    for (int turn = 0; turn < 20; ++turn) {
+      one.now += 500'000;  // a thread that does not sleep
+      const std::uint64_t before = slot_->reads;
+      (void)one.agent().do_work();
+      most_reads = std::max(most_reads, slot_->reads - before);
+      hear(one);
+    }
+  }
+  EXPECT_LE(most_reads, device::LiveCard::kReadsOfStep);
+  EXPECT_TRUE(wait_for(one, kTicks)) << "no record is lost";
+  EXPECT_EQ(sequences(seen_), from_to(1, kTicks));
+  const double seconds = static_cast<double>(one.now - begin) / static_cast<double>(kSecond);
+  EXPECT_LE(static_cast<double>(snooping.reports - reports), 8 + 5 * seconds * 3);
+  EXPECT_GT(snooping.reports, reports);
+  EXPECT_GT(snooping.arp_replies, 0U);
+  pass(one, 3 * kSecond, kSecond / 4);
+  look(one);
+  EXPECT_GT(count(one, "card_station_refused"), 10U);
+  EXPECT_GT(count(one, "card_station_lost"), 10U);
+  EXPECT_GT(count(one, "card_arp_replies"), 0U);
+  EXPECT_EQ(count(one, "card_receiving"), 1U);
+  EXPECT_TRUE(snooping.passes(kLineA.address, one.now));
 }
 
 }  // namespace

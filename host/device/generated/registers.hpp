@@ -9,7 +9,7 @@ namespace stopbit::device::registers {
 inline constexpr const char* kKernelName = "stopbit_decoder";
 inline constexpr std::uint32_t kWindowBytes = 65536;
 inline constexpr std::uint32_t kIdValue = 0x54494253;
-inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000003;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000004;
 
 /// SBIT.
 inline constexpr std::uint32_t kId = 0x010;
@@ -44,6 +44,8 @@ inline constexpr std::uint32_t kErrorsRecordTooLong = 1U << 6;
 /// A request of group remote was refused: values that make no sense, an earlier one that is not done, or no such part
 /// in this kernel.
 inline constexpr std::uint32_t kErrorsRemoteRefused = 1U << 7;
+/// A frame of station.send was refused: no bytes, more than were written, or written while the last one waited.
+inline constexpr std::uint32_t kErrorsSendRefused = 1U << 8;
 /// What s_axis_rx carries. Changed only while nothing is received and status.idle.
 inline constexpr std::uint32_t kIntake = 0x02C;
 /// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
@@ -391,5 +393,58 @@ inline constexpr std::uint32_t kSurplus = 0x094;
 /// Signals that came and are no subscriber's credits.
 inline constexpr std::uint32_t kStray = 0x098;
 }  // namespace remote
+
+/// Of one station: offsets from its base.
+namespace station {
+inline constexpr std::uint32_t kCount = 1;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x2400 + index * 0x100;
+}
+/// What it does.
+inline constexpr std::uint32_t kControl = 0x000;
+/// Of the frames at s_axis_rx, queries of IGMP and requests of ARP are kept for the host, while control.receive and
+/// intake.frames.
+inline constexpr std::uint32_t kControlListen = 1U << 0;
+/// How it is.
+inline constexpr std::uint32_t kState = 0x004;
+/// A word of 64 bytes of a kept frame is shown in group piece;
+inline constexpr std::uint32_t kStateKept = 1U << 0;
+/// the frame's last one,
+inline constexpr std::uint32_t kStateLast = 1U << 1;
+/// A frame of the host has not left yet.
+inline constexpr std::uint32_t kStateSending = 1U << 2;
+/// with this many bytes.
+inline constexpr std::uint32_t kStateBytesShift = 8;
+/// Our own IPv4 address, for requests of ARP; 0: none.
+inline constexpr std::uint32_t kAddress = 0x008;
+/// 1: the shown word has been read.
+inline constexpr std::uint32_t kNext = 0x00C;
+/// Our own address of Ethernet: its first two bytes, the first one highest,
+inline constexpr std::uint32_t kMacHigh = 0x010;
+/// and the other four, likewise. Only frames to it or to groups are kept.
+inline constexpr std::uint32_t kMacLow = 0x014;
+/// The next four bytes of a frame of the host, the first one lowest; 2,048 bytes at most.
+inline constexpr std::uint32_t kWord = 0x018;
+/// Sends the words written since the last send as a frame, without FCS.
+inline constexpr std::uint32_t kSend = 0x01C;
+/// How long it is.
+inline constexpr std::uint32_t kSendBytesShift = 0;
+/// Frames kept for the host,
+inline constexpr std::uint32_t kHeard = 0x020;
+/// and those that found no room.
+inline constexpr std::uint32_t kLost = 0x024;
+/// Frames of the host that have left.
+inline constexpr std::uint32_t kSent = 0x028;
+}  // namespace station
+
+/// Of one piece: offsets from its base.
+namespace piece {
+inline constexpr std::uint32_t kCount = 16;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x2500 + index * 0x4;
+}
+/// Of the shown word of a kept frame: four bytes, the first one lowest.
+inline constexpr std::uint32_t kWord = 0x000;
+}  // namespace piece
 
 }  // namespace stopbit::device::registers

@@ -40,4 +40,11 @@ bool Feed::send(std::span<const std::byte> packet, std::uint16_t socket, std::ui
   return sent == static_cast<ssize_t>(sizeof(header) + packet.size());
 }
 
+std::vector<std::byte> Feed::receive() {
+  std::vector<std::byte> message(sizeof(FeedHeader) + kMaxFeedBytes);
+  const ssize_t got = ::recv(socket_.get(), message.data(), message.size(), MSG_DONTWAIT);
+  if (got <= static_cast<ssize_t>(sizeof(FeedHeader))) return {};
+  return {message.begin() + sizeof(FeedHeader), message.begin() + got};
+}
+
 }  // namespace stopbit::sim

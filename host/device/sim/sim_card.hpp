@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/device/network.hpp"
 #include "host/device/sim/feed.hpp"
@@ -17,6 +18,8 @@ class FeedNetwork final : public Network {
 
   [[nodiscard]] Status send(std::span<const std::byte> datagram, std::uint16_t channel,
                             std::uint64_t arrival_ns) override;
+  /// A frame that the card has sent; empty if there is none at present.
+  [[nodiscard]] std::vector<std::byte> receive() { return feed_.receive(); }
 
  private:
   explicit FeedNetwork(sim::Feed feed) : feed_(std::move(feed)) {}

@@ -6,17 +6,19 @@
 #include <span>
 #include <vector>
 
-#include "host/ports/port.hpp"
+#include "host/feed/packet/membership.hpp"
 
-/// IGMPv3 (RFC 3376) for ports whose interface the kernel does not serve: a port that joins a group has to report it to
-/// the network.
+/// IGMP, version 3 (RFC 3376) and version 2 (RFC 2236), for ports whose interface the kernel does not serve: a port
+/// that joins a group has to report it to the network.
 namespace stopbit::ingest {
 
+using net::Membership;
 using MacAddress = std::array<std::uint8_t, 6>;
 
 /// Content of a report about its groups.
 enum class GroupReport : std::uint8_t {
   Current,  ///< The answer to a query, and what is repeated now and then.
+  Join,     ///< Once, and repeated in case it is lost.
   Leave,
 };
 
@@ -26,6 +28,10 @@ enum class GroupReport : std::uint8_t {
 [[nodiscard]] std::vector<std::vector<std::byte>> igmp_reports(GroupReport what,
                                                                std::span<const Membership> memberships,
                                                                const MacAddress& mac, std::uint32_t address);
+
+/// The same in version 2, for one group: a report (Current and Join are the same), or that we leave it.
+[[nodiscard]] std::vector<std::byte> igmp_v2_report(GroupReport what, std::uint32_t group, const MacAddress& mac,
+                                                    std::uint32_t address);
 
 /// Whether an Ethernet frame is a query of any IGMP version that wants an answer. Any bytes; reads nothing outside.
 [[nodiscard]] bool is_igmp_query(std::span<const std::byte> frame) noexcept;

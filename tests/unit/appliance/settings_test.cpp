@@ -89,6 +89,17 @@ TEST(ApplianceSettings, say_that_a_card_receives_from_its_own_port) {
   EXPECT_EQ(Parsed(card + "ingress = \"port\"\n").settings->card->clock, CardClock::Card);
   EXPECT_THAT(Parsed(card + "fcs = true\n").errors(), HasSubstr("[card] has 'fcs' only with ingress = \"port\""));
   EXPECT_THAT(Parsed(card + "ingress = \"wire\"\n").errors(), HasSubstr("ingress"));
+  EXPECT_FALSE(port.settings->card->mac);
+  const Parsed joins(card + "ingress = \"port\"\nmac = \"02:1b:00:00:00:07\"\naddress = \"10.1.2.3\"\n");
+  ASSERT_TRUE(joins.settings) << joins.errors();
+  EXPECT_EQ(joins.settings->card->mac, (ingest::MacAddress{2, 0x1B, 0, 0, 0, 7}));
+  EXPECT_EQ(joins.settings->card->address, 0x0A010203U);
+  const std::string in_port = card + "ingress = \"port\"\n";
+  EXPECT_THAT(Parsed(card + "mac = \"02:1b:00:00:00:07\"\n").errors(), HasSubstr("[card] has 'mac' only with"));
+  EXPECT_THAT(Parsed(in_port + "mac = \"01:00:5e:00:00:07\"\n").errors(), HasSubstr("is not the Ethernet address"));
+  EXPECT_THAT(Parsed(in_port + "address = \"10.1.2.3\"\n").errors(), HasSubstr("only with a 'mac'"));
+  EXPECT_THAT(Parsed(in_port + "mac = \"02:1b:00:00:00:07\"\naddress = \"x\"\n").errors(),
+              HasSubstr("'x' is not an IPv4 address"));
 }
 
 /// So that a reload can name the files.

@@ -4,6 +4,8 @@ package stopbit_registers_pkg;
   localparam int unsigned Rings = 8;
   localparam int unsigned Filters = 16;
   localparam int unsigned Remotes = 1;
+  localparam int unsigned Stations = 1;
+  localparam int unsigned Pieces = 16;
 
   localparam logic [15:0] REG_ID = 16'h0010;
   localparam logic [15:0] REG_INTERFACE_VERSION = 16'h0014;
@@ -103,6 +105,18 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_REMOTE_MALFORMED = 16'h2090;
   localparam logic [15:0] REG_REMOTE_SURPLUS = 16'h2094;
   localparam logic [15:0] REG_REMOTE_STRAY = 16'h2098;
+  localparam logic [15:0] REG_STATION_CONTROL = 16'h2400;
+  localparam logic [15:0] REG_STATION_STATE = 16'h2404;
+  localparam logic [15:0] REG_STATION_ADDRESS = 16'h2408;
+  localparam logic [15:0] REG_STATION_NEXT = 16'h240C;
+  localparam logic [15:0] REG_STATION_MAC_HIGH = 16'h2410;
+  localparam logic [15:0] REG_STATION_MAC_LOW = 16'h2414;
+  localparam logic [15:0] REG_STATION_WORD = 16'h2418;
+  localparam logic [15:0] REG_STATION_SEND = 16'h241C;
+  localparam logic [15:0] REG_STATION_HEARD = 16'h2420;
+  localparam logic [15:0] REG_STATION_LOST = 16'h2424;
+  localparam logic [15:0] REG_STATION_SENT = 16'h2428;
+  localparam logic [15:0] REG_PIECE_WORD = 16'h2500;
 
   localparam int unsigned ControlReceiveBit = 0;
   localparam int unsigned StatusIdleBit = 0;
@@ -114,6 +128,7 @@ package stopbit_registers_pkg;
   localparam int unsigned ErrorsRingStarvedBit = 5;
   localparam int unsigned ErrorsRecordTooLongBit = 6;
   localparam int unsigned ErrorsRemoteRefusedBit = 7;
+  localparam int unsigned ErrorsSendRefusedBit = 8;
   localparam int unsigned IntakeFramesBit = 0;
   localparam int unsigned IntakeFcsBit = 1;
   localparam int unsigned IntakeCheckHeaderBit = 2;
@@ -175,6 +190,12 @@ package stopbit_registers_pkg;
   localparam int unsigned RemoteLandingEventBit = 16;
   localparam int unsigned RemoteOriginPortBit = 0;
   localparam int unsigned RemoteOriginDomainBit = 16;
+  localparam int unsigned StationControlListenBit = 0;
+  localparam int unsigned StationStateKeptBit = 0;
+  localparam int unsigned StationStateLastBit = 1;
+  localparam int unsigned StationStateSendingBit = 2;
+  localparam int unsigned StationStateBytesBit = 8;
+  localparam int unsigned StationSendBytesBit = 0;
 
   /// What the host has written. Of one ring.
   typedef struct packed {
@@ -213,6 +234,14 @@ package stopbit_registers_pkg;
     logic [63:0] capability;
   } remote_written_t;
 
+  /// What the host has written. Of one station.
+  typedef struct packed {
+    logic [0:0] control;
+    logic [31:0] address;
+    logic [15:0] mac_high;
+    logic [31:0] mac_low;
+  } station_written_t;
+
   /// What the host has written.
   typedef struct packed {
     logic [0:0] control;
@@ -231,6 +260,7 @@ package stopbit_registers_pkg;
     ring_written_t [Rings-1:0] ring;
     filter_written_t [Filters-1:0] filter;
     remote_written_t [Remotes-1:0] remote;
+    station_written_t [Stations-1:0] station;
   } written_t;
 
   /// What the host writes in this cycle; `_valid` says that it does. Of one ring.
@@ -248,6 +278,16 @@ package stopbit_registers_pkg;
     logic tell_valid;
     logic [23:0] tell;
   } remote_command_t;
+
+  /// What the host writes in this cycle; `_valid` says that it does. Of one station.
+  typedef struct packed {
+    logic next_valid;
+    logic [0:0] next;
+    logic word_valid;
+    logic [31:0] word;
+    logic send_valid;
+    logic [11:0] send;
+  } station_command_t;
 
   /// What the host writes in this cycle; `_valid` says that it does.
   typedef struct packed {
@@ -267,6 +307,7 @@ package stopbit_registers_pkg;
     logic [19:0] firmware_verify;
     ring_command_t [Rings-1:0] ring;
     remote_command_t [Remotes-1:0] remote;
+    station_command_t [Stations-1:0] station;
   } command_t;
 
   /// What the hardware says. Of one verdict.
@@ -305,6 +346,19 @@ package stopbit_registers_pkg;
     logic [31:0] stray;
   } remote_shown_t;
 
+  /// What the hardware says. Of one station.
+  typedef struct packed {
+    logic [14:0] state;
+    logic [31:0] heard;
+    logic [31:0] lost;
+    logic [31:0] sent;
+  } station_shown_t;
+
+  /// What the hardware says. Of one piece.
+  typedef struct packed {
+    logic [31:0] word;
+  } piece_shown_t;
+
   /// What the hardware says.
   typedef struct packed {
     logic [31:0] capabilities;
@@ -332,11 +386,13 @@ package stopbit_registers_pkg;
     verdict_shown_t [Verdicts-1:0] verdict;
     ring_shown_t [Rings-1:0] ring;
     remote_shown_t [Remotes-1:0] remote;
+    station_shown_t [Stations-1:0] station;
+    piece_shown_t [Pieces-1:0] piece;
   } shown_t;
 
   /// Bits that the hardware sets.
   typedef struct packed {
-    logic [7:0] errors;
+    logic [8:0] errors;
   } raised_t;
 
 endpackage
