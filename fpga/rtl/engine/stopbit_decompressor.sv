@@ -5,7 +5,12 @@
 /// zero, made when a beat is written: finding an entity is one look-up, and whether it has arrived one comparison with what
 /// has; the way from position to position has no priority logic in it.
 ///
-/// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up what
+/// What is shown, but for the bytes, is in registers. What it will be is looked up for the three places at which the window may
+/// be in the next cycle, where it is now and after one or both of its entities, and for the first place of the next datagram,
+/// before `take_i` and `release_i` choose between them. So bytes are shown from the second cycle after their beat on, and
+/// nothing is in the cycle after any other number of bytes was taken.
+///
+/// `take_i` says what is used up in this cycle; the window follows in the next one. `release_i` gives up what
 /// is left of the datagram after them, or, at its end, goes on to the next. A datagram is never seen before it is
 /// released from. A preamble of at most 15 bytes is passed over: the window begins after it.
 module stopbit_decompressor
@@ -23,7 +28,7 @@ module stopbit_decompressor
   output stopbit_datagram_t datagram_o,
   output stopbit_datagram_t coming_o,      // the datagram of the next cycle, if there is one
   output window_t           window_o,
-  input  logic [4:0]        take_i,        // at most window_o.available
+  input  take_t             take_i,        // at most window_o.available
   input  logic              release_i
 );
   localparam int unsigned RingBytes = 2 * BeatBytes;
@@ -32,12 +37,13 @@ module stopbit_decompressor
   logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
   logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
   logic [3:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
-  logic [4:0] second_place_d[RingBytes], second_place_q[RingBytes];
+  logic [4:0] second_place_d[RingBytes];
   // The bytes to the ends of both, from the first byte of the half in which the place is.
   logic [4:0] end_d[RingBytes], end_q[RingBytes];
   logic [5:0] second_end_d[RingBytes], second_end_q[RingBytes];
   // Whether the entities are zero.
   logic [RingBytes-1:0] zero_d, zero_q, second_zero_d, second_zero_q;
+  logic [RingBytes-1:0] byte_zero_d, byte_zero_q;  // of the bytes, the lower seven bits
 
   logic [1:0] full_d, full_q;  // by half
   logic [1:0] last_d, last_q;
@@ -54,35 +60,82 @@ module stopbit_decompressor
   logic becomes_current, skips;
   assign skips = becomes_current && preamble_is_short(current_d.data_offset, current_d.length_bytes);
 
-  // The window.
-  logic [4:0] place, second_place;
-  logic [5:0] left_in_half, left;
-  logic       other_half;
-  logic       has_more;   // the datagram goes on in the other half
-  logic [5:0] arrived;    // bytes, from the first byte of the half in which the place is
+  // The window at a place. Offsets are from the first byte of the half in which the place will be.
+  typedef struct packed {
+    logic [4:0] available;
+    logic [3:0] length;
+    logic [3:0] second_length;
+    logic [4:0] second_offset;  // of the second entity
+    logic [5:0] offset_after;   // of what comes after both
+    logic       is_zero;
+    logic       second_is_zero;
+    logic       is_whole;
+    logic       byte_is_zero;
+    logic       second_byte_is_zero;
+  } sight_t;
+  sight_t sight_q;
+  sight_t [2:0] sight;  // if nothing is taken, if one entity is, if both are
+  sight_t next_sight;   // if this datagram ends, and the beat that begins the next one is there
+
+  logic       other_half, has_more;  // the datagram goes on in the other half
+  logic [5:0] arrived, arrived_in_other;  // bytes, from the first byte of each half on
+  logic       is_whole;
   always_comb begin
-    other_half   = !read_half_q;
-    place        = {read_half_q, 4'b0} + offset_q;
-    second_place = second_place_q[place];
-    has_more     = full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half];
-    arrived      = has_more ? 6'(count_q[other_half]) : '0;
-    if (!offset_q[4] && full_q[read_half_q]) arrived = arrived + 6'(count_q[read_half_q]);
-    left_in_half = full_q[read_half_q] ? 6'(count_q[read_half_q] - offset_q) : 6'd0;
-    left         = left_in_half;
-    window_o.is_whole = full_q[read_half_q] && last_q[read_half_q];
-    if (has_more) begin
-      left              = left_in_half + 6'(count_q[other_half]);
-      window_o.is_whole = last_q[other_half];
+    other_half       = !read_half_q;
+    has_more         = full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half];
+    arrived_in_other = has_more ? 6'(count_q[other_half]) : 6'd0;
+    arrived          = full_q[read_half_q] ? arrived_in_other + 6'(count_q[read_half_q]) : 6'd0;
+    is_whole         = full_q[read_half_q] && (last_q[read_half_q] || (has_more && last_q[other_half]));
+  end
+
+  // `there`: bytes from the first byte of the place's half on; `left`: from the place on.
+  function automatic sight_t sight_at(logic [4:0] place, logic [5:0] there, logic [5:0] left);
+    sight_at.available           = left > 6'(2 * WindowBytes) ? 5'(2 * WindowBytes) : left[4:0];
+    sight_at.length              = 6'(end_q[place]) <= there ? next_stop_q[place] : 4'd0;
+    sight_at.second_length       = second_end_q[place] <= there ? second_stop_q[place] : 4'd0;
+    sight_at.second_offset       = end_q[place];
+    sight_at.offset_after        = second_end_q[place];
+    sight_at.is_zero             = zero_q[place];
+    sight_at.second_is_zero      = second_zero_q[place];
+    sight_at.byte_is_zero        = byte_zero_q[place];
+    sight_at.second_byte_is_zero = byte_zero_q[5'(place + 5'd1)];
+    sight_at.is_whole            = 1'b0;
+  endfunction
+  logic [2:0][5:0] offset;
+  logic [3:0] next_offset;
+  assign offset      = {sight_q.offset_after, 6'(sight_q.second_offset), 6'(offset_q)};
+  assign next_offset = preamble_is_short(waiting_q.data_offset, waiting_q.length_bytes) ? waiting_q.data_offset[3:0] : 4'd0;
+  always_comb begin
+    for (int unsigned i = 0; i < 3; i++) begin
+      sight[i] = sight_at({read_half_q ^ offset[i][4], offset[i][3:0]},
+                          offset[i][5] ? 6'd0 : offset[i][4] ? arrived_in_other : arrived,
+                          arrived < offset[i] ? 6'd0 : arrived - offset[i]);
+      sight[i].is_whole = is_whole;
     end
+    next_sight = '0;
+    if (last_q[read_half_q] && full_q[other_half]) begin
+      next_sight = sight_at({other_half, next_offset}, 6'(count_q[other_half]),
+                            count_q[other_half] < 5'(next_offset) ? 6'd0 : 6'(count_q[other_half] - 5'(next_offset)));
+      next_sight.is_whole = last_q[other_half];
+    end
+  end
+
+  logic [4:0] place, second_place;
+  always_comb begin
+    place        = {read_half_q ^ offset_q[4], offset_q[3:0]};
+    second_place = {read_half_q ^ sight_q.second_offset[4], sight_q.second_offset[3:0]};
     for (int unsigned i = 0; i < WindowBytes; i++) begin
       window_o.bytes[8*i+:8]        = ring_q[5'(place + 5'(i))];
       window_o.second_bytes[8*i+:8] = ring_q[5'(second_place + 5'(i))];
     end
-    window_o.available     = left > 6'(2 * WindowBytes) ? 5'(2 * WindowBytes) : left[4:0];
-    window_o.length        = 6'(end_q[place]) <= arrived ? next_stop_q[place] : 4'd0;
-    window_o.second_length = second_end_q[place] <= arrived ? second_stop_q[place] : 4'd0;
-    window_o.is_zero        = zero_q[place];
-    window_o.second_is_zero = second_zero_q[place];
+    window_o.available           = sight_q.available;
+    window_o.length              = sight_q.length;
+    window_o.second_length       = sight_q.second_length;
+    window_o.is_zero             = sight_q.is_zero;
+    window_o.second_is_zero      = sight_q.second_is_zero;
+    window_o.is_whole            = sight_q.is_whole;
+    window_o.byte_is_zero        = sight_q.byte_is_zero;
+    window_o.second_byte_is_zero = sight_q.second_byte_is_zero;
     active_o   = has_current_q && !dropping_q;
     datagram_o = current_q;
     coming_o   = current_d;
@@ -105,7 +158,9 @@ module stopbit_decompressor
     ends         = 1'b0;
     leaves_half  = 1'b0;
     leaves_both  = 1'b0;
-    after        = 6'(offset_q) + 6'(take_i);
+    after        = 6'(offset_q) + 6'(take_i.bytes);
+    if (take_i.one) after = 6'(sight_q.second_offset);
+    if (take_i.two) after = sight_q.offset_after;
 
     if (dropping_q || release_i) begin
       leaves_half = full_q[read_half_q];
@@ -162,6 +217,7 @@ module stopbit_decompressor
     for (int unsigned i = 0; i < RingBytes; i++) begin
       ring_d[i] = ring_q[i];
       if (accept && write_half_q == i[4]) ring_d[i] = beat_i.data[8*i[3:0]+:8];
+      byte_zero_d[i] = ring_d[i][6:0] == '0;
     end
     for (int unsigned i = 0; i < RingBytes; i++) begin
       next_stop_d[i] = '0;
@@ -172,7 +228,7 @@ module stopbit_decompressor
     for (int unsigned i = 0; i < RingBytes; i++) begin
       zero_d[i] = 1'b1;
       for (int unsigned k = WindowBytes; k > 0; k--) begin
-        zero_d[i] = ring_d[5'(i+k-1)][6:0] == '0 && (ring_d[5'(i+k-1)][7] || zero_d[i]);
+        zero_d[i] = byte_zero_d[5'(i+k-1)] && (ring_d[5'(i+k-1)][7] || zero_d[i]);
       end
     end
     for (int unsigned i = 0; i < RingBytes; i++) begin
@@ -204,6 +260,13 @@ module stopbit_decompressor
       has_waiting_q <= has_waiting_d;
       first_q       <= first_d;
     end
+    // Nothing is shown after a number of bytes that was not foreseen, and before the first beat has made what is looked up.
+    if (!rst_ni || !full_q[read_half_q]) sight_q <= '0;
+    else if (dropping_q || release_i) sight_q <= next_sight;
+    else if (take_i.two) sight_q <= sight[2];
+    else if (take_i.one) sight_q <= sight[1];
+    else if (take_i.bytes != '0) sight_q <= '0;
+    else sight_q <= sight[0];
     last_q    <= last_d;
     count_q   <= count_d;
     current_q <= current_d;
@@ -212,19 +275,24 @@ module stopbit_decompressor
       ring_q         <= ring_d;
       next_stop_q    <= next_stop_d;
       second_stop_q  <= second_stop_d;
-      second_place_q <= second_place_d;
       end_q          <= end_d;
       second_end_q   <= second_end_d;
       zero_q         <= zero_d;
       second_zero_q  <= second_zero_d;
+      byte_zero_q    <= byte_zero_d;
     end
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!active_o || take_i <= window_o.available) else $fatal(1, "took %0d of %0d bytes", take_i,
-                                                                     window_o.available);
+      assert (!active_o || take_i.bytes <= window_o.available) else $fatal(1, "took %0d of %0d bytes", take_i.bytes,
+                                                                           window_o.available);
+      assert (!take_i.one || (!take_i.two && window_o.length != '0 && take_i.bytes == 5'(window_o.length)))
+      else $fatal(1, "not the first entity");
+      assert (!take_i.two || (window_o.second_length != '0 &&
+                              take_i.bytes == 5'(window_o.length) + 5'(window_o.second_length)))
+      else $fatal(1, "not both entities");
       assert (!release_i || active_o) else $fatal(1, "no datagram to release");
       assert (!accept || beat_i.count == 5'(BeatBytes) || beat_i.last) else $fatal(1, "a short beat that is not the last");
       assert (!accept || beat_i.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat_i.count);

@@ -11,7 +11,7 @@ module stopbit_operator
   input  logic [63:0] field_i,        // the field of a bit group that it is
   input  logic        field_is_null_i,
   output logic [63:0] value_o,
-  output logic [7:0]  code_o          // the first error: entity, base of a delta, range, limit
+  output logic [7:0]  code_o          // the first error: source, entity, base of a delta, range, limit
 );
   logic base_is_signed, is_exponent, is_narrow, is_signed;
   logic [63:0] base, incremented, limited;
@@ -56,9 +56,9 @@ module stopbit_operator
     if (uop_i.is_field) value_o = field_i;
     limited = uop_i.constant.limit == LIMIT_SIGNED && value_o[63] ? ~value_o : value_o;
 
-    // The first error counts: entity, base of a delta, range, limit.
-    code_o = ERROR_NONE;
-    if (uop_i.is_value && uop_i.source != SOURCE_NONE && !(uop_i.is_field && field_is_null_i)) begin
+    // The first error counts: source, entity, base of a delta, range, limit.
+    code_o = uop_i.source_code;
+    if (uop_i.source_code == ERROR_NONE && uop_i.is_value && uop_i.source != SOURCE_NONE && !(uop_i.is_field && field_is_null_i)) begin
       if (uop_i.source == SOURCE_STREAM && is_too_wide_i) begin
         code_o = uop_i.is_subtraction ? ERROR_D7 : ERROR_D2;
       end else if (uop_i.base_code != ERROR_NONE) begin
