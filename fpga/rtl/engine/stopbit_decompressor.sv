@@ -13,6 +13,9 @@
 /// `take_i` says what is used up in this cycle; the window follows in the next one. `release_i` gives up what
 /// is left of the datagram after them, or, at its end, goes on to the next. A datagram is never seen before it is
 /// released from. A preamble of at most 15 bytes is passed over: the window begins after it.
+///
+/// A beat that comes while the ring is full is held, and is in the ring from the cycle after a half was left on: a look-up ahead
+/// finds it as early as one in the cycle itself would find a beat that was asked for then.
 module stopbit_decompressor
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -139,15 +142,21 @@ module stopbit_decompressor
     active_o   = has_current_q && !dropping_q;
     datagram_o = current_q;
     coming_o   = current_d;
-    ready_o    = !full_q[write_half_q];
   end
+
+  // The beat that is held, or that comes.
+  logic              held_valid_q;
+  stopbit_beat_t     held_beat_q, beat;
+  stopbit_datagram_t held_datagram_q, datagram;
+  assign beat     = held_valid_q ? held_beat_q : beat_i;
+  assign datagram = held_valid_q ? held_datagram_q : datagram_i;
+  assign ready_o  = !held_valid_q;
 
   logic accept;
   logic ends;  // the datagram that is read, with this cycle
   logic leaves_half, leaves_both;
   logic [5:0] after;
   always_comb begin
-    accept       = valid_i && ready_o;
     full_d       = full_q;
     last_d       = last_q;
     count_d      = count_q;
@@ -179,10 +188,12 @@ module stopbit_decompressor
       read_half_d         = other_half;
     end
 
+    // A full ring is left first at the half that is written next.
+    accept = held_valid_q ? !full_q[write_half_q] || leaves_half : valid_i && !full_q[write_half_q];
     if (accept) begin
       full_d[write_half_q]  = 1'b1;
-      last_d[write_half_q]  = beat_i.last;
-      count_d[write_half_q] = beat_i.count;
+      last_d[write_half_q]  = beat.last;
+      count_d[write_half_q] = beat.count;
       write_half_d          = !write_half_q;
     end
   end
@@ -201,12 +212,12 @@ module stopbit_decompressor
       becomes_current = has_waiting_q;
     end
     if (accept) begin
-      first_d = beat_i.last;
+      first_d = beat.last;
       if (first_q && has_current_d) begin
-        waiting_d     = datagram_i;
+        waiting_d     = datagram;
         has_waiting_d = 1'b1;
       end else if (first_q) begin
-        current_d       = datagram_i;
+        current_d       = datagram;
         has_current_d   = 1'b1;
         becomes_current = 1'b1;
       end
@@ -215,8 +226,7 @@ module stopbit_decompressor
 
   always_comb begin
     for (int unsigned i = 0; i < RingBytes; i++) begin
-      ring_d[i] = ring_q[i];
-      if (accept && write_half_q == i[4]) ring_d[i] = beat_i.data[8*i[3:0]+:8];
+      ring_d[i] = write_half_q == i[4] ? beat.data[8*i[3:0]+:8] : ring_q[i];
       byte_zero_d[i] = ring_d[i][6:0] == '0;
     end
     for (int unsigned i = 0; i < RingBytes; i++) begin
@@ -250,6 +260,7 @@ module stopbit_decompressor
       has_current_q <= 1'b0;
       has_waiting_q <= 1'b0;
       first_q       <= 1'b1;
+      held_valid_q  <= 1'b0;
     end else begin
       full_q        <= full_d;
       write_half_q  <= write_half_d;
@@ -259,6 +270,11 @@ module stopbit_decompressor
       has_current_q <= has_current_d;
       has_waiting_q <= has_waiting_d;
       first_q       <= first_d;
+      held_valid_q  <= held_valid_q ? !accept : valid_i && full_q[write_half_q];
+    end
+    if (!held_valid_q) begin
+      held_beat_q     <= beat_i;
+      held_datagram_q <= datagram_i;
     end
     // Nothing is shown after a number of bytes that was not foreseen, and before the first beat has made what is looked up.
     if (!rst_ni || !full_q[read_half_q]) sight_q <= '0;
@@ -294,8 +310,8 @@ module stopbit_decompressor
                               take_i.bytes == 5'(window_o.length) + 5'(window_o.second_length)))
       else $fatal(1, "not both entities");
       assert (!release_i || active_o) else $fatal(1, "no datagram to release");
-      assert (!accept || beat_i.count == 5'(BeatBytes) || beat_i.last) else $fatal(1, "a short beat that is not the last");
-      assert (!accept || beat_i.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat_i.count);
+      assert (!accept || beat.count == 5'(BeatBytes) || beat.last) else $fatal(1, "a short beat that is not the last");
+      assert (!accept || beat.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat.count);
       assert (!full_q[read_half_q] || has_current_q) else $fatal(1, "a datagram without header");
     end
   end

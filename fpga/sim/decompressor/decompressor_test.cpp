@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::size_t kBeat = 16;
 constexpr std::size_t kWindow = 10;  ///< The longest entity.
+constexpr std::size_t kRingBeats = 2;
 
 /// window_t.
 constexpr unsigned kSecondByteIsZero = 0;
@@ -33,6 +36,11 @@ constexpr unsigned kTwo = 5;
 constexpr unsigned kOne = 6;
 
 using Bytes = std::vector<std::uint8_t>;
+
+struct BeatOf {
+  std::size_t datagram = 0;
+  std::size_t number = 0;
+};
 
 /// Bytes whose stop bits are as frequent as `stop_percent` says; of some entities all bits are 0.
 Bytes random_bytes(Random& random, std::size_t length, std::uint32_t stop_percent) {
@@ -91,6 +99,8 @@ class Traffic {
     position_ = begin_of(0);
     offered_ = false;
     shows_ = false;
+    ring_.clear();
+    held_.reset();
   }
 
   /// Where the window of a datagram begins: after a short preamble.
@@ -113,19 +123,46 @@ class Traffic {
     arrived_ = shown_ < datagrams_->size() ? accepted_[shown_] : 0;
     is_whole_ = shown_ < datagrams_->size() && complete_[shown_];
     bench_.settle();
-    if (offered_ && bench_->ready_o) {
-      const std::size_t length = (*datagrams_)[sending_].size();
-      accepted_[sending_] = std::min(length, (beat_ + 1) * kBeat);
+    EXPECT_EQ(bench_->ready_o != 0, !held_) << where();
+    const bool is_full = ring_.size() == kRingBeats;
+    const bool leaves = leave();
+    if (held_ && (!is_full || leaves)) {
+      enter(*std::exchange(held_, {}));
+    } else if (offered_ && bench_->ready_o) {
+      const BeatOf beat = {.datagram = sending_, .number = beat_};
+      if (is_full) {
+        held_ = beat;
+      } else {
+        enter(beat);
+      }
       ++accepted_total_;
       offered_ = false;
       ++beat_;
-      if (beat_ * kBeat >= length) {
-        complete_[sending_] = true;
+      if (is_last(beat)) {
         ++sending_;
         beat_ = 0;
       }
     }
     bench_.step();
+  }
+
+  bool is_last(const BeatOf& beat) const { return (beat.number + 1) * kBeat >= (*datagrams_)[beat.datagram].size(); }
+
+  void enter(const BeatOf& beat) {
+    ring_.push_back(beat);
+    accepted_[beat.datagram] = std::min((*datagrams_)[beat.datagram].size(), (beat.number + 1) * kBeat);
+    complete_[beat.datagram] = is_last(beat);
+  }
+
+  /// Beats leave the ring: all of a datagram that is over, else the first one after the window has moved past it.
+  bool leave() {
+    const std::size_t before = ring_.size();
+    while (!ring_.empty() && ring_.front().datagram < shown_) ring_.pop_front();
+    if (before == ring_.size() && before > 0 && !is_last(ring_.front()) &&
+        position_ >= (ring_.front().number + 1) * kBeat) {
+      ring_.pop_front();
+    }
+    return before != ring_.size();
   }
 
   void offer() {
@@ -227,13 +264,15 @@ class Traffic {
   Gate out_;
   const std::vector<Bytes>* datagrams_ = nullptr;
   std::vector<std::size_t> offsets_;   ///< Of the first message, by datagram.
-  std::vector<std::size_t> accepted_;  ///< Bytes, by datagram.
+  std::vector<std::size_t> accepted_;  ///< Bytes, by datagram, that the ring has had.
   std::vector<bool> complete_;
   std::size_t sending_ = 0;
   std::size_t beat_ = 0;
   std::size_t shown_ = 0;
   std::size_t position_ = 0;
   std::size_t accepted_total_ = 0;
+  std::deque<BeatOf> ring_;
+  std::optional<BeatOf> held_;  ///< That came while the ring was full.
   bool offered_ = false;
   bool moves_ = false;       ///< To where nothing is shown in the next cycle.
   bool shows_ = false;       ///< Something, in this cycle, if it has arrived.
