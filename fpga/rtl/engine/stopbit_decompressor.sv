@@ -16,6 +16,9 @@
 ///
 /// A beat that comes while the ring is full is held, and is in the ring from the cycle after a half was left on: a look-up ahead
 /// finds it as early as one in the cycle itself would find a beat that was asked for then.
+///
+/// `take_i` and `release_i` come late: what follows is known for each of the moves before, and they choose. A move that was not
+/// foreseen is added up in the next cycle, which shows nothing.
 module stopbit_decompressor
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -54,14 +57,16 @@ module stopbit_decompressor
   logic       write_half_d, write_half_q;
   logic       read_half_d, read_half_q;
   logic [4:0] offset_d, offset_q;      // in the half that is read; 16 at the end of one
+  logic [4:0] moved_q;                 // bytes that were taken and are not in it yet
   logic       dropping_d, dropping_q;  // the datagram was released before its last beat came
 
   // Headers: of the datagram that is read, and of the one that waits after it.
-  stopbit_datagram_t current_d, current_q, waiting_d, waiting_q;
+  stopbit_datagram_t current_d, current_q, waiting_q;
   logic has_current_d, has_current_q, has_waiting_d, has_waiting_q;
   logic first_d, first_q;  // the next beat begins a datagram
-  logic becomes_current, skips;
-  assign skips = becomes_current && preamble_is_short(current_d.data_offset, current_d.length_bytes);
+  // What becomes current at the end of the one that is read: the waiting one, or the one that comes.
+  stopbit_datagram_t next_header;
+  logic [4:0] begin_offset;  // of its first message, after a preamble that is passed over
 
   // The window at a place. Offsets are from the first byte of the half in which the place will be.
   typedef struct packed {
@@ -106,7 +111,7 @@ module stopbit_decompressor
   endfunction
   logic [2:0][5:0] offset;
   logic [3:0] next_offset;
-  assign offset      = {sight_q.offset_after, 6'(sight_q.second_offset), 6'(offset_q)};
+  assign offset      = {sight_q.offset_after, 6'(sight_q.second_offset), 6'(offset_q) + 6'(moved_q)};
   assign next_offset = preamble_is_short(waiting_q.data_offset, waiting_q.length_bytes) ? waiting_q.data_offset[3:0] : 4'd0;
   always_comb begin
     for (int unsigned i = 0; i < 3; i++) begin
@@ -152,44 +157,43 @@ module stopbit_decompressor
   assign datagram = held_valid_q ? held_datagram_q : datagram_i;
   assign ready_o  = !held_valid_q;
 
-  logic accept;
-  logic ends;  // the datagram that is read, with this cycle
-  logic leaves_half, leaves_both;
-  logic [5:0] after;
+  assign next_header  = has_waiting_q ? waiting_q : datagram;
+  assign begin_offset = preamble_is_short(next_header.data_offset, next_header.length_bytes) ? next_header.data_offset[4:0] : 5'd0;
+
+  // For each of the three places: the window leaves the half, and what its offset is then.
+  logic [2:0] leaves_if;
+  logic [2:0][4:0] offset_if;
   always_comb begin
+    for (int unsigned i = 0; i < 3; i++) begin
+      leaves_if[i] = full_q[read_half_q] && !last_q[read_half_q] && offset[i] >= 6'(BeatBytes);
+      offset_if[i] = {leaves_if[i] ? offset[i][5] : offset[i][4], offset[i][3:0]};
+    end
+  end
+
+  logic accept;
+  logic gives_up, ends_if, ends;  // the datagram that is read, with this cycle
+  logic leaves_half, leaves_both;
+  always_comb begin
+    gives_up     = dropping_q || release_i;
+    ends_if      = full_q[read_half_q] && (last_q[read_half_q] || (full_q[other_half] && last_q[other_half]));
+    ends         = gives_up && ends_if;
+    leaves_both  = gives_up && (&full_q) && !last_q[read_half_q];
+    leaves_half  = gives_up ? full_q[read_half_q] : take_i.two ? leaves_if[2] : take_i.one ? leaves_if[1] : leaves_if[0];
+    offset_d     = take_i.two ? offset_if[2] : take_i.one ? offset_if[1] : offset_if[0];
+    if (gives_up) offset_d = '0;
+    if (ends || !has_current_q) offset_d = begin_offset;
+    dropping_d   = gives_up && !ends_if;
+
     full_d       = full_q;
     last_d       = last_q;
     count_d      = count_q;
     write_half_d = write_half_q;
-    read_half_d  = read_half_q;
-    offset_d     = offset_q;
-    dropping_d   = dropping_q;
-    ends         = 1'b0;
-    leaves_half  = 1'b0;
-    leaves_both  = 1'b0;
-    after        = 6'(offset_q) + 6'(take_i.bytes);
-    if (take_i.one) after = 6'(sight_q.second_offset);
-    if (take_i.two) after = sight_q.offset_after;
-
-    if (dropping_q || release_i) begin
-      leaves_half = full_q[read_half_q];
-      leaves_both = leaves_half && !last_q[read_half_q] && full_q[other_half];
-      ends        = leaves_half && (last_q[read_half_q] || (leaves_both && last_q[other_half]));
-      dropping_d  = !ends;
-      offset_d    = '0;
-    end else if (full_q[read_half_q]) begin
-      leaves_half = !last_q[read_half_q] && after >= 6'(BeatBytes);
-      offset_d    = leaves_half ? 5'(after - 6'(BeatBytes)) : after[4:0];
-    end
-    if (leaves_both) begin
-      full_d = '0;
-    end else if (leaves_half) begin
-      full_d[read_half_q] = 1'b0;
-      read_half_d         = other_half;
-    end
-
-    // A full ring is left first at the half that is written next.
-    accept = held_valid_q ? !full_q[write_half_q] || leaves_half : valid_i && !full_q[write_half_q];
+    read_half_d  = leaves_half && !leaves_both ? other_half : read_half_q;
+    if (leaves_half) full_d[read_half_q] = 1'b0;
+    if (leaves_both) full_d = '0;
+    // A full ring is left first at the half that is written next. Of a third datagram no beat comes in: it has no header here.
+    accept = held_valid_q ? !full_q[write_half_q] || (leaves_half && !(first_q && has_waiting_q)) :
+             valid_i && !full_q[write_half_q];
     if (accept) begin
       full_d[write_half_q]  = 1'b1;
       last_d[write_half_q]  = beat.last;
@@ -198,30 +202,14 @@ module stopbit_decompressor
     end
   end
 
+  // What the headers hold without a datagram makes no difference.
+  logic begins;
   always_comb begin
-    current_d       = current_q;
-    waiting_d       = waiting_q;
-    has_current_d   = has_current_q;
-    has_waiting_d   = has_waiting_q;
-    first_d         = first_q;
-    becomes_current = 1'b0;
-    if (ends) begin
-      current_d       = waiting_q;
-      has_current_d   = has_waiting_q;
-      has_waiting_d   = 1'b0;
-      becomes_current = has_waiting_q;
-    end
-    if (accept) begin
-      first_d = beat.last;
-      if (first_q && has_current_d) begin
-        waiting_d     = datagram;
-        has_waiting_d = 1'b1;
-      end else if (first_q) begin
-        current_d       = datagram;
-        has_current_d   = 1'b1;
-        becomes_current = 1'b1;
-      end
-    end
+    begins        = accept && first_q;
+    first_d       = accept ? beat.last : first_q;
+    current_d     = ends || !has_current_q ? next_header : current_q;
+    has_current_d = ends ? has_waiting_q || begins : has_current_q || begins;
+    has_waiting_d = !ends && (has_waiting_q || (begins && has_current_q));
   end
 
   always_comb begin
@@ -265,7 +253,7 @@ module stopbit_decompressor
       full_q        <= full_d;
       write_half_q  <= write_half_d;
       read_half_q   <= read_half_d;
-      offset_q      <= skips ? current_d.data_offset[4:0] : offset_d;
+      offset_q      <= offset_d;
       dropping_q    <= dropping_d;
       has_current_q <= has_current_d;
       has_waiting_q <= has_waiting_d;
@@ -278,15 +266,16 @@ module stopbit_decompressor
     end
     // Nothing is shown after a number of bytes that was not foreseen, and before the first beat has made what is looked up.
     if (!rst_ni || !full_q[read_half_q]) sight_q <= '0;
-    else if (dropping_q || release_i) sight_q <= next_sight;
+    else if (gives_up) sight_q <= next_sight;
     else if (take_i.two) sight_q <= sight[2];
     else if (take_i.one) sight_q <= sight[1];
     else if (take_i.bytes != '0) sight_q <= '0;
     else sight_q <= sight[0];
+    moved_q   <= !rst_ni || gives_up || take_i.one || take_i.two ? '0 : take_i.bytes;
     last_q    <= last_d;
     count_q   <= count_d;
     current_q <= current_d;
-    waiting_q <= waiting_d;
+    if (!has_waiting_q) waiting_q <= datagram;
     if (accept) begin
       ring_q         <= ring_d;
       next_stop_q    <= next_stop_d;
