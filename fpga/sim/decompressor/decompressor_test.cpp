@@ -158,8 +158,8 @@ class Traffic {
     complete_[beat.datagram] = is_last(beat);
   }
 
-  /// Beats leave the ring: all of a datagram that is over, else the first one after the window has moved past it, a cycle
-  /// later if that was not foreseen.
+  /// Beats leave the ring: all of a datagram that is over, else the first one after the window has moved past it, a
+  /// cycle later if that was not foreseen.
   bool leave() {
     const std::size_t before = ring_.size();
     while (!ring_.empty() && ring_.front().datagram < shown_) ring_.pop_front();
