@@ -14,7 +14,8 @@ module stopbit_decoder
   import stopbit_registers_pkg::*;
   import stopbit_ring_pkg::*;
 #(
-  parameter bit Remote = 1'b1
+  parameter bit          Remote  = 1'b1,
+  parameter int unsigned Engines = 1      // 1, 2 or 4 decode cores, by channel
 ) (
   input  logic         ap_clk,
   input  logic         ap_rst_n,
@@ -353,8 +354,6 @@ module stopbit_decoder
   stopbit_slot_t     core_slot, slot;
   logic              slot_valid, slot_ready;
   stopbit_gap_events i_gaps (
-    .clk_i          (ap_clk),
-    .rst_ni         (rst_n_q),
     .gap_valid_i    (gap_valid),
     .gap_ready_o    (gap_ready),
     .gap_i          (gap),
@@ -367,15 +366,15 @@ module stopbit_decoder
     .core_beat_o    (beat),
     .core_datagram_o(datagram),
     .slot_i         (core_slot),
-    .slot_moves_i   (slot_valid && slot_ready),
     .slot_o         (slot)
   );
 
   // ---- decode
   stopbit_load_t load;
   logic [31:0]   back_data;
-  logic          done;
-  logic [1:0]    issued;
+  logic                               engines_idle;
+  logic [$clog2(Engines + 1)-1:0]     done;
+  logic [$clog2(2 * Engines + 1)-1:0] issued;
 
   stopbit_loader i_loader (
     .clk_i          (ap_clk),
@@ -397,20 +396,23 @@ module stopbit_decoder
     .back_data_i    (back_data)
   );
 
-  stopbit_core i_core (
-    .clk_i          (ap_clk),
-    .rst_ni         (rst_n_q),
-    .load_i         (load),
-    .back_data_o    (back_data),
-    .valid_i        (datagram_valid),
-    .ready_o        (datagram_ready),
-    .datagram_i     (datagram),
-    .beat_i         (beat),
-    .valid_o        (slot_valid),
-    .ready_i        (slot_ready),
-    .slot_o         (core_slot),
-    .datagram_done_o(done),
-    .issued_o       (issued)
+  stopbit_engines #(
+    .Engines(Engines)
+  ) i_engines (
+    .clk_i           (ap_clk),
+    .rst_ni          (rst_n_q),
+    .load_i          (load),
+    .back_data_o     (back_data),
+    .valid_i         (datagram_valid),
+    .ready_o         (datagram_ready),
+    .datagram_i      (datagram),
+    .beat_i          (beat),
+    .valid_o         (slot_valid),
+    .ready_i         (slot_ready),
+    .slot_o          (core_slot),
+    .idle_o          (engines_idle),
+    .datagrams_done_o(done),
+    .issued_o        (issued)
   );
 
   // ---- records out
@@ -562,7 +564,7 @@ module stopbit_decoder
   logic [CalmBits:0] calm_q;  // cycles in which nothing was on its way
   logic calm;
   assign calm = plain_idle && !s_axis_rx_tvalid && front_idle && !gap_valid && inside_q == '0 &&
-                router_idle && writer_idle;
+                engines_idle && router_idle && writer_idle;
 
   always_ff @(posedge ap_clk) begin
     if (!rst_n_q) begin
@@ -590,7 +592,7 @@ module stopbit_decoder
       records_q      <= records_q + 64'(slot_valid && slot_ready && slot.last && !slot.aborted);
       withdrawn_q    <= withdrawn_q + 64'(slot_valid && slot_ready && slot.aborted);
       decoded_q      <= decoded_q + 64'(done);
-      instructions_q <= instructions_q + 64'(issued[0]) + 64'(issued[1]);
+      instructions_q <= instructions_q + 64'(issued);
       chunks_q       <= chunks_q + 64'(chunk);
       passed_q       <= passed_q + 64'(passed);
       duplicates_q   <= duplicates_q + 64'(duplicate);

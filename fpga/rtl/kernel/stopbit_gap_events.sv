@@ -4,17 +4,15 @@
 /// Is on both sides of the decode core. A gap goes through the core as a datagram without bytes that was cut, which the
 /// core answers with an event record, as with any error: a channel that is not reset by each packet then waits for its
 /// reset. The event comes out with the gap in it: words 4 to 6 as decoder/record/layout.hpp has them; its header has the
-/// first missing number and the arrival of the datagram that shows the gap, and is of no line. The datagram's number marks
-/// it: its top bit is set, which no packet's is.
+/// first missing number and the arrival of the datagram that shows the gap, and is of no line. All of a gap goes through the
+/// core in that datagram, so that several cores can be between both sides: its sequence number is the first missing one;
+/// the top bit of its number, which no packet's has, marks it, and the count follows.
 ///
 /// No cycle is added for anything but a gap: three in front of its datagram, and the core's for an empty datagram.
 module stopbit_gap_events
   import stopbit_pkg::*;
   import stopbit_front_pkg::gap_t;
 (
-  input  logic              clk_i,
-  input  logic              rst_ni,
-
   input  logic              gap_valid_i,
   output logic              gap_ready_o,
   input  gap_t              gap_i,
@@ -29,34 +27,15 @@ module stopbit_gap_events
   output stopbit_datagram_t core_datagram_o,
 
   input  stopbit_slot_t     slot_i,
-  input  logic              slot_moves_i,
   output stopbit_slot_t     slot_o
 );
-  localparam int unsigned Depth = 16;  // gaps inside the core
   localparam int unsigned MarkBit = 63;
+  localparam int unsigned CountBit = 31;
   localparam logic [7:0]  EventGap = 8'd3;
 
-  logic        room, known, is_gap;
-  logic [31:0] first, count;
-  logic [$clog2(Depth):0] held;
-
-  stopbit_fifo #(.Width(64), .Depth(Depth)) i_gaps (
-    .clk_i,
-    .rst_ni,
-    .valid_i(gap_valid_i && gap_ready_o),
-    .ready_o(room),
-    .data_i ({gap_i.count, gap_i.first}),
-    .valid_o(known),
-    .ready_i(is_gap && slot_moves_i),
-    .double_i(1'b0),
-    .single_o(),
-    .data_o ({count, first}),
-    .count_o(held)
-  );
-
-  assign gap_ready_o  = room && core_ready_i;
+  assign gap_ready_o  = core_ready_i;
   assign ready_o      = core_ready_i && !gap_valid_i;
-  assign core_valid_o = gap_valid_i ? room : valid_i;
+  assign core_valid_o = gap_valid_i || valid_i;
   always_comb begin
     core_beat_o     = beat_i;
     core_datagram_o = datagram_i;
@@ -68,31 +47,23 @@ module stopbit_gap_events
       core_datagram_o.time_quality    = '0;
       core_datagram_o.length_bytes    = '0;
       core_datagram_o.data_offset     = '0;
-      core_datagram_o.number[MarkBit] = 1'b1;
+      core_datagram_o.number          = {1'b1, gap_i.count, datagram_i.number[CountBit-1:0]};
       core_datagram_o.cut             = 1'b1;
     end
   end
 
+  logic is_gap;
   assign is_gap = slot_i.last && slot_i.data[15:0] == EventIndex && slot_i.data[64*6 + MarkBit];
   always_comb begin
     slot_o = slot_i;
     if (is_gap) begin
       slot_o.data[64*4 +: 64] = {8'b0, NoWord, NoBlock, NoTemplate, 8'b0, EventGap};
-      slot_o.data[64*5 +: 64] = {32'b0, first};
-      slot_o.data[64*6 +: 64] = {32'b0, count};
+      slot_o.data[64*5 +: 64] = {32'b0, slot_i.data[64*2 +: 32]};
+      slot_o.data[64*6 +: 64] = {32'b0, slot_i.data[64*6 + CountBit +: 32]};
     end
   end
 
   // Channel and epoch are the datagram's.
   logic unused;
-  assign unused = &{1'b0, gap_i};
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      gap_is_known : assert (!(is_gap && slot_moves_i) || known);
-      gaps_inside  : assert (held <= ($clog2(Depth) + 1)'(Depth));
-    end
-  end
-`endif
+  assign unused = &{1'b0, gap_i, datagram_i.number[63:CountBit]};
 endmodule

@@ -14,19 +14,13 @@
 #include "bits.hpp"
 #include "decoder/interp/interpreter.hpp"
 #include "decoder/record/buffer_sink.hpp"
+#include "fpga/sim/cosim/core_streams.hpp"
 #include "host/device/firmware/device.hpp"
 
 namespace stopbit::sim {
 namespace {
 
-constexpr std::size_t kBeatBytes = 16;
 constexpr std::uint64_t kPatience = 500'000;  ///< Cycles in which nothing goes in or out: the core hangs.
-
-/// stopbit_slot_t.
-constexpr unsigned kAbortedBit = 0;
-constexpr unsigned kLastBit = 1;
-constexpr unsigned kIndexBit = 2;
-constexpr unsigned kDataBit = 18;
 
 /// A part of what an instruction does.
 struct TracedPart {
@@ -104,34 +98,9 @@ class Core::Model {
     return bench_->back_data_o;
   }
 
-  void offer(const Datagram& datagram, std::size_t length, std::size_t beat) {
-    const std::size_t begin = beat * kBeatBytes;
-    const std::size_t count = std::min(kBeatBytes, length - begin);
-    const PacketInfo& info = datagram.info;
-    BitWriter header(bench_->datagram_i);
-    header.put(datagram.bytes.size() > length ? 1 : 0, 1);
-    header.put(static_cast<std::uint8_t>(info.time_quality), 8);
-    header.put(static_cast<std::uint8_t>(info.source), 8);
-    header.put(info.sender_epoch, 16);
-    header.put(info.channel, 16);
-    header.put(std::min<std::uint32_t>(info.data_offset, 0xFFFF), 16);
-    header.put(length, 17);
-    header.put(info.sequence, 32);
-    header.put(info.number, 64);
-    header.put(info.arrival_ns, 64);
-    BitWriter out(bench_->beat_i);
-    out.put(begin + count == length ? 1 : 0, 1);
-    out.put(count, 5);
-    for (std::size_t i = 0; i < kBeatBytes; ++i) {
-      // Bytes past the end are junk.
-      out.put(i < count ? std::to_integer<std::uint8_t>(datagram.bytes[begin + i]) : random_.bits() & 0xFF, 8);
-    }
-  }
-
   std::vector<Record> run(std::span<const Datagram> datagrams, std::size_t max_bytes, std::uint32_t max_slots,
                           CoreFigures& figures, std::vector<CoreStep>* steps) {
-    std::vector<Record> records;
-    Record open;
+    RecordReader records(max_slots);
     std::size_t at = 0;
     std::size_t beat = 0;
     std::size_t done = 0;
@@ -144,7 +113,7 @@ class Core::Model {
     constexpr std::uint64_t kDrain = 64;
     while (done < datagrams.size() || at < datagrams.size() || quiet < kDrain) {
       if (!offered && at < datagrams.size() && in_.open()) {
-        offer(datagrams[at], std::min(datagrams[at].bytes.size(), max_bytes), beat);
+        offer_beat(*bench_.operator->(), datagrams[at], std::min(datagrams[at].bytes.size(), max_bytes), beat, random_);
         offered = true;
       }
       if (load_word()) quiet = 0;
@@ -164,7 +133,7 @@ class Core::Model {
         quiet = 0;
       }
       if (bench_->valid_o && bench_->ready_i) {
-        take_slot(open, records, max_slots);
+        records.take(bench_->slot_o);
         last_slot = bench_.cycles();
         quiet = 0;
       }
@@ -180,14 +149,13 @@ class Core::Model {
       }
     }
     bench_->valid_i = 0;
-    if (!open.empty()) throw std::runtime_error("a record was begun and not completed");
     if (!datagrams.empty()) figures.cycles += last_slot - std::min(last_slot, first_beat);
-    return records;
+    return records.finish();
   }
 
   void interrupt(const Datagram& datagram, std::size_t beats) {
     for (std::size_t beat = 0; beat < beats && beat * kBeatBytes < datagram.bytes.size();) {
-      offer(datagram, datagram.bytes.size(), beat);
+      offer_beat(*bench_.operator->(), datagram, datagram.bytes.size(), beat, random_);
       bench_->valid_i = 1;
       bench_->ready_i = 0;
       bench_.settle();
@@ -233,34 +201,6 @@ class Core::Model {
       }
       if (part.error != 0) step.error = part.error;
     }
-  }
-
-  void take_slot(Record& open, std::vector<Record>& records, std::uint32_t max_slots) {
-    const auto& slot = bench_->slot_o;
-    if (bits_at(slot, kAbortedBit, 1) != 0) {
-      if (open.empty()) throw std::runtime_error("nothing was there to be taken back");
-      open.clear();
-      return;
-    }
-    record::Slot data;
-    for (unsigned word = 0; word < record::kSlotWords; ++word)
-      data.words[word] = bits_at(slot, kDataBit + 64 * word, 64);
-    const std::uint64_t index = bits_at(slot, kIndexBit, 16);
-    if (bits_at(slot, kLastBit, 1) == 0) {
-      if (open.empty()) open.emplace_back();
-      if (index != open.size()) throw std::runtime_error(fmt::format("slot {} where {} is due", index, open.size()));
-      open.push_back(data);
-      if (open.size() > max_slots) throw std::runtime_error("a record has more slots than it may");
-      return;
-    }
-    if (open.empty()) open.emplace_back();
-    open[0] = data;
-    if (index != 0 || (data.words[0] >> 16 & 0xFFFF) != open.size()) {
-      throw std::runtime_error(
-          fmt::format("slot 0 counts {} slots, {} came", data.words[0] >> 16 & 0xFFFF, open.size()));
-    }
-    records.push_back(std::move(open));
-    open.clear();
   }
 
   Bench<Vstopbit_core> bench_;
