@@ -153,13 +153,16 @@ void Agent::leave_card() noexcept {
     taken = poll_card();
   }
   for (const auto& channel : roster_.channels) channel->leave_card();
-  parts_.card->left(parts_.recorder != nullptr ? recall() : 0);
+  const std::uint64_t recalled = parts_.recorder != nullptr ? recall() : 0;
+  for (const auto& channel : roster_.channels) channel->end_recall();
+  parts_.card->left(recalled);
 }
 
 void Agent::retire_card(const char* why) noexcept {
-  if (parts_.card == nullptr || !parts_.card->is_live()) return;
+  if (parts_.card == nullptr) return;
+  const bool was_live = parts_.card->is_live();
   parts_.card->retire(why);
-  leave_card();
+  if (was_live) leave_card();
 }
 
 std::uint64_t Agent::recall() noexcept {
@@ -317,7 +320,7 @@ bool Agent::touches_card(const RosterChange& change) const noexcept {
     const auto is_its = [place](const RosterChange::OtherLines& lines) { return lines.place == place; };
     const bool changes =
         place == feed::ChannelSet::kGone || std::any_of(change.lines.begin(), change.lines.end(), is_its);
-    if (changes && roster_.channels[i]->is_on_card()) return true;
+    if (changes && roster_.channels[i]->has_card()) return true;
   }
   return false;
 }

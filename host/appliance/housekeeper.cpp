@@ -103,6 +103,9 @@ void Housekeeper::step() {
   if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
     report_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
   }
+  if (const std::string what = appliance_.tend_card(now); !what.empty()) {
+    report_({Level::Warning, "card back", {{"ring", appliance_.on_card()}, {"what", what}}});
+  }
   report_distribution();
   save_books(false);
   appliance_.beat();

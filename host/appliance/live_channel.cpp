@@ -53,7 +53,8 @@ void LiveChannel::note_beside_card(std::span<const std::byte> datagram) noexcept
 
 void LiveChannel::leave_card() noexcept {
   if (!is_on_card()) return;
-  has_left_card_ = true;
+  has_left_card_ = has_just_left_ = true;
+  overlaps_in_.reset();
   decoder_.image_changed();  // the dictionary is the card's
   const std::uint32_t messages = card_->take_back();
   const auto last = card_->last();
@@ -61,7 +62,55 @@ void LiveChannel::leave_card() noexcept {
   if (last && messages != 0) decoder_.expect_rest(*last + 1, card_->epoch(), messages);
 }
 
+LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, bool may_lose) noexcept {
+  const record::HeaderView header(record[0]);
+  const record::EventView event(record[0]);
+  const bool is_gap = header.is_event() && event.kind() == record::EventKind::Gap;
+  const bool is_of_datagram = !header.is_event() || event.kind() == record::EventKind::Dropped ||
+                              (event.kind() == record::EventKind::DecodeError && event.code() != ErrorCode::X9);
+  if (!is_gap && !is_of_datagram) return Offer::Passed;
+  const auto next = next_sequence();
+  if (!next) {
+    return_to_card(header, std::nullopt, true);
+    return Offer::Taken;
+  }
+  const auto last = static_cast<std::uint32_t>(*next - 1);
+  const std::uint32_t first = header.sequence();
+  const std::uint32_t end = is_gap ? first + static_cast<std::uint32_t>(event.missing()) - 1 : first;
+  const auto ahead = static_cast<std::int32_t>(end - last);
+  const std::uint16_t epoch = decoder_.arbiter().epoch();
+  const bool is_end = header.is_event() || (header.flags() & record::kFlagLastOfPacket) != 0;
+  if (ahead < 0 || (ahead == 0 && !is_end)) {
+    overlaps_in_ = epoch;
+    return Offer::Passed;
+  }
+  // The rest of a datagram, or of a gap, of which software has the beginning.
+  const bool is_part =
+      is_gap ? static_cast<std::int32_t>(first - last) <= 0 : !header.is_event() && header.message_index() != 0;
+  if (ahead > 0 && is_part) {
+    if (may_lose) overlaps_in_.reset();
+    return may_lose ? Offer::Passed : Offer::Waits;
+  }
+  const bool overlaps = ahead == 0 || overlaps_in_ == epoch;
+  if (!overlaps && !may_lose) return Offer::Waits;
+  decoder_.finish();
+  // Packets that were set aside had the next numbers.
+  if (next_sequence() != next) return offer(record, may_lose);
+  return_to_card(header, last, overlaps);
+  return ahead == 0 ? Offer::Passed : Offer::Taken;
+}
+
+void LiveChannel::return_to_card(const record::HeaderView& first, std::optional<std::uint32_t> last,
+                                 bool is_sure) noexcept {
+  if (decoder_.arbiter().next_sequence()) sender_beside_card_ = decoder_.arbiter().sender();
+  if (last) card_->go_on_after(*last, decoder_.arbiter().epoch(), first.sender_epoch(), is_sure);
+  decoder_.hand_over();
+  has_left_card_ = false;
+  overlaps_in_.reset();
+}
+
 bool LiveChannel::is_after_card(std::span<const std::byte> datagram) const noexcept {
+  if (!has_just_left_) return false;
   // A carousel's numbers come again: its next cycle brings everything.
   if (!card_ || !card_->has_numbers() || description_.role == feed::Role::Carousel) return false;
   const net::Preamble preamble = net::read_preamble(description_.framing, datagram);
@@ -407,7 +456,7 @@ void LiveChannel::publish_line(std::size_t line, const arbitrate::Account& accou
   const LineCounterSet& to = counter_set_.lines[line];
   const arbitrate::LineStats& from = decoder_.arbiter().line(static_cast<arbitrate::Line>(line));
   const arbitrate::LineStats of_card = card_ ? card_->line(line) : arbitrate::LineStats();
-  const arbitrate::LineStats& latest = from.last_arrival_ns != 0 ? from : of_card;
+  const arbitrate::LineStats& latest = from.last_arrival_ns >= of_card.last_arrival_ns ? from : of_card;
   to.packets.set(account.packets.received[line]);
   to.missing.set(from.missing);
   to.saved.set(from.saved);

@@ -64,14 +64,25 @@ class LiveChannel final : private feed::Watcher {
     if (known_) card_->resume_after(*known_);
   }
   [[nodiscard]] bool is_on_card() const noexcept { return card_.has_value() && !has_left_card_; }
+  /// Whether it was given to a card, which may have left it.
+  [[nodiscard]] bool has_card() const noexcept { return card_.has_value(); }
+  /// What becomes of a record of a card that has come back, while software has the channel.
+  enum class Offer : std::uint8_t {
+    Passed,  ///< Software has published it, or it is of no number. The channel is on the card if this was the last one.
+    Waits,   ///< It is ahead of software, and nothing shows that the card has everything in between.
+    Taken,   ///< The channel is on the card from here on; the record has yet to be taken.
+  };
+  /// `may_lose`: software has had time enough to come up to the record. Then what is missing is a gap.
+  [[nodiscard]] Offer offer(std::span<const record::Slot> record, bool may_lose) noexcept;
   /// A record that the card has made. @returns why it was not taken.
   CardFault take(std::span<const record::Slot> record) noexcept { return card_->take(record, shared_.now_ns); }
   /// A datagram of a port, while the channel is on the card: what only its preamble tells is kept.
   void note_beside_card(std::span<const std::byte> datagram) noexcept;
   /// Software goes on after the last number that the card has brought.
   void leave_card() noexcept;
-  /// After that: whether the card has not brought this datagram.
+  /// After that, until `end_recall`: whether the card has not brought this datagram.
   [[nodiscard]] bool is_after_card(std::span<const std::byte> datagram) const noexcept;
+  void end_recall() noexcept { has_just_left_ = false; }
 
   /// The end has come: the counters are final.
   void finish() noexcept;
@@ -131,6 +142,7 @@ class LiveChannel final : private feed::Watcher {
   void late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept override;
   void conflict(const arbitrate::Conflict& conflict) noexcept override;
 
+  void return_to_card(const record::HeaderView& first, std::optional<std::uint32_t> last, bool is_sure) noexcept;
   /// The number that comes next, of the card or of software; nothing before the first one.
   [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
   [[nodiscard]] arbitrate::Account account() const noexcept;
@@ -178,8 +190,10 @@ class LiveChannel final : private feed::Watcher {
   feed::ChannelDecoder decoder_;
   std::optional<CardChannel> card_;  ///< Nothing: software decodes from the start.
   bool has_left_card_ = false;
-  std::optional<std::uint32_t> known_;    ///< The last number of an earlier process.
-  std::uint64_t sender_beside_card_ = 0;  ///< Of the datagram of a port that came last.
+  bool has_just_left_ = false;
+  std::optional<std::uint16_t> overlaps_in_;  ///< The card's numbers begin before software's last one, of this epoch.
+  std::optional<std::uint32_t> known_;        ///< The last number of an earlier process.
+  std::uint64_t sender_beside_card_ = 0;      ///< Of the datagram of a port that came last.
   std::array<RememberedGap, kRememberedGaps> gaps_{};
   std::size_t next_gap_ = 0;
   KnownRun* run_;  ///< Null: not kept.

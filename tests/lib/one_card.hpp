@@ -26,10 +26,16 @@ class OneCard final : public device::Card {
                                                     const device::LiveOptions& live) override {
     return device::LiveCard::make(device_, program, options, channels, live);
   }
+  Status reopen() override {
+    ++reopened;
+    return device::Kernel::open(device_).ok() ? Status(Done{}) : Status(Failure{"it does not answer"});
+  }
   Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
     return device::FarRing::start(device_, options);
   }
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
+
+  unsigned reopened = 0;
 
  private:
   device::Device& device_;

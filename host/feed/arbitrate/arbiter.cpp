@@ -87,6 +87,16 @@ void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence, st
   known_ = {.is_set = !running_, .number = last_sequence, .sender = sender};
 }
 
+void Arbiter::hand_over(Sink& sink) noexcept {
+  finish(sink);
+  if (!running_) return;
+  earlier_ += account();
+  run_ = {};
+  running_ = false;
+  known_ = {};
+  announced_ = {};
+}
+
 void Arbiter::go_on_from(const Arbiter& before, bool same) noexcept {
   if (running_) return;
   epoch_ = static_cast<std::uint16_t>(before.epoch_ + (before.running_ ? 1 : 0));

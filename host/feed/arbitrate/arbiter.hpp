@@ -78,6 +78,10 @@ class Arbiter {
   /// below it is late. `epoch` is that of the first run.
   void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0) noexcept;
 
+  /// Something else goes on with the numbers: the run ends here, what waits is given up, and the next packet is a first
+  /// one again (resume_after). The account goes on.
+  void hand_over(Sink& sink) noexcept;
+
   /// Before the first packet, in place of another arbiter of the channel in this process, which has finished: has none
   /// of its epochs and, if the numbers are the `same`, goes on after them.
   void go_on_from(const Arbiter& before, bool same) noexcept;
