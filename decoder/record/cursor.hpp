@@ -62,6 +62,14 @@ class Cursor {
     return (present ? tag == wanted : raw == 0) ? ReadError::None : ReadError::WrongTag;
   }
 
+  /// First byte of the open block, for callers that know the places of its words and check their tags.
+  [[nodiscard]] const unsigned char* block() const noexcept { return block_; }
+  [[nodiscard]] std::uint64_t word(std::size_t offset) const noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, block_ + offset, sizeof(word));
+    return word;
+  }
+
   /// The string or byte vector that a word refers to. Valid until the next call.
   [[nodiscard]] ReadError text(std::uint64_t raw, std::string_view& out) noexcept;
 

@@ -9,7 +9,7 @@ module proof_decompressor
   input logic                           valid_i,
   input stopbit_pkg::stopbit_datagram_t datagram_i,
   input stopbit_pkg::stopbit_beat_t     beat_i,
-  input logic [4:0]                     take_i,
+  input take_t                          take_i,
   input logic                           release_i,
   input logic [6:0]                     followed_i  // number of the byte
 );
@@ -24,7 +24,7 @@ module proof_decompressor
   logic [6:0] inside_q = '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) inside_q <= '0;
-    else inside_q <= inside_q + (valid_i && ready ? 7'(beat_i.count) : 7'd0) - 7'(take_i);
+    else inside_q <= inside_q + (valid_i && ready ? 7'(beat_i.count) : 7'd0) - 7'(take_i.bytes);
   end
   logic released_q = 1'b0;
   always_ff @(posedge clk_i) released_q <= rst_ni && (released_q || release_i);
@@ -43,7 +43,7 @@ module proof_decompressor
       taken_q    <= '0;
       is_there_q <= 1'b0;
     end else begin
-      taken_q <= taken_q + 7'(take_i);
+      taken_q <= taken_q + 7'(take_i.bytes);
       if (valid_i && ready) begin
         came_q <= came_q + 7'(beat_i.count);
         if (in_beat < 7'(beat_i.count)) begin
@@ -57,7 +57,9 @@ module proof_decompressor
   always_comb begin
     assume (datagram_i.data_offset == '0);
     assume (beat_i.count == 5'd16 || (beat_i.last && beat_i.count < 5'd16));
-    assume (active ? take_i <= window.available : take_i == '0);
+    assume (active ? take_i.bytes <= window.available : take_i == '0);
+    assume (!take_i.one || (!take_i.two && window.length != '0 && take_i.bytes == 5'(window.length)));
+    assume (!take_i.two || (window.second_length != '0 && take_i.bytes == 5'(window.length) + 5'(window.second_length)));
     assume (!release_i || active);
     if (rst_ni && active) begin
       assert (window.available <= 5'd20);
@@ -69,6 +71,8 @@ module proof_decompressor
       assert (is_there_q && window.bytes[8*ahead[3:0]+:8] == byte_q);
       assert (ahead >= 7'(window.length) || byte_q[7] == (ahead + 7'd1 == 7'(window.length)));
       assert (ahead >= 7'(window.length) || !window.is_zero || byte_q[6:0] == '0);
+      assert (ahead != '0 || window.byte_is_zero == (byte_q[6:0] == '0));
+      assert (ahead != 7'd1 || window.second_byte_is_zero == (byte_q[6:0] == '0));
     end
   end
 endmodule

@@ -17,7 +17,7 @@ module proof_engine_error
   input window_t           window_i,
   input logic              ready_i
 );
-  logic [4:0] take;
+  take_t take;
   logic release_window;
   formal_reset i_reset (.clk_i, .rst_ni);
   stopbit_microcode_engine #(.WatchdogBits(4)) i_dut (

@@ -20,15 +20,16 @@ KINDS = {
 }
 # Names of blocks become namespaces and parts of modules, those of registers members of structs.
 RESERVED = set("""
-alignas alignof and asm assert assign assume auto before begin bind bins binsof bit bool break buf byte case cast catch cell char
-checker class clocking concept config const constexpr continue cover cross deassign decltype default define delete disable dist do
-double edge else end enum event expect explicit export extends extern false final first for force foreach forever fork friend
-function generate global goto if iff import in initial inline inout input inside instance int integer interface intersect join
-large let local logic long macromodule matches medium module mutable namespace nand negedge new nor not null operator or output
-package packed parameter posedge primitive priority private process program property protected pull pure rand real reg register
-release repeat requires restrict return scalared sequence short signed sizeof small solve static strong struct super supply switch
-table tagged task template this throw time tri true try type typedef typeid typename union unique unsigned until use using var
-vectored virtual void volatile wait wand weak while wildcard wire with within wor xor
+alignas alignof and asm assert assign assume auto before begin bind bins binsof bit bool break buf byte case cast
+catch cell char checker class clocking concept config const constexpr continue cover cross deassign decltype default
+define delete disable dist do double edge else end enum event expect explicit export extends extern false final first
+for force foreach forever fork friend function generate global goto if iff import in initial inline inout input inside
+instance int integer interface intersect join large let local logic long macromodule matches medium module mutable
+namespace nand negedge new nor not null operator or output package packed parameter posedge primitive priority private
+process program property protected pull pure rand real reg register release repeat requires restrict return scalared
+sequence short signed sizeof small solve static strong struct super supply switch table tagged task template this
+throw time tri true try type typedef typeid typename union unique unsigned until use using var vectored virtual void
+volatile wait wand weak while wildcard wire with within wor xor
 """.split())
 WIDE_KINDS = {"read", "write", "counter"}  # may have 64 bits
 COMMON_KEYS = {"name", "offset", "bits", "width", "kind", "about", "fields"}
@@ -116,7 +117,8 @@ class Register:
             source.need(entry, where, ["words"])
             self.words = source.number(entry, where, "words", 2, 2**14)
             if self.words & (self.words - 1) or self.offset % self.bytes:
-                raise source.mistake(where, "a table has a power of two of words, and an offset that is a multiple of its bytes")
+                raise source.mistake(where, "a table has a power of two of words, and an offset that is a multiple of "
+                                            "its bytes")
         self.fields = entry.get("fields", [])
         self.read_fields(source, where)
         used = max((f["bit"] + f.get("width", 1) for f in self.fields), default=self.bits)

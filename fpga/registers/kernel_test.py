@@ -82,13 +82,15 @@ class Kernel(unittest.TestCase):
                  "same name")):
             with self.subTest(**changes):
                 name = changes.get("name", "x")
-                self.refuses(BASE + register(**changes), part, f"register {name}" if name and " " not in name else "register")
+                where = f"register {name}" if name and " " not in name else "register"
+                self.refuses(BASE + register(**changes), part, where)
 
     def test_refuses_groups_that_do_not_fit(self):
         group = '[[group]]\nname = "g"\noffset = 0x40\nstride = 8\ncount = 2\n'
         inner = register(offset=0).replace("[[register]]", "[[group.register]]")
         self.assertEqual([a for _, _, a in read(BASE + group + inner).all()], [0x10, 0x40, 0x48])
-        self.refuses(BASE + group + register(offset=8).replace("[[register]]", "[[group.register]]"), "group g", "stride")
+        beyond = register(offset=8).replace("[[register]]", "[[group.register]]")
+        self.refuses(BASE + group + beyond, "group g", "stride")
         self.refuses(BASE + group.replace("0x40", "0xfc") + inner, "register g_x", "outside of the window")
         self.refuses(BASE + group.replace("stride = 8\n", "") + inner, "group g", "has no stride")
 

@@ -38,7 +38,10 @@ def page_table(registers):
 
 
 def keep(root, texts, checks):
-    """Writes the files that are not current, by name below `root`; only says which, if it `checks`. True if all were."""
+    """Writes the files that are not current, by name below `root`; only says which, if it `checks`.
+
+    True if all were.
+    """
     stale = []
     for name, text in texts.items():
         path = root / name

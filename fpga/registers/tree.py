@@ -31,10 +31,12 @@ class Block:
             raise source.mistake(self.where, f"offset {self.offset:#x} is not a multiple of its {self.bytes:#x} bytes")
         room = parent.bytes if parent else 1 << WINDOW_BITS
         if self.offset + self.count * self.bytes > room:
-            raise source.mistake(self.where, f"ends beyond the {room:#x} bytes of {parent.where if parent else 'the map'}")
+            outer = parent.where if parent else "the map"
+            raise source.mistake(self.where, f"ends beyond the {room:#x} bytes of {outer}")
         self.has_clock = source.choice(entry, self.where, "own_clock", (True, False)) if "own_clock" in entry else False
         self.blocks = [Block(source, child, self) for child in entry.get("block", [])]
-        self.registers = [description.Register(source, child, owner=f"{self.where}: ") for child in entry.get("register", [])]
+        self.registers = [description.Register(source, child, owner=f"{self.where}: ")
+                          for child in entry.get("register", [])]
         self.check(source)
 
     def check(self, source):
@@ -48,7 +50,8 @@ class Block:
         description.check_places(source, [(r, r.offset) for r in self.registers], 0, self.bytes, self.where)
         for register in self.registers:
             for block in self.blocks:
-                if register.offset < block.offset + block.count * block.bytes and block.offset < register.offset + register.bytes:
+                end = block.offset + block.count * block.bytes
+                if register.offset < end and block.offset < register.offset + register.bytes:
                     raise source.mistake(register.where, f"{register.offset:#x} belongs to {block.where}, too")
         for suffix, _, _, registers in bundles(self):
             members = bundle_fields(suffix, registers)
@@ -119,10 +122,13 @@ class Tree:
         revision = zlib.crc32(json.dumps(without_about(data), sort_keys=True).encode())
         for block in self.all_blocks():
             for register in block.registers:
-                if register.kind == "constant" and register.value == "revision":
+                if register.kind != "constant":
+                    continue
+                if register.value == "revision":
                     register.value = revision
-                elif register.kind == "constant" and (not isinstance(register.value, int) or not 0 <= register.value < 2**32):
-                    raise source.mistake(register.where, f"value is {register.value!r}, must be a number of 32 bits or \"revision\"")
+                elif not isinstance(register.value, int) or not 0 <= register.value < 2**32:
+                    raise source.mistake(register.where, f"value is {register.value!r}, must be a number of 32 bits or "
+                                                         '"revision"')
 
     def all_blocks(self):
         def walk(blocks):
@@ -164,7 +170,8 @@ def bundles(block):
         return [r for r in block.registers if r.kind in kinds]
     made = (
         ("written", "What the host has written.", "output", of("write")),
-        ("command", "What the host writes in this cycle; `_valid` says that it does.", "output", of("command", "table")),
+        ("command", "What the host writes in this cycle; `_valid` says that it does.", "output",
+         of("command", "table")),
         ("shown", "What the unit says.", "input", of("read")),
         ("raised", "Bits that the unit sets.", "input", of("sticky")),
         ("counted", "What the unit counts in this cycle.", "input", of("counter")),

@@ -1,4 +1,4 @@
-"""SystemVerilog of a tree of register blocks: a package, a module for each kind of block, and the whole with its crossings."""
+"""SystemVerilog of a tree of register blocks: a package, a module for each kind of block, the whole."""
 from registers.systemverilog import read_lines, written_bits
 from registers.text import camel
 from registers.tree import WINDOW_BITS, bundle_fields, bundles, struct_name
@@ -88,7 +88,8 @@ class Leaf:
         name = f"{register.name}_q"
         self.write_known.append(at)
         self.keep(name, register.width)
-        self.always += [f"      {name} <= ({name} & ~(writes && address_i == {at} ? {written_bits(register.width)} : '0)) |",
+        cleared = f"writes && address_i == {at} ? {written_bits(register.width)} : '0"
+        self.always += [f"      {name} <= ({name} & ~({cleared})) |",
                         f"                {'':{len(name)}} raised_i.{register.name};"]
         self.reads.append(f"        {at}: word_q <= 32'({name});")
 
@@ -104,9 +105,10 @@ class Leaf:
         if register.clear == "write":
             self.write_known.append(at)
         if register.saturates:
-            self.declared.append(f"  logic [{width}:0] {register.name}_sum;")
-            self.outputs.append(f"  assign {register.name}_sum = {{1'b0, {before}}} + {width + 1}'(counted_i.{register.name});")
-            self.always.append(f"      {name} <= {register.name}_sum[{width}] ? '1 : {register.name}_sum[{width - 1}:0];")
+            total = f"{register.name}_sum"
+            self.declared.append(f"  logic [{width}:0] {total};")
+            self.outputs.append(f"  assign {total} = {{1'b0, {before}}} + {width + 1}'(counted_i.{register.name});")
+            self.always.append(f"      {name} <= {total}[{width}] ? '1 : {total}[{width - 1}:0];")
         else:
             self.always.append(f"      {name} <= {before} + {width}'(counted_i.{register.name});")
         value = name
@@ -120,15 +122,20 @@ class Leaf:
         low = (register.bytes - 1).bit_length()
         index = (register.words - 1).bit_length()
         here = f"at_{register.name}"
-        where = f"address_i[{self.bits - 1}:{low}] == {self.bits - low}'h{register.offset >> low:X}" if low < self.bits else "1'b1"
-        self.declared += [f"  logic        {here}, {here}_q;", f"  logic [{register.width - 1}:0] {register.name}_word;"]
+        where = "1'b1"
+        if low < self.bits:
+            where = f"address_i[{self.bits - 1}:{low}] == {self.bits - low}'h{register.offset >> low:X}"
+        written = written_bits(register.width)
+        entry = f"address_i[{index + 1}:2]"
+        self.declared += [f"  logic        {here}, {here}_q;",
+                          f"  logic [{register.width - 1}:0] {register.name}_word;"]
         self.outputs += [f"  assign {here} = {where};",
                          f"  assign command_o.{register.name}_valid = writes && {here};",
                          f"  assign command_o.{register.name}_index = address_i[{low - 1}:2];",
-                         f"  assign command_o.{register.name} = {written_bits(register.width)};",
+                         f"  assign command_o.{register.name} = {written};",
                          f"  stopbit_ram #(.Width({register.width}), .Depth({register.words})) {register.name}_words (",
-                         f"    .write_clk_i(clk_i), .write_i(writes && {here}), .write_address_i(address_i[{index + 1}:2]),",
-                         f"    .write_data_i({written_bits(register.width)}), .read_clk_i(clk_i), .read_address_i(address_i[{index + 1}:2]),",
+                         f"    .write_clk_i(clk_i), .write_i(writes && {here}), .write_address_i({entry}),",
+                         f"    .write_data_i({written}), .read_clk_i(clk_i), .read_address_i({entry}),",
                          f"    .read_data_o({register.name}_word)", "  );"]
         self.tables.append(register)
 
@@ -138,13 +145,15 @@ class Leaf:
         kept = any(r.bits == 64 for r in block.registers)
         out = [f"/// Registers of block {block.path}: {block.about}", f"/// {note}",
                "///",
-               "/// The answer to `access_i` comes in the next cycle. A register that does not exist, and writing to one that is read",
+               "/// The answer to `access_i` comes in the next cycle. A register that does not exist, and writing to "
+               "one that is read",
                "/// only, is refused.",
                f"module {tree.leaf_module(block)}", f"  import {tree.module}_pkg::*;", "(",
                "  input  logic        clk_i,", "  input  logic        rst_ni,", "",
                "  input  logic        access_i,", "  input  logic        write_i,",
                f"  input  logic {f'[{self.bits - 1}:0]':7}address_i,",
-               "  input  logic [31:0] write_data_i,", "  output logic        refused_o,", "  output logic [31:0] data_o"]
+               "  input  logic [31:0] write_data_i,", "  output logic        refused_o,",
+               "  output logic [31:0] data_o"]
         for suffix, _, direction, _ in bundles(block):
             out[-1] += ","
             out.append(f"  {direction:6} {struct_name(block, suffix)} {suffix}_{direction[0]}")
@@ -153,7 +162,8 @@ class Leaf:
             out.append("  logic [31:0] kept_q;  // upper half of the 64-bit register that was read last")
         out += ["  assign writes = access_i && write_i;", "  assign reads  = access_i && !write_i;", ""]
         if trigger:
-            out += ["  logic takes_snapshot;", f"  assign takes_snapshot = writes && address_i == {self.at(trigger.offset)};"]
+            out += ["  logic takes_snapshot;",
+                    f"  assign takes_snapshot = writes && address_i == {self.at(trigger.offset)};"]
         out += self.declared + [""] + self.outputs
         out += ["", "  always_comb begin", "    is_known = 1'b0;", "    unique case (address_i)"]
         known_reads = [line.split(":")[0].strip() for line in self.reads]
@@ -177,12 +187,14 @@ class Leaf:
             out += ["    end", "  end"]
         written = [(at, what) for at, what in self.writes if not what.startswith("low_")]
         if written:
-            out += ["  always_ff @(posedge clk_i) begin", "    if (!rst_ni) begin", "      written_o <= '0;", "    end else begin"]
+            out += ["  always_ff @(posedge clk_i) begin", "    if (!rst_ni) begin", "      written_o <= '0;",
+                    "    end else begin"]
             out += case("writes", written) + ["    end", "  end"]
         out += ["", "  always_ff @(posedge clk_i) begin", "    refused_o <= access_i && !is_known;"]
         out += [f"    at_{table.name}_q <= reads && at_{table.name};" for table in self.tables]
         out += ["    if (access_i) begin", "      word_q <= '0;", "    end", "    if (reads) begin",
-                "      unique case (address_i)"] + self.reads + ["        default: ;", "      endcase", "    end", "  end"]
+                "      unique case (address_i)"] + self.reads
+        out += ["        default: ;", "      endcase", "    end", "  end"]
         if self.tables:
             out += ["  always_comb begin", "    data_o = word_q;"]
             out += [f"    if (at_{table.name}_q) data_o = 32'({table.name}_word);" for table in self.tables]
@@ -211,7 +223,8 @@ class Leaf:
 def case(condition, statements):
     if not statements:
         return []
-    return ([f"      if ({condition}) begin", "        unique case (address_i)"] + [f"          {at}: {what}" for at, what in statements] +
+    return ([f"      if ({condition}) begin", "        unique case (address_i)"] +
+            [f"          {at}: {what}" for at, what in statements] +
             ["          default: ;", "        endcase", "      end"])
 
 
@@ -254,7 +267,8 @@ class Whole:
         self.tree = tree
         # Each clock of each instance, the bus's first: (block or None, index, name).
         self.domains = [(None, 0, "bus_clock")]
-        self.domains += [(block, i, f"clock_{block.instance(i)}") for block in tree.clocks for i in range(block.instances)]
+        self.domains += [(block, i, f"clock_{block.instance(i)}")
+                         for block in tree.clocks for i in range(block.instances)]
 
     def instances(self, domain):
         """Blocks with registers in a clock: (block, index, base)."""
@@ -265,7 +279,7 @@ class Whole:
                     yield block, index, base
 
     def roots(self, domain):
-        """The blocks that a clock begins with: (block, base). What is in them, and has no other clock, belongs to it."""
+        """The blocks that a clock begins with: (block, base). What is in them has this clock, if it has no other."""
         clock, number, _ = domain
         if clock:
             return [(clock, clock.bases()[number])]
@@ -291,8 +305,10 @@ class Whole:
         tree = self.tree
         out = [f"/// {tree.about}", f"/// {note}",
                "///",
-               "/// AXI4-Lite in the clock `clk_i`; each block that has a clock of its own is in that. fpga/registers/README.md.",
-               f"module {tree.module}", f"  import {tree.module}_pkg::*;", "#(", "  parameter int unsigned Patience = 256", ") (",
+               "/// AXI4-Lite in the clock `clk_i`; each block that has a clock of its own is in that. "
+               "fpga/registers/README.md.",
+               f"module {tree.module}", f"  import {tree.module}_pkg::*;", "#(",
+               "  parameter int unsigned Patience = 256", ") (",
                "  input  logic        clk_i,", "  input  logic        rst_ni,", "", *AXI, "",
                "  // A pulse for each answer that is an error: refused, or given up after `Patience` cycles.",
                "  output logic        refused_o,", "  output logic        gave_up_o,",
@@ -307,11 +323,15 @@ class Whole:
                 out.append(f"  {direction:6} {struct_name(block, suffix)}{width} {block.path}_{suffix}_{direction[0]},")
         out[-1] = out[-1].rstrip(",")
         count = len(self.domains)
-        out += [");", "  logic        access, write, done, refused;", "  logic [15:0] address;", "  logic [31:0] data, answer;",
+        out += [");", "  logic        access, write, done, refused;", "  logic [15:0] address;",
+                "  logic [31:0] data, answer;",
                 "  stopbit_register_port #(.Patience(Patience)) i_port (",
-                "    .clk_i, .rst_ni, .awvalid_i, .awready_o, .awaddr_i, .wvalid_i, .wready_o, .wdata_i, .wstrb_i, .bvalid_o, .bready_i,",
-                "    .bresp_o, .arvalid_i, .arready_o, .araddr_i, .rvalid_o, .rready_i, .rdata_o, .rresp_o, .access_o(access),",
-                "    .write_o(write), .address_o(address), .data_o(data), .done_i(done), .refused_i(refused), .data_i(answer),",
+                "    .clk_i, .rst_ni, .awvalid_i, .awready_o, .awaddr_i, .wvalid_i, .wready_o, .wdata_i, .wstrb_i, "
+                ".bvalid_o, .bready_i,",
+                "    .bresp_o, .arvalid_i, .arready_o, .araddr_i, .rvalid_o, .rready_i, .rdata_o, .rresp_o, "
+                ".access_o(access),",
+                "    .write_o(write), .address_o(address), .data_o(data), .done_i(done), .refused_i(refused), "
+                ".data_i(answer),",
                 "    .refused_o, .gave_up_o", "  );",
                 "  assign error_write_o   = write;", "  assign error_address_o = address;", "",
                 "  // Blocks by address, and the clocks that they are in.",
@@ -344,14 +364,18 @@ class Whole:
         if clock is None:
             out += ["  logic        bus_clock_waits_q;", "  always_ff @(posedge clk_i) begin",
                     "    bus_clock_waits_q <= rst_ni && bus_clock_access;", "  end",
-                    "  assign bus_clock_access        = access && picked[0] && !bus_clock_waits_q;", "  assign bus_clock_write         = write;",
+                    "  assign bus_clock_access        = access && picked[0] && !bus_clock_waits_q;",
+                    "  assign bus_clock_write         = write;",
                     "  assign bus_clock_address       = address;", "  assign bus_clock_data          = data;",
-                    "  assign domain_done[0]    = bus_clock_waits_q;", "  assign domain_refused[0] = bus_clock_refused;",
+                    "  assign domain_done[0]    = bus_clock_waits_q;",
+                    "  assign domain_refused[0] = bus_clock_refused;",
                     "  assign domain_data[0]    = bus_clock_answer;"]
         else:
             out += [f"  stopbit_register_crossing {name} (",
-                    f"    .clk_i, .rst_ni, .access_i(access && picked[{number}]), .write_i(write), .address_i(address), .data_i(data),",
-                    f"    .done_o(domain_done[{number}]), .refused_o(domain_refused[{number}]), .data_o(domain_data[{number}]),",
+                    f"    .clk_i, .rst_ni, .access_i(access && picked[{number}]), .write_i(write), "
+                    ".address_i(address), .data_i(data),",
+                    f"    .done_o(domain_done[{number}]), .refused_o(domain_refused[{number}]), "
+                    f".data_o(domain_data[{number}]),",
                     f"    .block_clk_i({clk}), .block_rst_ni({rst}), .block_access_o({name}_access),",
                     f"    .block_write_o({name}_write), .block_address_o({name}_address), .block_data_o({name}_data),",
                     f"    .block_refused_i({name}_refused), .block_data_i({name}_answer)", "  );"]
@@ -360,7 +384,8 @@ class Whole:
             out.append(f"  logic {', '.join(names)};".replace(", ", ",\n    "))
         for block, at, base in mine:
             leaf_name = f"leaf_{block.instance(at)}"
-            inside = [name for name, (_, _, other) in zip(names, mine) if base <= other < base + block.bytes and name != f"at_{leaf_name}"]
+            inside = [name for name, (_, _, other) in zip(names, mine)
+                      if base <= other < base + block.bytes and name != f"at_{leaf_name}"]
             here = [within(f"{name}_address", base, block.bytes)] + [f"!{other}" for other in inside]
             bits = Leaf(block).bits
             low = base & ((1 << bits) - 1)
@@ -369,14 +394,16 @@ class Whole:
                     f"  assign at_{leaf_name} = " + " &&\n    ".join(here) + ";",
                     f"  {self.tree.leaf_module(block)} i_{block.instance(at)} (",
                     f"    .clk_i({clk}), .rst_ni({rst}), .access_i({name}_access && at_{leaf_name}),",
-                    f"    .write_i({name}_write), .address_i({name}_address[{bits - 1}:0]), .write_data_i({name}_data),",
+                    f"    .write_i({name}_write), .address_i({name}_address[{bits - 1}:0]), "
+                    f".write_data_i({name}_data),",
                     f"    .refused_o({leaf_name}_refused),"]
             ports = [f".data_o({leaf_name}_data)"]
             bit = f"[{at}]" if block.instances > 1 else ""
             for suffix, _, direction, _ in bundles(block):
                 ports.append(f".{suffix}_{direction[0]}({block.path}_{suffix}_{direction[0]}{bit})")
             out += ["    " + ",\n    ".join(ports), "  );"]
-        out += ["  always_comb begin", f"    {name}_answer  = '0;", f"    {name}_refused = !(" + " ||\n      ".join(names or ["1'b0"]) + ");"]
+        out += ["  always_comb begin", f"    {name}_answer  = '0;",
+                f"    {name}_refused = !(" + " ||\n      ".join(names or ["1'b0"]) + ");"]
         for block, at, _ in mine:
             leaf_name = f"leaf_{block.instance(at)}"
             out += [f"    if (at_{leaf_name}) begin", f"      {name}_answer  |= {leaf_name}_data;",

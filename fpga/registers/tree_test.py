@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trees of register blocks: what they become, and that each mistake is refused with the file and the register or block."""
+"""Trees of register blocks: what they become; each mistake is refused with the file and the register or block."""
 import pathlib
 import sys
 import tempfile
@@ -33,8 +33,10 @@ class Trees(unittest.TestCase):
     def test_blocks_in_blocks_have_addresses_and_clocks(self):
         made = read(MAP + block("a", size=256) + register() +
                     block("l", offset=0x400, size=256, extra="count = 2\nown_clock = true\n") + register() +
-                    block("p", "block.block", offset=0x40, size=32, extra="count = 3\n") + register("x", "block.block.register") +
-                    block("q", "block.block", offset=0xc0, size=32, extra="own_clock = true\n") + register("y", "block.block.register"))
+                    block("p", "block.block", offset=0x40, size=32, extra="count = 3\n") +
+                    register("x", "block.block.register") +
+                    block("q", "block.block", offset=0xc0, size=32, extra="own_clock = true\n") +
+                    register("y", "block.block.register"))
         blocks = {b.path: b for b in made.all_blocks()}
         self.assertEqual(blocks["l_p"].bases(), [0x440, 0x460, 0x480, 0x540, 0x560, 0x580])
         self.assertEqual(blocks["l_q"].bases(), [0x4c0, 0x5c0])
@@ -70,18 +72,20 @@ class Trees(unittest.TestCase):
                 (MAP + block(extra="clock = 3\n") + register(), "block b", "'clock' is not known"),
                 (MAP + block("switch") + register(), "block switch", "is a word of C++ or SystemVerilog"),
                 (one + register("wire"), "register wire", "is a word of C++ or SystemVerilog"),
-                (MAP + block("a") + register() + block("b", offset=32, size=32) + register(), "block b", "belongs to block a"),
+                (MAP + block("a") + register() + block("b", offset=32, size=32) + register(), "block b",
+                 "belongs to block a"),
                 (MAP + block("a") + register() + block("a", offset=64) + register(), "block a", "name"),
                 (one + register(offset=64), "register r", "outside of block b"),
                 (one + register() + register("s"), "register s", "belongs to block b: register r"),
                 (one + register() + register(offset=4), "register r", "its name is taken"),
-                (one + register(offset=32) + block("c", "block.block", offset=32, size=32) + register(level="block.block.register"),
-                 "register r", "belongs to block b_c"),
+                (one + register(offset=32) + block("c", "block.block", offset=32, size=32) +
+                 register(level="block.block.register"), "register r", "belongs to block b_c"),
                 (one + register() + block("c", "block.block", offset=32, size=32, extra="count = 2\n") +
                  register(level="block.block.register"), "block b_c", "ends beyond the 0x40 bytes of block b"),
                 (one + register(kind="counter", extra='clear = "never"\n'), "register r", "clear is 'never'"),
                 (one + register(kind="counter", extra="width = 4\nstep = 5\n"), "register r", "steps of 5 bits"),
-                (one + register(kind="counter", extra="snapshot = true\n"), "register r", "needs one command with snapshot"),
+                (one + register(kind="counter", extra="snapshot = true\n"), "register r",
+                 "needs one command with snapshot"),
                 (one + register(kind="command", extra="snapshot = true\n"), "register r", "no counter with snapshot"),
                 (one + register("c", kind="counter", extra='snapshot = true\nclear = "read"\n') +
                  register(kind="command", offset=4, extra="snapshot = true\n"), "register c", "cannot be cleared"),
@@ -92,7 +96,8 @@ class Trees(unittest.TestCase):
                 (one + register(kind="kept", bits=64), "register r", "a kept register has 32 bits"),
                 (one + register(bits=64, extra="width = 32\n"), "register r", "32 are enough"),
                 (one + register(kind="constant", extra='value = "now"\n'), "register r", "value is 'now'"),
-                (one + register(kind="command") + register("r_valid", kind="command", offset=4), "r_valid", "needed for another")):
+                (one + register(kind="command") + register("r_valid", kind="command", offset=4), "r_valid",
+                 "needed for another")):
             with self.subTest(parts=parts):
                 with self.assertRaises(description.Mistake) as caught:
                     read(text)

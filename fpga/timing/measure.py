@@ -15,7 +15,10 @@ MODULES = [(name, "") for name in (
     "stopbit_switch_link",
     "stopbit_crossbar_grants", "stopbit_crossbar_input", "stopbit_crossbar_output", "stopbit_htax_network",
     "stopbit_htax_axi_slave", "stopbit_htax_axi_master", "stopbit_atu", "stopbit_unit_pool", "stopbit_velo",
-    "stopbit_tag_unit", "stopbit_rma", "stopbit_mac_input", "stopbit_queue", "stopbit_wcb", "stopbit_remote")] + [
+    "stopbit_tag_unit", "stopbit_rma", "stopbit_mac_input", "stopbit_queue", "stopbit_wcb", "stopbit_remote",
+    "stopbit_node_order", "stopbit_node_pages", "stopbit_node_port", "stopbit_node_reader", "stopbit_node_stores",
+    "stopbit_node_writer", "stopbit_network_crossbar_registers", "stopbit_network_link_registers",
+    "stopbit_network_control", "stopbit_kernel_remote")] + [
         ("stopbit_fanout", "NumInputs=2 NumRings=64")]
 
 MAP = "synth_xilinx -top {top} -abc9 -family xcup -flatten -noiopad -noclkbuf\nwrite_json mapped.json\n"

@@ -121,10 +121,12 @@ class WriterCore {
   /// Publishes the record at number(). Its first slot is `first`; the others are in their places.
   void commit(const record::Slot& first, std::uint32_t slots) noexcept {
     publish(first);
-    number_ += slots;
-    ++records_;
-    Memory::template store<Step::Records>(header_->records, records_);
-    Memory::template store<Step::Head>(header_->head, number_);
+    // Kept here, as the stores below could change a member as far as a compiler knows.
+    Header& header = *header_;
+    const std::uint64_t records = ++records_;
+    const std::uint64_t number = number_ += slots;
+    Memory::template store<Step::Records>(header.records, records);
+    Memory::template store<Step::Head>(header.head, number);
   }
 
   struct Ungated {
@@ -137,6 +139,7 @@ class WriterCore {
   /// nothing has to be cleared.
   void publish(const record::Slot& first) noexcept {
     record::Slot& to = slot(number_);
+#pragma GCC unroll 8
     for (std::size_t word = 0; word < record::kTagWord; ++word) {
       Memory::template store<Step::FirstSlot>(to.words[word], first.words[word]);
     }

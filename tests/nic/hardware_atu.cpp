@@ -20,6 +20,7 @@ constexpr std::size_t kCacheEntries = 1024;
 constexpr std::uint64_t kWayCycles = 8;
 constexpr std::uint64_t kQuiet = 100;        // cycles without a message: nothing is under way
 constexpr std::uint64_t kPatience = 10'000;  // cycles for an answer
+constexpr unsigned kUnitsOfClass = (1U << nic::kUnits) - 1;
 constexpr std::uint64_t kTableBytes = std::uint64_t{8} << kEntryBits;
 
 class HardwareTranslation final : public TranslationUnit {
@@ -42,7 +43,7 @@ class HardwareTranslation final : public TranslationUnit {
     if (!tables_.revoke(owner, first, pages)) return false;
     for (std::size_t i = 0; i < pages; ++i) {
       unit_.entry(nla_page(first) + i) = 0;
-      unit_.flushes.push_back({nla_page(first) + i});
+      unit_.flushes.push_back({nla_page(first) + i, true, kUnitsOfClass});
     }
     revocations_.push_back({pages, tables_.flush_number()});
     settle();
@@ -106,7 +107,7 @@ class HardwareTranslation final : public TranslationUnit {
       quiet_ = 0;
       Revocation& oldest = revocations_.front();
       if (--oldest.left == 0) {
-        for (std::size_t unit = 0; unit < sim::atu::kUnits; ++unit) {
+        for (std::size_t unit = 0; unit < nic::kUnits; ++unit) {
           tables_.acknowledge(static_cast<nic::Unit>(unit), oldest.number);
         }
         revocations_.pop_front();

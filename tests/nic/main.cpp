@@ -16,6 +16,7 @@
 
 #include "tests/lib/case_file.hpp"
 #include "tests/lib/file_text.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/nic/carrier.hpp"
 #include "tests/nic/script.hpp"
 #include "tests/nic/units.hpp"
@@ -50,8 +51,10 @@ std::vector<nic::Carrier> carriers(bool quick, bool large) {
 
 /// The units that a file says are in hardware for some cases, and what went through them.
 struct Hardware {
+  bool is_there = false;
   std::vector<nic::UnitRow> rows;
-  std::map<std::string, nic::Transactions> transactions;  ///< By unit.
+  std::map<std::string, nic::Transactions> transactions;                ///< By unit.
+  std::map<std::pair<std::string, std::string>, std::size_t> left_out;  ///< Cases, by unit and reason.
 };
 
 Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier> carriers, Hardware& hardware,
@@ -81,14 +84,21 @@ Verdict run_file(const std::filesystem::path& path, std::span<const nic::Carrier
     }
     for (const std::string& line : said.lines) refuses = refuses || is_refusal(line);
   }
-  for (const nic::UnitRow& row : hardware.rows) {
-    if (!path.filename().string().starts_with(row.cases)) continue;
-    nic::Transactions& transactions = hardware.transactions[row.unit];
+  for (const std::string_view unit : nic::kHardwareUnits) {
+    if (!hardware.is_there) break;
+    const nic::UnitRow* const row = nic::row_of(hardware.rows, path.filename().string(), unit);
+    if (row == nullptr && unit == "node") report.fail("units.txt does not say whether it runs on a whole node");
+    if (row == nullptr) continue;
+    if (row->place == nic::UnitRow::Place::Software || (row->place == nic::UnitRow::Place::Long && !is_long_form())) {
+      ++hardware.left_out[{row->unit, row->place == nic::UnitRow::Place::Long ? "long" : row->reason}];
+      continue;
+    }
+    nic::Transactions& transactions = hardware.transactions[row->unit];
     const std::uint64_t before = transactions.messages;
     try {
-      (void)run(carriers.front(), nic::hardware_units(row.unit, transactions), row.unit + " in hardware");
+      (void)run(carriers.front(), nic::hardware_units(unit, transactions), row->unit + " in hardware");
     } catch (const std::runtime_error& error) {
-      report.fail(error.what());
+      report.fail(row->unit + " in hardware: " + error.what());
     }
     if (transactions.messages == before) report.fail("nothing went through the unit in hardware");
     ++transactions.cases;
@@ -131,6 +141,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     hardware.rows = std::move(*rows);
+    hardware.is_there = true;
   }
   std::size_t count = 0;
   std::size_t failed = 0;
@@ -152,6 +163,9 @@ int main(int argc, char** argv) {
           "unit in hardware: %s, %llu cases, %llu messages, %llu reads and %llu writes of memory\n", unit.c_str(),
           static_cast<unsigned long long>(transactions.cases), static_cast<unsigned long long>(transactions.messages),
           static_cast<unsigned long long>(transactions.reads), static_cast<unsigned long long>(transactions.writes));
+    }
+    for (const auto& [which, cases] : hardware.left_out) {
+      std::printf("unit not in hardware: %s, %zu cases: %s\n", which.first.c_str(), cases, which.second.c_str());
     }
   } else {
     std::printf("without units in hardware: %s\n", why_not_hardware.c_str());

@@ -1,12 +1,16 @@
 #include "tests/nic/units.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <utility>
 
 #include "tests/lib/nic/fixture.hpp"
 
 #ifdef STOPBIT_HAS_UNITS
 #include "tests/nic/hardware_atu.hpp"
+#include "tests/nic/hardware_node.hpp"
 #include "tests/nic/hardware_queue.hpp"
 #include "tests/nic/hardware_rma.hpp"
 #include "tests/nic/hardware_tag.hpp"
@@ -60,10 +64,6 @@ Units software_units() {
           {}};
 }
 
-bool is_hardware_unit(std::string_view unit) {
-  return unit == "translation" || unit == "tag" || unit == "messages" || unit == "commands" || unit == "rma";
-}
-
 #ifdef STOPBIT_HAS_UNITS
 std::string why_not_hardware() {
   return {};
@@ -79,6 +79,10 @@ Units hardware_units(std::string_view unit, Transactions& transactions) {
     units.tag = [&transactions](const MatcherOptions& options) { return hardware_tag(options, transactions); };
   } else if (unit == "commands") {
     units.commands = [&transactions] { return hardware_commands(transactions); };
+  } else if (unit == "node") {
+    const auto whole = std::make_shared<HardwareNodes>(transactions);
+    units.messages = [whole](NodeId node, std::size_t nodes) { return whole->messages(node, nodes); };
+    units.rma = [whole](NodeId node, std::size_t nodes) { return whole->rma(node, nodes); };
   } else if (unit == "rma") {
     units.rma = [&transactions](NodeId node, std::size_t nodes) { return hardware_rma(node, nodes, transactions); };
   } else {
@@ -97,6 +101,12 @@ Units hardware_units(std::string_view, Transactions&) {
 }
 #endif
 
+const UnitRow* row_of(std::span<const UnitRow> rows, std::string_view name, std::string_view unit) noexcept {
+  const auto row = std::ranges::find_if(
+      rows, [&](const UnitRow& each) { return each.unit == unit && name.starts_with(each.cases); });
+  return row == rows.end() ? nullptr : &*row;
+}
+
 std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path, std::string& problem) {
   std::vector<UnitRow> rows;
   std::ifstream file(path);
@@ -110,15 +120,20 @@ std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& 
     std::istringstream words(line.substr(0, line.find('#')));
     UnitRow row;
     std::string place;
-    std::string rest;
     if (!(words >> row.cases)) continue;
-    if (!(words >> row.unit >> place) || words >> rest || !is_hardware_unit(row.unit) ||
-        (place != "hardware" && place != "software")) {
+    words >> row.unit >> place >> std::ws;
+    std::getline(words, row.reason);
+    const bool is_known = place == "hardware" || place == "long" || place == "software";
+    if (!is_known || std::ranges::find(kHardwareUnits, row.unit) == kHardwareUnits.end() ||
+        row.reason.empty() != (place != "software")) {
       problem = path.string() + ':' + std::to_string(number) +
-                ": wants CASES translation|tag|messages|commands|rma hardware|software";
+                ": wants CASES translation|tag|messages|commands|rma|node, then hardware, long, or software and why";
       return std::nullopt;
     }
-    if (place == "hardware") rows.push_back(row);
+    row.place = place == "hardware" ? UnitRow::Place::Hardware
+                : place == "long"   ? UnitRow::Place::Long
+                                    : UnitRow::Place::Software;
+    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -72,16 +73,23 @@ struct Units {
 [[nodiscard]] Units software_units();
 /// Why a unit cannot be in hardware here; empty: it can.
 [[nodiscard]] std::string why_not_hardware();
-/// Units that exist in hardware: "translation", "tag", "messages", "commands", "rma".
-[[nodiscard]] bool is_hardware_unit(std::string_view unit);
+/// Units that exist in hardware. The node: a whole one, with all that its messages and remote memory access go through.
+inline constexpr std::array<std::string_view, 6> kHardwareUnits{"translation", "tag", "messages",
+                                                                "commands",    "rma", "node"};
 /// One of them, the others in software; what goes through it is added to `transactions`, which outlives it.
 [[nodiscard]] Units hardware_units(std::string_view unit, Transactions& transactions);
 
-/// A row of units.txt: cases whose name begins so have this unit in hardware.
+/// A row of units.txt: cases whose name begins so have this unit in hardware, or not.
 struct UnitRow {
+  enum class Place : std::uint8_t { Hardware, Long, Software };  ///< Long: in hardware if STOPBIT_LONG is 1.
   std::string cases;
   std::string unit;
+  Place place = Place::Hardware;
+  std::string reason;  ///< Why in software.
 };
+/// Of a case and a unit: the first row that names both. Null: none does.
+[[nodiscard]] const UnitRow* row_of(std::span<const UnitRow> rows, std::string_view name,
+                                    std::string_view unit) noexcept;
 /// The rows of units.txt, or what is wrong in it.
 [[nodiscard]] std::optional<std::vector<UnitRow>> read_unit_rows(const std::filesystem::path& path,
                                                                  std::string& problem);

@@ -14,8 +14,8 @@ module stopbit_atu
   parameter  int unsigned           Requests     = 64,
   parameter  int unsigned           Slots        = 32,
   parameter  int unsigned           Patience     = 4096,  // cycles that a read of memory may take, once to twice
-  parameter  logic [Units-1:0][3:0] Ports        = {4'd2, 4'd1, 4'd0},
-  parameter  logic [3:0]            Port         = 4'd3,
+  parameter  logic [AtsUnits-1:0][3:0] Ports        = {4'd3, 4'd2, 4'd1, 4'd0},
+  parameter  logic [3:0]            Port         = 4'd4,
   localparam int unsigned           SlotWidth    = $clog2(Slots)
 ) (
   input  logic                   clk_i,
@@ -24,9 +24,9 @@ module stopbit_atu
   input  logic                   valid_i,
   output logic                   ready_o,
   input  logic [63:0]            phit_i,
-  output logic [Units-1:0]       valid_o,
-  input  logic [Units-1:0]       ready_i,
-  output logic [Units-1:0][63:0] phit_o,
+  output logic [AtsUnits-1:0]       valid_o,
+  input  logic [AtsUnits-1:0]       ready_i,
+  output logic [AtsUnits-1:0][63:0] phit_o,
 
   output logic                   read_valid_o,
   input  logic                   read_ready_i,
@@ -44,9 +44,9 @@ module stopbit_atu
   output logic                   flush_ready_o,
   input  logic [NlaPageBits-1:0] flush_page_i,
   input  logic                   flush_cache_i,  // drop what the cache has
-  input  logic [Units-1:0]       flush_units_i,  // ask these
+  input  logic [AtsUnits-1:0]       flush_units_i,  // ask these
   output logic                   flush_done_o,
-  output logic [Units-1:0]       flush_waits_o,  // units that the oldest flush waits for
+  output logic [AtsUnits-1:0]       flush_waits_o,  // units that the oldest flush waits for
 
   // Events, a cycle each.
   output logic                   hit_o,
@@ -69,8 +69,8 @@ module stopbit_atu
   logic                             flush_answer, flush_known, flush_free, flush_passed;
   logic [UnitWidth-1:0]             flush_unit;
   logic [FlushWidth-1:0]            flush_answer_slot, flush_slot, flush_passed_slot;
-  logic [Units-1:0]                 answered, sent;
-  logic [Units-1:0][FlushWidth-1:0] sent_slot;
+  logic [AtsUnits-1:0]                 answered, sent;
+  logic [AtsUnits-1:0][FlushWidth-1:0] sent_slot;
   logic                             room, skip, allocate, is_void;
   logic [SlotWidth-1:0]             slot, put_slot;
   logic [Slots-1:0]                 lost;

@@ -12,12 +12,12 @@ module stopbit_atu_flushes
   output logic                             free_o,
   output logic [FlushWidth-1:0]            slot_o,
   input  logic                             take_i,
-  input  logic [Units-1:0]                 units_i,
+  input  logic [AtsUnits-1:0]                 units_i,
 
   input  logic                             passed_i,
   input  logic [FlushWidth-1:0]            passed_slot_i,
-  input  logic [Units-1:0]                 sent_i,
-  input  logic [Units-1:0][FlushWidth-1:0] sent_slot_i,
+  input  logic [AtsUnits-1:0]                 sent_i,
+  input  logic [AtsUnits-1:0][FlushWidth-1:0] sent_slot_i,
 
   input  logic                             answer_i,
   input  logic [UnitWidth-1:0]             answer_unit_i,
@@ -25,11 +25,11 @@ module stopbit_atu_flushes
   output logic                             known_o,
 
   output logic                             done_o,
-  output logic [Units-1:0]                 waits_o  // units that the oldest flush waits for
+  output logic [AtsUnits-1:0]                 waits_o  // units that the oldest flush waits for
 );
   logic [FlushWidth:0]              put_q, take_q;
   logic [AtsFlushes-1:0]            passed_q;
-  logic [AtsFlushes-1:0][Units-1:0] unsent_q, awaited_q;
+  logic [AtsFlushes-1:0][AtsUnits-1:0] unsent_q, awaited_q;
   logic [FlushWidth-1:0]            oldest;
 
   assign oldest  = take_q[FlushWidth-1:0];
@@ -52,7 +52,7 @@ module stopbit_atu_flushes
     end
   end
   always_ff @(posedge clk_i) begin
-    for (int unsigned u = 0; u < Units; u++) begin
+    for (int unsigned u = 0; u < AtsUnits; u++) begin
       if (sent_i[u]) unsent_q[sent_slot_i[u]][u] <= 1'b0;
     end
     if (passed_i) passed_q[passed_slot_i] <= 1'b1;

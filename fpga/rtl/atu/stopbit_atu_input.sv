@@ -10,7 +10,7 @@ module stopbit_atu_input
   import stopbit_nic_pkg::*;
   import stopbit_translation_pkg::*;
 #(
-  parameter logic [Units-1:0][3:0] Ports = {4'd2, 4'd1, 4'd0}  // of HTAX, of each unit
+  parameter logic [AtsUnits-1:0][3:0] Ports = {4'd3, 4'd2, 4'd1, 4'd0}  // of HTAX, of each unit
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -26,7 +26,7 @@ module stopbit_atu_input
   output logic [FlushWidth-1:0] flush_slot_o,
   input  logic                  flush_known_i,
 
-  input  logic [Units-1:0]      answered_i,  // an answer to a look-up has left
+  input  logic [AtsUnits-1:0]      answered_i,  // an answer to a look-up has left
 
   output logic                  malformed_o,
   output logic                  refused_o
@@ -43,7 +43,7 @@ module stopbit_atu_input
   always_comb begin
     from    = '0;
     is_unit = 1'b0;
-    for (int unsigned u = 0; u < Units; u++) begin
+    for (int unsigned u = 0; u < AtsUnits; u++) begin
       if (message.origin == Ports[u]) begin
         from    = UnitWidth'(u);
         is_unit = 1'b1;
@@ -74,7 +74,7 @@ module stopbit_atu_input
   end
 
   // Look-ups whose answer has not left.
-  logic [Units-1:0][OwedWidth-1:0] owed_q;
+  logic [AtsUnits-1:0][OwedWidth-1:0] owed_q;
   logic                            may;
   assign may             = owed_q[request_q.from] < OwedWidth'(AtsTags);
   assign request_valid_o = asks_q && may;
@@ -82,7 +82,7 @@ module stopbit_atu_input
   assign refused_o       = asks_q && !may;
   assign malformed_o     = malformed_q;
   always_ff @(posedge clk_i) begin
-    for (int unsigned u = 0; u < Units; u++) begin
+    for (int unsigned u = 0; u < AtsUnits; u++) begin
       if (!rst_ni) owed_q[u] <= '0;
       else owed_q[u] <= owed_q[u] + OwedWidth'(request_valid_o && request_q.from == UnitWidth'(u)) - OwedWidth'(answered_i[u]);
     end

@@ -31,7 +31,7 @@ module stopbit_atu_lookup
   output logic                   flush_ready_o,
   input  logic [NlaPageBits-1:0] flush_page_i,
   input  logic                   flush_cache_i,
-  input  logic [Units-1:0]       flush_units_i,
+  input  logic [AtsUnits-1:0]       flush_units_i,
   input  logic                   flush_free_i,
   input  logic [FlushWidth-1:0]  flush_slot_i,
 

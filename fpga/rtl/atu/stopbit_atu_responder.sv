@@ -9,7 +9,7 @@ module stopbit_atu_responder
   import stopbit_nic_pkg::*;
   import stopbit_translation_pkg::*;
 #(
-  parameter logic [3:0] Port = 4'd3  // of HTAX, of this unit
+  parameter logic [3:0] Port = 4'd4  // of HTAX, of this unit
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -20,13 +20,13 @@ module stopbit_atu_responder
   input  logic                             read_i,
   input  logic                             failed_i,
 
-  output logic [Units-1:0]                 valid_o,
-  input  logic [Units-1:0]                 ready_i,
-  output logic [Units-1:0][63:0]           phit_o,
+  output logic [AtsUnits-1:0]                 valid_o,
+  input  logic [AtsUnits-1:0]                 ready_i,
+  output logic [AtsUnits-1:0][63:0]           phit_o,
 
-  output logic [Units-1:0]                 answered_o,  // an answer has left
-  output logic [Units-1:0]                 sent_o,      // a flush has left
-  output logic [Units-1:0][FlushWidth-1:0] sent_slot_o,
+  output logic [AtsUnits-1:0]                 answered_o,  // an answer has left
+  output logic [AtsUnits-1:0]                 sent_o,      // a flush has left
+  output logic [AtsUnits-1:0][FlushWidth-1:0] sent_slot_o,
 
   output logic                             passed_o,    // a flush has its turn
   output logic [FlushWidth-1:0]            passed_slot_o,
@@ -61,7 +61,7 @@ module stopbit_atu_responder
     failed_o <= rst_ni && answers && failed_i;
   end
 
-  for (genvar u = 0; u < Units; u++) begin : g_unit
+  for (genvar u = 0; u < AtsUnits; u++) begin : g_unit
     logic     puts, has_room;
     message_t out;
     ats_t     phit;

@@ -9,16 +9,18 @@ module stopbit_bit_field (
   output logic [63:0] value_o,
   output logic        is_null_o
 );
-  logic [62:0] shifted, mask;
+  // The sign is looked up beside the shift, and chooses last.
+  logic [63:0] mask, sent, group;
   logic        is_negative;
-  logic [63:0] sent;
+  logic [6:0]  sign_at;
   always_comb begin
-    shifted     = group_i >> behind_i;
-    mask        = ~({63{1'b1}} << width_i);
-    is_negative = is_signed_i && (shifted & mask & ~(mask >> 1)) != '0;
-    sent        = {1'b0, shifted & mask};
-    if (is_negative) sent = sent | ~{1'b0, mask};
+    mask        = {1'b0, ~({63{1'b1}} << width_i)};
+    sent        = {1'b0, group_i >> behind_i} & mask;
+    sign_at     = 7'(behind_i) + 7'(width_i) - 7'd1;
+    group       = {1'b0, group_i};
+    is_negative = is_signed_i && width_i != '0 && !sign_at[6] && group[sign_at[5:0]];
     is_null_o   = is_optional_i && sent == '0;
-    value_o     = is_optional_i && !is_negative ? sent - 64'd1 : sent;
+    value_o     = is_optional_i ? sent - 64'd1 : sent;
+    if (is_negative) value_o = sent | ~mask;
   end
 endmodule

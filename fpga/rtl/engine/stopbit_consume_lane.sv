@@ -2,6 +2,7 @@
 /// its dictionary entry and, for a mantissa, by its exponent; never by a value.
 ///
 /// The entry's state and the exponent come late: for each state it is known beforehand what would follow, and they choose.
+/// What is done in the cycle does not wait for them: whether the stream has the value is known without.
 module stopbit_consume_lane
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -15,6 +16,7 @@ module stopbit_consume_lane
   input  logic [5:0]   group_bits_i,   // of a bit group: those that its fields use
   input  source_e      exponent_i,     // of the exponent before it
   input  logic         exponent_streams_i,  // that is the stream
+  input  logic         exponent_absent_i,   // there is none: known early, if no entry decides it
   input  logic         exponent_base_i,  // that of the exponent was a previous one
   input  logic         is_waiting_i,   // the dictionary waits for a reset
   output plan_t        plan_o
@@ -71,13 +73,14 @@ module stopbit_consume_lane
     end
   endfunction
 
-  logic has_type, is_absent;
+  logic has_type, is_absent, asks_entry;
   origin_t if_assigned, if_empty, if_undefined, origin;
   assign has_type     = state_i.kind == traits_i.dictionary_kind && (!traits_i.is_group || state_i.length[5:0] == group_bits_i);
   assign if_assigned  = origin_of(1'b1, 1'b0, has_type);
   assign if_empty     = origin_of(1'b0, 1'b1, has_type);
   assign if_undefined = origin_of(1'b0, 1'b0, has_type);
-  assign is_absent    = traits_i.is_mantissa && exponent_i == SOURCE_NONE;
+  assign is_absent    = traits_i.is_mantissa && exponent_absent_i;
+  assign asks_entry   = !bit_i && (traits_i.is_tid || (traits_i.remembers && !traits_i.always_streams));
 
   logic shares_source;  // with the exponent: a decimal with one operator
   assign shares_source = op_i[4:1] == TYPE_DMAN && !traits_i.is_tid;
@@ -88,7 +91,7 @@ module stopbit_consume_lane
     if (shares_source) begin
       origin = '{source: exponent_i, source_code: ERROR_NONE, base_is_previous: exponent_base_i, base_code: ERROR_NONE};
     end
-    if (is_absent) begin
+    if (traits_i.is_mantissa && exponent_i == SOURCE_NONE) begin
       origin = '{source: SOURCE_NONE, source_code: ERROR_NONE, base_is_previous: 1'b0, base_code: ERROR_NONE};
     end
     plan_o.operation        = op_i[7:5];
@@ -103,15 +106,13 @@ module stopbit_consume_lane
     plan_o.is_mantissa      = traits_i.is_mantissa;
     plan_o.takes_signed     = traits_i.takes_signed;
     plan_o.remembers        = traits_i.remembers;
-    plan_o.takes_bit        = traits_i.takes_own_bit || (traits_i.takes_bit_if_exponent && exponent_i != SOURCE_NONE);
+    plan_o.takes_bit        = traits_i.takes_own_bit || (traits_i.takes_bit_if_exponent && !exponent_absent_i);
     plan_o.source           = origin.source;
     plan_o.source_code      = origin.source_code;
     plan_o.base_is_previous = origin.base_is_previous;
     plan_o.base_code        = origin.base_code;
     plan_o.is_streamed      = shares_source ? exponent_streams_i : traits_i.always_streams || (!traits_i.never_streams && bit_i);
     if (is_absent) plan_o.is_streamed = 1'b0;
-    plan_o.has_source = !(state_i.is_assigned ? if_assigned.source_code != ERROR_NONE : state_i.is_empty ?
-                          if_empty.source_code != ERROR_NONE : if_undefined.source_code != ERROR_NONE) ||
-                        shares_source || is_absent;
+    plan_o.known_source = asks_entry ? SOURCE_PREVIOUS : if_undefined.source;
   end
 endmodule

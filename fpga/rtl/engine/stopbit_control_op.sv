@@ -236,7 +236,7 @@ module stopbit_control_op
         step_o.address  = next_message_i;
         step_o.even     = even_of(next_message_i);
       end
-      if (step.ends_message && left_i != 17'(data_i.take[Both])) begin
+      if (step.ends_message && left_i != 17'(data_i.take[Both].bytes)) begin
         step_o.state = STATE_START;
       end else if (step.ends_message) begin
         // The next datagram begins while this one is on its way out, if nothing of it outlives it.

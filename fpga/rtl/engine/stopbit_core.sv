@@ -27,7 +27,7 @@ module stopbit_core
   assign ready_o = has_room && is_ready;
   stopbit_datagram_t datagram, coming;
   window_t window;
-  logic [4:0] take;
+  take_t take;
   stopbit_decompressor i_decompressor (
     .clk_i,
     .rst_ni,

@@ -33,10 +33,13 @@ module stopbit_data_op
   end
 
   logic [4:0] take;  // bytes, if the first goes alone
+  logic takes_entity;  // they are the first entity
+  logic second_takes;  // the second instruction takes one, too
   logic is_number;   // the second may go with it
   always_comb begin
     step_o        = '0;
     take          = '0;
+    takes_entity  = 1'b0;
     is_number     = 1'b0;
     step_o.state  = state_i;
     step_o.source = pair_i.is_null[0] ? SOURCE_NONE : first.source;
@@ -50,11 +53,10 @@ module stopbit_data_op
           step_o.source = SOURCE_NONE;
           step_o.pmap    = map_i;
           step_o.state  = map_i.state;
-          take   = map_i.take;
+          take          = map_i.take;
+          takes_entity  = map_i.takes_entity;
           step_o.code   = map_i.code;
           step_o.done   = map_i.done;
-        end else if (!first.has_source) begin
-          step_o.code = first.source_code;
         end else if (first.is_field) begin
           // Its group was taken by the instructions before.
           step_o.source = SOURCE_INITIAL;
@@ -64,7 +66,7 @@ module stopbit_data_op
           if (available_i >= group_i.bytes || available_i == 4'd10 || length != '0) begin
             step_o.done = 1'b1;
             if (length != group_i.bytes || (last_of_group & ~(6'h3F << group_i.unused_bits)) != '0) step_o.code = ERROR_X10;
-            else take = 5'(length);
+            else {takes_entity, take} = {1'b1, 5'(length)};
           end else if (window_i.is_whole) begin
             step_o.code = ERROR_X1;
           end
@@ -72,22 +74,25 @@ module stopbit_data_op
           is_number   = 1'b1;
           step_o.done = pair_i.is_ready[0];
           if (pair_i.is_ready[0] && first.is_streamed) begin
-            take = 5'(length);
+            {takes_entity, take} = {1'b1, 5'(length)};
             if (strict_i && is_overlong_i) step_o.code = ERROR_R6;
           end
         end else if (!(first.is_text || first.is_vector)) begin
           step_o.code = ERROR_X15;
         end else begin
           step_o.is_text = 1'b1;
-          take    = 5'(text_i.take);
+          take         = 5'(text_i.take);
+          takes_entity = text_i.takes_entity;
           step_o.code    = text_i.code;
           step_o.done    = text_i.done;
           step_o.source  = text_i.is_null ? SOURCE_NONE : first.source;
           if (strict_i && text_i.wants_number && text_i.take != '0 && is_overlong_i) step_o.code = ERROR_R6;
         end
 
+        if (!traits_i.is_nop && !traits_i.is_pmap) step_o.source_code = first.source_code;
+
         // A number that does not end in the window: what is more than ten bytes is padding.
-        if (first.has_source && first.is_streamed && length == '0 &&
+        if (first.is_streamed && length == '0 &&
             ((first.is_value && (!first.is_group || first.operation == OPERATOR_DEL)) || traits_i.is_tid ||
              text_i.wants_number)) begin
           if (available_i == 4'd10) begin
@@ -113,6 +118,10 @@ module stopbit_data_op
 
       default: ;
     endcase
-    step_o.take = {take + (is_number && pair_i.plan[1].is_streamed ? 5'(pair_i.length[1]) : 5'd0), take};
+    second_takes        = is_number && pair_i.plan[1].is_streamed;
+    step_o.take[0]      = '{one: takes_entity, two: 1'b0, bytes: take};
+    step_o.take[1].one   = takes_entity ^ second_takes;
+    step_o.take[1].two   = takes_entity && second_takes;
+    step_o.take[1].bytes = take + (second_takes ? 5'(pair_i.length[1]) : 5'd0);
   end
 endmodule

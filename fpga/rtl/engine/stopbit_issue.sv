@@ -9,7 +9,8 @@ module stopbit_issue
   input  consume_state_e     state_i,
   input  logic               works_i,       // an instruction is present, without an error so far
   input  logic               passes_i,      // its data-ops are done
-  input  logic [7:0]         code_i,        // an error
+  input  logic [7:0]         code_i,        // an error that ends the work in the consume stage
+  input  logic [7:0]         first_code_i,  // the first error, that one or the first value's source
   input  instructions_t      now_i,
   input  pair_t              pair_i,
   input  source_e [1:0]      source_i,      // of the values
@@ -117,6 +118,7 @@ module stopbit_issue
       if (passes_i && pair_i.plan[i].is_value && (i == 0 || pair_i.both)) begin
         lane[i].is_value     = 1'b1;
         lane[i].base_code    = pair_i.plan[i].base_code;
+        lane[i].source_code  = i == 0 ? ERROR_NONE : pair_i.plan[i].source_code;
         lane[i].writes_entry = pair_i.plan[i].remembers && source_i[i] != SOURCE_NONE;
       end
     end
@@ -194,8 +196,8 @@ module stopbit_issue
   always_comb begin
     uop_o                     = '0;
     uop_o.lane                = lane;
-    uop_o.code                = code_i;
-    if (code_i == ERROR_NONE && data_i.is_text) uop_o.code = text_i.late_code;
+    uop_o.code                = first_code_i;
+    if (first_code_i == ERROR_NONE && data_i.is_text) uop_o.code = text_i.late_code;
     uop_o.checks_length       = checks_length_i;
     uop_o.is_dropped          = datagram_i.is_waiting;
     uop_o.datagram            = datagram_i.number;

@@ -114,6 +114,7 @@ module stopbit_map_load
         step_o.state = STATE_PMAP_MORE;
       end else begin
         step_o.take   = 5'(window_i.length);
+        step_o.takes_entity = 1'b1;
         step_o.pushes = 1'b1;
         if (strict_i && (chunk != '0 || window_i.length != 4'd1) && last_byte == '0) step_o.code = ERROR_R7;
         step_o.done = insn_i.control == CONTROL_NEXT || insn_i.control == CONTROL_BLOCK;

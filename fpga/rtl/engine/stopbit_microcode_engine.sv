@@ -27,7 +27,7 @@ module stopbit_microcode_engine
   input  stopbit_datagram_t datagram_i,
   input  stopbit_datagram_t coming_i,   // that of the next cycle
   input  window_t           window_i,
-  output logic [4:0]        take_o,
+  output take_t             take_o,
   output logic              release_o,
 
   output logic              valid_o,
@@ -53,7 +53,7 @@ module stopbit_microcode_engine
   datagram_state_t datagram;
   datagram_step_t datagram_step;
   logic [16:0] place, next_place, left;
-  logic [4:0]  take, data_take;
+  take_t       take, data_take;
   logic outlives;
   logic [15:0] message_index_d, message_index_q, template_d, template_q;
   logic [WatchdogBits-1:0] watchdog_q;
@@ -189,7 +189,7 @@ module stopbit_microcode_engine
     .window_i,
     .available_i      (available),
     .state_i          (state_q),
-    .take_i           (take),
+    .take_i           (take.bytes),
     .resets_i         (start_step.resets),
     .is_settled_i     (is_settled),
     .fails_i          (fails),
@@ -394,9 +394,13 @@ module stopbit_microcode_engine
     .string_word_o   (string_word),
     .string_is_bad_o (string_is_bad)
   );
-  // Control asks for those of numbers alone: what strings are is known late.
+  // Control asks for those of numbers alone, as far as they are known without the dictionary: the others are waited for.
   source_e [1:0] number_source;
-  assign number_source = {source[1], now.traits[0].is_value && !pair.is_null[0] ? pair.plan[0].source : SOURCE_NONE};
+  always_comb begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      number_source[i] = now.traits[i].is_value && !pair.is_null[i] ? pair.plan[i].known_source : SOURCE_NONE;
+    end
+  end
 
   // As if the first went alone, and as if both did.
   control_step_t [1:0] control_steps;
@@ -437,13 +441,14 @@ module stopbit_microcode_engine
   end
 
   // The one that counts of the errors: a datagram that takes too long (a message need not end), else the first.
-  logic [7:0] code;
+  logic [7:0] code, first_code;
   always_comb begin
     code = control_step.code | datagram_step.code;  // at most one of them
     if (data_step.code != ERROR_NONE) code = data_step.code;
-    if (early_code != ERROR_NONE) code = early_code;
-    if (start_step.code != ERROR_NONE) code = start_step.code;
-    if (is_late) code = ERROR_X15;
+    first_code = data_step.source_code != ERROR_NONE ? data_step.source_code : code;
+    if (early_code != ERROR_NONE) {first_code, code} = {2{early_code}};
+    if (start_step.code != ERROR_NONE) {first_code, code} = {2{start_step.code}};
+    if (is_late) {first_code, code} = {2{ERROR_X15}};
   end
 
   // Of these, those with which a datagram could seem to be at its end: the others come without one.
@@ -456,7 +461,12 @@ module stopbit_microcode_engine
   assign done            = control_step.done && advance;
   assign steps           = control_step.steps && advance;
   assign data_take       = data_step.take[pair.both];
-  assign take            = advance ? data_take | start_step.take | datagram_step.take : '0;  // at most one of them
+  always_comb begin  // at most one of them
+    take        = data_take;
+    take.two    = data_take.two || start_step.is_quick;
+    take.bytes  = data_take.bytes | start_step.take | datagram_step.take;
+    if (!advance) take = '0;
+  end
   assign take_o          = take;
   assign release_o       = ((control_step.releases || datagram_step.releases) && advance && !errs_at_end) || fails;
   assign datagram_done_o = release_o;
@@ -499,6 +509,7 @@ module stopbit_microcode_engine
     .works_i            (works),
     .passes_i           (passes),
     .code_i             (code),
+    .first_code_i       (first_code),
     .now_i              (now),
     .pair_i             (pair),
     .source_i           (source),
@@ -513,7 +524,7 @@ module stopbit_microcode_engine
     .control_i          (control_step),
     .start_i            (start_step),
     .datagram_i         (datagram),
-    .is_last_i          (left == 17'(data_take)),
+    .is_last_i          (left == 17'(data_take.bytes)),
     .context_base_i     (channel.context_base),
     .template_i         (template_q),
     .message_index_i    (message_index_q),
@@ -562,6 +573,9 @@ module stopbit_microcode_engine
     for (int unsigned i = 0; i < 2; i++) begin
       assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
       else $fatal(1, "the source of a value is not what was known early");
+      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_mantissa ||
+              pair.plan[i].known_source == SOURCE_PREVIOUS || pair.plan[i].known_source == pair.plan[i].source)
+      else $fatal(1, "the dictionary decides where a value comes from, and it was thought that it does not");
     end
   end
 

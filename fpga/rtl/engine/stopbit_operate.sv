@@ -47,6 +47,7 @@ module stopbit_operate
   logic [1:0][70:0] o_number_q;
   logic [1:0] o_is_too_wide_q;
   logic [1:0][63:0] o_previous_q, value;
+  logic [1:0] is_wrong;
   logic [1:0][7:0] code;
   logic [63:0] field;
   logic field_is_null;
@@ -79,6 +80,7 @@ module stopbit_operate
       .field_i      (field),
       .field_is_null_i(field_is_null),
       .value_o      (value[i]),
+      .is_wrong_o   (is_wrong[i]),
       .code_o       (code[i])
     );
     assign writes_entry[i] = o_valid_q && advance_o && o_uop_q.lane[i].writes_entry;
@@ -124,6 +126,7 @@ module stopbit_operate
   // value, of the second, of the complete record.
   command_t p_command_d;
   logic [7:0] p_code;
+  logic is_first_wrong, is_any_wrong;  // before the second value; with it
   logic ends_overfull;
   assign ends_overfull = o_uop_q.command.commit && is_overfull_i;
   always_comb begin
@@ -132,14 +135,16 @@ module stopbit_operate
     else if (o_uop_q.is_piece) p_command_d.value = string_word_i;
     if (o_uop_q.lane[0].is_field && field_is_null) p_command_d.store = 1'b0;
     p_command_d.second_value = value[1];
-    p_code = o_uop_q.code != ERROR_NONE ? o_uop_q.code : code[0];
+    p_code = o_uop_q.code != ERROR_NONE ? o_uop_q.code : is_wrong[0] ? code[0] : ERROR_NONE;
     if (o_uop_q.checks_utf8 && string_is_bad_i) p_code = ERROR_R2;
-    if (p_code == ERROR_NONE && code[1] != ERROR_NONE) begin
+    is_first_wrong = o_uop_q.code != ERROR_NONE || (o_uop_q.checks_utf8 && string_is_bad_i) || is_wrong[0];
+    is_any_wrong   = is_first_wrong || is_wrong[1];
+    if (!is_first_wrong && is_wrong[1]) begin
       p_code = code[1];
       p_command_d.place.word         = o_uop_q.command.second_word;
       p_command_d.place.offset_bytes = o_uop_q.second_offset_bytes;
     end
-    if (p_code == ERROR_NONE && ends_overfull) begin
+    if (!is_any_wrong && ends_overfull) begin
       p_code = ERROR_X4;
       if (!o_uop_q.is_dropped) begin
         p_command_d.place.word         = NoWord;
@@ -151,7 +156,7 @@ module stopbit_operate
       p_code = ERROR_X2;
       if (!o_uop_q.is_dropped) p_command_d.place = length_place_i;
     end
-    p_command_d.event_valid = p_code != ERROR_NONE;
+    p_command_d.event_valid = is_any_wrong || ends_overfull || (o_uop_q.checks_length && length_is_wrong_i);
     p_command_d.event_kind  = o_uop_q.is_dropped ? EventDropped : EventDecodeError;
     p_command_d.event_code  = o_uop_q.is_dropped ? ERROR_NONE : p_code;
   end

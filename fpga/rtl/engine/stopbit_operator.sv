@@ -11,13 +11,15 @@ module stopbit_operator
   input  logic [63:0] field_i,        // the field of a bit group that it is
   input  logic        field_is_null_i,
   output logic [63:0] value_o,
-  output logic [7:0]  code_o          // the first error: entity, base of a delta, range, limit
+  output logic        is_wrong_o,
+  output logic [7:0]  code_o          // if it is: the first error: source, entity, base of a delta, range, limit
 );
   logic base_is_signed, is_exponent, is_narrow, is_signed;
   logic [63:0] base, incremented, limited;
   logic signed [72:0] sum;
   logic is_in_range;
-  logic [7:0] range_code;
+  logic [7:0] range_code, early_code, late_code;
+  logic is_over;
   always_comb begin
     is_exponent    = uop_i.kind == TYPE_IEXP || uop_i.kind == TYPE_DEXP;
     is_narrow      = uop_i.kind == TYPE_U32 || uop_i.kind == TYPE_S32;
@@ -56,23 +58,28 @@ module stopbit_operator
     if (uop_i.is_field) value_o = field_i;
     limited = uop_i.constant.limit == LIMIT_SIGNED && value_o[63] ? ~value_o : value_o;
 
-    // The first error counts: entity, base of a delta, range, limit.
-    code_o = ERROR_NONE;
-    if (uop_i.is_value && uop_i.source != SOURCE_NONE && !(uop_i.is_field && field_is_null_i)) begin
+    // The first error counts: source, entity, base of a delta, range, limit. Whether the limit is kept is known last.
+    early_code = uop_i.source_code;
+    late_code  = ERROR_NONE;
+    is_over    = 1'b0;
+    if (uop_i.source_code == ERROR_NONE && uop_i.is_value && uop_i.source != SOURCE_NONE && !(uop_i.is_field && field_is_null_i)) begin
       if (uop_i.source == SOURCE_STREAM && is_too_wide_i) begin
-        code_o = uop_i.is_subtraction ? ERROR_D7 : ERROR_D2;
+        early_code = uop_i.is_subtraction ? ERROR_D7 : ERROR_D2;
       end else if (uop_i.base_code != ERROR_NONE) begin
-        code_o = uop_i.base_code;
+        early_code = uop_i.base_code;
       end else if (uop_i.source == SOURCE_STREAM && uop_i.operation == OPERATOR_DEL && !is_in_range) begin
-        code_o = range_code;
+        early_code = range_code;
       end else if (is_exponent && !($signed(value_o) >= -64'sd63 && $signed(value_o) <= 64'sd63)) begin
-        code_o = ERROR_R1;
-      end else if (uop_i.constant.limit != LIMIT_NONE && limited > uop_i.constant.bound) begin
-        code_o = uop_i.constant.code != ERROR_NONE ? uop_i.constant.code : range_code;
-      end else if (uop_i.is_group && uop_i.operation == OPERATOR_DEL &&
-                   (value_o[5:0] & ~(6'h3F << uop_i.unused_bits)) != '0) begin
-        code_o = ERROR_R4;
+        early_code = ERROR_R1;
+      end else begin
+        late_code = uop_i.constant.code != ERROR_NONE ? uop_i.constant.code : range_code;
+        is_over   = uop_i.constant.limit != LIMIT_NONE && limited > uop_i.constant.bound;
+        if (uop_i.is_group && uop_i.operation == OPERATOR_DEL && (value_o[5:0] & ~(6'h3F << uop_i.unused_bits)) != '0) begin
+          early_code = ERROR_R4;
+        end
       end
     end
+    is_wrong_o = early_code != ERROR_NONE || is_over;
+    code_o     = is_over ? late_code : early_code;
   end
 endmodule

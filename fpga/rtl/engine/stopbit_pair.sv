@@ -7,6 +7,8 @@ module stopbit_pair
 (
   input  logic               clk_i,
   input  logic               advance_i,     // the stages move
+  input  logic               works_i,       // an instruction is present
+  input  logic               begins_i,      // other instructions are in the consume stage from the next cycle on
   input  instructions_t      now_i,
   input  constant_t [1:0]    constant_i,
   input  entry_state_t [1:0] state_i,       // of their dictionary entries
@@ -28,7 +30,7 @@ module stopbit_pair
   source_e decimal_d, decimal_q;
   logic decimal_base_d, decimal_base_q;
 
-  plan_t first, second;
+  plan_t first_plan, second_plan, first, second;
   logic first_takes, second_takes;  // a bit of the map
   bit_group_t group;
   assign group = constant_i[0].min_bytes[12:0];
@@ -41,9 +43,10 @@ module stopbit_pair
     .group_bits_i   (group.used_bits),
     .exponent_i     (decimal_q),
     .exponent_streams_i(decimal_q == SOURCE_STREAM),
+    .exponent_absent_i(decimal_q == SOURCE_NONE),
     .exponent_base_i(decimal_base_q),
     .is_waiting_i,
-    .plan_o         (first)
+    .plan_o         (first_plan)
   );
   assign first_takes = first.takes_bit && now_i.insn[0].known == 2'd0;
 
@@ -51,11 +54,13 @@ module stopbit_pair
   assign first_is_null = first.is_streamed && first.is_optional && !is_nonzero_i && window_i.is_zero;
 
   source_e exponent;
-  logic exponent_base, exponent_streams;
+  logic exponent_base, exponent_streams, exponent_absent;
   always_comb begin
     exponent      = decimal_q;
     exponent_base = decimal_base_q;
     exponent_streams = decimal_q == SOURCE_STREAM;
+    exponent_absent  = decimal_q == SOURCE_NONE;
+    if (first.kind == TYPE_IEXP || first.kind == TYPE_DEXP) exponent_absent = first.known_source == SOURCE_NONE || first_is_null;
     if (first.kind == TYPE_IEXP) exponent = first.source == SOURCE_NONE || first_is_null ? SOURCE_NONE : SOURCE_STREAM;
     if (first.kind == TYPE_DEXP) begin
       exponent         = first_is_null ? SOURCE_NONE : first.source;
@@ -72,14 +77,35 @@ module stopbit_pair
     .group_bits_i   ('0),
     .exponent_i     (exponent),
     .exponent_streams_i(exponent_streams),
+    .exponent_absent_i(exponent_absent),
     .exponent_base_i(exponent_base),
     .is_waiting_i   (1'b0),
-    .plan_o         (second)
+    .plan_o         (second_plan)
   );
   assign second_takes = second.takes_bit && now_i.insn[1].known == 2'd0;
 
-  // Both go at once. A pair of the verifier's rules may always; the other conditions are for what was not verified. Whether
-  // the first has an error does not matter: then neither is done.
+  // A length of a sequence that an entry decides waits for a cycle, with what may go before it: then its source is in a register.
+  logic knows_q;
+  logic [1:0] asks_length;
+  source_e [1:0] source_q;
+  always_comb begin
+    asks_length[0] = first_plan.is_value && first_plan.known_source == SOURCE_PREVIOUS && now_i.insn[0].control == CONTROL_SEQ;
+    first          = first_plan;
+    if (asks_length[0] && knows_q) first.known_source = source_q[0];
+  end
+  always_comb begin
+    asks_length[1] = now_i.is_pair && second_plan.is_value && second_plan.known_source == SOURCE_PREVIOUS &&
+                     now_i.insn[1].control == CONTROL_SEQ;
+    second         = second_plan;
+    if (asks_length[1] && knows_q) second.known_source = source_q[1];
+  end
+  always_ff @(posedge clk_i) begin
+    knows_q  <= !begins_i && (knows_q || (works_i && advance_i && (|asks_length)));
+    source_q <= {second_plan.source, first_plan.source};
+  end
+
+  // Both go at once. A pair of the verifier's rules may, unless an entry decides whether there is an exponent: then its mantissa
+  // waits until that is in a register. The other conditions are for what was not verified.
   logic both;
   logic [1:0] is_ready, uses_entry;
   logic [1:0][79:0] bytes;
@@ -91,12 +117,14 @@ module stopbit_pair
     bytes[1]    = first.is_streamed ? window_i.second_bytes : window_i.bytes;
     length[1]   = first.is_streamed ? window_i.second_length : window_i.length;
     second_is_zero = first.is_streamed ? window_i.second_is_zero : window_i.is_zero;
-    is_ready[0] = !first.is_streamed || length[0] != '0;
-    is_ready[1] = second.has_source && (!second.is_streamed || length[1] != '0);
+    is_ready[0] = (!first.is_streamed || length[0] != '0) && (knows_q || asks_length == '0);
+    is_ready[1] = !second.is_streamed || length[1] != '0;
     uses_entry  = {now_i.traits[1].uses_entry, now_i.traits[0].uses_entry};
     both        = now_i.is_pair && first.is_value && is_ready[0] && second.is_value && !first.is_group && !second.is_group &&
                   is_ready[1] && now_i.insn[1].control != CONTROL_BLOCK &&
                   !(first.kind == TYPE_IEXP && second.kind == TYPE_DMAN) &&
+                  !((first.kind == TYPE_IEXP || first.kind == TYPE_DEXP) && first.known_source == SOURCE_PREVIOUS &&
+                    second.kind == TYPE_IMAN) &&
                   !((&uses_entry) && now_i.insn[0].slot[0] == now_i.insn[1].slot[0]);
   end
 

@@ -27,7 +27,9 @@ module stopbit_text
   input  logic         is_strict_i,  // R2 and R9 are errors
 
   // The window.
-  input  logic [79:0]  bytes_i,
+  input  logic [63:0]  bytes_i,
+  input  logic         byte_is_zero_i,         // the first one, but for its top bit
+  input  logic         second_byte_is_zero_i,
   input  logic [3:0]   available_i,
   input  logic [3:0]   length_i,
   input  logic         end_i,
@@ -61,6 +63,14 @@ module stopbit_text
   logic        is_wide_d, is_wide_q;    // what is copied
   logic        from_slot_d, from_slot_q;
   logic [31:0] subtraction_q;
+  // What its entry in the dictionary decides, from the cycle before: a string that asks it waits for a cycle at its beginning,
+  // and that of a delta or tail comes in later.
+  logic        knows_d, knows_q;  // it has waited
+  source_e     source, source_q;
+  logic        base_is_previous_q, entry_is_wide_q, entry_in_second_q;
+  logic [12:0] entry_length_q;
+  logic [7:0]  base_code_q;
+  assign source = knows_q ? source_q : plan_i.known_source;
   logic        has_preamble_d, has_preamble_q;  // what comes is after a zero preamble
   logic        overlong_d, overlong_q;          // which it did not need
   logic [ByteBits-1:0] bytes_address, bytes_address_d, bytes_address_q, bytes_read_q;
@@ -74,9 +84,9 @@ module stopbit_text
   logic goes_on;  // a step can be done
   assign goes_on = !splice.probes || is_settled_i;
   always_comb begin
-    splices    = plan_i.source == SOURCE_STREAM && (plan_i.operation == OPERATOR_DEL || plan_i.operation == OPERATOR_TAI);
+    splices    = plan_i.is_streamed && (plan_i.operation == OPERATOR_DEL || plan_i.operation == OPERATOR_TAI);
     base_bytes = '0;
-    if (plan_i.base_is_previous) base_bytes = entry_length_i;
+    if (base_is_previous_q) base_bytes = entry_length_q;
     else if (constant_i.has_value) base_bytes = constant_i.value[44:32];
   end
   stopbit_splice i_splice (
@@ -108,7 +118,7 @@ module stopbit_text
   logic [StringBits-1:0] first_half, second_half, read_half;
   assign first_half  = string_base_i + slot_i.base;
   assign second_half = first_half + StringBits'((14'(slot_i.capacity) + 14'd7) >> 3);
-  assign read_half   = entry_in_second_i ? second_half : first_half;
+  assign read_half   = entry_in_second_q ? second_half : first_half;
 
   logic [16:0] done_bytes;
   logic is_from_slot, is_copy;
@@ -117,6 +127,7 @@ module stopbit_text
   logic [8:0] slots_with;  // that word
   always_comb begin
     state_d         = state_q;
+    knows_d         = knows_q;
     length_d        = length_q;
     rest_d          = rest_q;
     is_wide_d       = is_wide_q;
@@ -139,23 +150,26 @@ module stopbit_text
 
     case (state_q)
       START, ADDITION, TEXT: begin
-        if (plan_i.source == SOURCE_NONE) begin
+        if (source == SOURCE_PREVIOUS && !knows_q) begin
+          knows_d = 1'b1;
+        end else if (source == SOURCE_NONE) begin
           step_o.done    = 1'b1;
           step_o.is_null = 1'b1;
-        end else if (plan_i.source != SOURCE_STREAM) begin
+        end else if (source != SOURCE_STREAM) begin
           // Strings on their way into the dictionary are waited for.
-          from_slot_d   = plan_i.source == SOURCE_PREVIOUS;
+          from_slot_d   = source == SOURCE_PREVIOUS;
           is_from_slot  = from_slot_d;
           is_copy       = !(from_slot_d && writes_string_i);
-          rest_d        = from_slot_d ? 17'(entry_length_i) : constant_i.value[48:32];
-          is_wide_d     = from_slot_d ? entry_is_wide_i : constant_i.bound[0];
+          rest_d        = from_slot_d ? 17'(entry_length_q) : constant_i.value[48:32];
+          is_wide_d     = from_slot_d ? entry_is_wide_q : constant_i.bound[0];
           bytes_address = constant_i.value[ByteBits-1:0];
           if (is_copy) state_d = COPY;
         end else if (step_o.is_subtraction || plan_i.is_vector) begin
           // A number comes first.
           step_o.wants_number = 1'b1;
           if (length_i != '0) begin
-            step_o.take = length_i;
+            step_o.take         = length_i;
+            step_o.takes_entity = 1'b1;
             if (step_o.is_nullable && entity_is_zero_i) begin
               step_o.done    = 1'b1;
               step_o.is_null = 1'b1;
@@ -164,10 +178,11 @@ module stopbit_text
               state_d            = step_o.is_subtraction ? ADDITION : VECTOR_WAIT;
             end
           end
-        end else if (state_q == TEXT || (available_i != '0 && bytes_i[6:0] != '0)) begin
+        end else if (state_q == TEXT || (available_i != '0 && !byte_is_zero_i)) begin
           if (length_i != '0 && length_i <= 4'd8) begin
-            step_o.take     = length_i;
-            step_o.is_piece = 1'b1;
+            step_o.take         = length_i;
+            step_o.takes_entity = 1'b1;
+            step_o.is_piece     = 1'b1;
             step_o.is_last  = 1'b1;
           end else if (available_i >= 4'd8) begin
             step_o.take     = 4'd8;
@@ -178,21 +193,23 @@ module stopbit_text
           end
           taken = step_o.take;
           if (step_o.is_piece) begin
-            if (has_preamble_d && bytes_i[6:0] != '0) overlong_d = 1'b1;
+            if (has_preamble_d && !byte_is_zero_i) overlong_d = 1'b1;
             has_preamble_d = 1'b0;
           end
-        end else if (available_i != '0 && bytes_i[7]) begin
+        end else if (length_i == 4'd1) begin
           // A zero alone: NULL, or the empty string.
-          step_o.take     = 4'd1;
+          step_o.take         = 4'd1;
+          step_o.takes_entity = 1'b1;
           step_o.done     = step_o.is_nullable;
           step_o.is_null  = step_o.is_nullable;
           step_o.is_piece = !step_o.is_nullable;
           step_o.is_last  = !step_o.is_nullable;
         end else if (available_i >= 4'd2) begin
           // A zero preamble, of two zeros where NULL is one.
-          step_o.take = step_o.is_nullable && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
+          step_o.take = step_o.is_nullable && second_byte_is_zero_i ? 4'd2 : 4'd1;
           length_d    = '0;
-          if (step_o.take == 4'd2 && bytes_i[15]) begin
+          if (step_o.take == 4'd2 && length_i == 4'd2) begin
+            step_o.takes_entity = 1'b1;
             step_o.is_piece = 1'b1;
             step_o.is_last  = 1'b1;
           end else begin
@@ -231,8 +248,8 @@ module stopbit_text
       COPY: is_copy = 1'b1;
 
       PLAN: begin
-        if (plan_i.base_code != ERROR_NONE) begin
-          step_o.code = plan_i.base_code;
+        if (base_code_q != ERROR_NONE) begin
+          step_o.code = base_code_q;
         end else if (splice_code != ERROR_NONE) begin
           step_o.code = splice_code;
         end else if (!writes_string_i) begin
@@ -251,7 +268,7 @@ module stopbit_text
 
     if (is_copy) begin
       step_o.is_piece    = 1'b1;
-      step_o.is_last     = state_q == COPY ? rest_q <= 17'd8 : from_slot_d ? entry_length_i <= 13'd8 :
+      step_o.is_last     = state_q == COPY ? rest_q <= 17'd8 : from_slot_d ? entry_length_q <= 13'd8 :
                            constant_i.value[48:32] <= 17'd8;
       step_o.piece.from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
       step_o.is_wide     = is_wide_d;
@@ -263,14 +280,14 @@ module stopbit_text
     // The piece.
     step_o.count              = done_bytes + 17'(taken);
     step_o.keep_address       = done_bytes[KeepBits+2:3];
-    step_o.in_second          = is_from_slot && entry_in_second_i;
+    step_o.in_second          = is_from_slot && entry_in_second_q;
     step_o.piece.bytes        = taken;
     step_o.piece.emits        = 1'b1;
     step_o.piece.read_address = read_half + StringBits'(done_bytes[15:3]);
     if (state_q == SPLICE) begin
       step_o.count              = done_bytes + (splice.emits ? 17'(splice.result_bytes) : '0);
-      step_o.in_second          = plan_i.base_is_previous && !entry_in_second_i;
-      step_o.piece.from         = !splice.is_base ? PIECE_KEPT : plan_i.base_is_previous ? PIECE_SLOT : PIECE_CONSTANT;
+      step_o.in_second          = base_is_previous_q && !entry_in_second_q;
+      step_o.piece.from         = !splice.is_base ? PIECE_KEPT : base_is_previous_q ? PIECE_SLOT : PIECE_CONSTANT;
       step_o.piece.read_address = StringBits'(splice.word) + (splice.is_base ? read_half : '0);
       step_o.piece.skip         = splice.skip;
       step_o.piece.bytes        = splice.bytes;
@@ -319,9 +336,18 @@ module stopbit_text
   always_ff @(posedge clk_i) begin
     if (begins_i) begin
       state_q <= START;
+      knows_q <= 1'b0;
     end else if (active_i && advance_i) begin
       state_q <= state_d;
+      knows_q <= knows_d;
     end
+    // A string without a source is an error, which goes with it.
+    source_q           <= plan_i.source_code != ERROR_NONE ? SOURCE_NONE : plan_i.source;
+    base_is_previous_q <= plan_i.base_is_previous;
+    base_code_q        <= plan_i.base_code;
+    entry_length_q     <= entry_length_i;
+    entry_is_wide_q    <= entry_is_wide_i;
+    entry_in_second_q  <= entry_in_second_i;
     if (active_i && advance_i) begin
       length_q        <= length_d;
       slots_q         <= slots_d;

@@ -1,7 +1,7 @@
 /// The network of a node and its registers: stopbit_node_network, set and watched by a host over AXI4-Lite. node.md.
 ///
-/// The bus has a clock of its own, `clk_i`; all else is in `network_clk_i`. No unit sends anything before the host has
-/// set channels, limits and tables.
+/// The bus has a clock of its own, `clk_i`; all else is in `network_clk_i`. After a reset no unit sends anything and no
+/// link has a signal before the host has written the node's number, set channels and switched links on.
 module stopbit_managed_network
   import stopbit_link_pkg::*, stopbit_switch_pkg::*;
 #(
@@ -89,7 +89,7 @@ module stopbit_managed_network
   logic [1:0]                     config_table;
   logic [9:0]                     config_address;
   logic [63:0]                    debug_written, debug_read;
-  logic [Links-1:0]               links_off;
+  logic [Links-1:0]               links_on;
 
   stopbit_network_control #(.Units(Units), .Links(Links), .Patience(Patience)) control (
     .clk_i, .rst_ni, .awvalid_i, .awready_o, .awaddr_i, .wvalid_i, .wready_o, .wdata_i, .wstrb_i, .bvalid_o, .bready_i,
@@ -101,7 +101,7 @@ module stopbit_managed_network
     .debug_address_o(debug_address), .debug_data_o(debug_written), .debug_data_i(debug_read),
     .unroutable_i(unroutable_o), .circled_i(circled_o), .discarded_i(discarded_o), .malformed_i(malformed_o),
     .broken_i(broken_o), .sent_i(sent_o), .refused_i(refused_o), .dropped_i(dropped_o), .unfit_i(unfit_o),
-    .links_off_o(links_off), .links_i(links_o), .links_may_send_i(links_may_send_o)
+    .links_on_o(links_on), .links_i(links_o), .links_may_send_i(links_may_send_o)
   );
   stopbit_node_network #(
     .Units(Units), .Links(Links), .Slots(Slots), .Reserve(Reserve), .QueueWords(QueueWords), .BufferCells(BufferCells),
@@ -114,7 +114,7 @@ module stopbit_managed_network
     .debug_address_i(debug_address), .debug_data_i(debug_written), .debug_data_o(debug_read), .send_valid_i,
     .send_ready_o, .send_first_i, .send_last_i, .send_bad_i, .send_data_i, .send_room_o, .accepts_i, .come_valid_o,
     .come_ready_i, .come_first_o, .come_last_o, .come_bad_o, .come_channel_o, .come_data_o, .link_kind_o, .link_data_o,
-    .link_signal_i(link_signal_i & ~links_off), .link_kind_i, .link_data_i, .unroutable_o, .circled_o, .discarded_o,
+    .link_signal_i(link_signal_i & links_on), .link_kind_i, .link_data_i, .unroutable_o, .circled_o, .discarded_o,
     .malformed_o, .broken_o, .sent_o, .refused_o, .dropped_o, .unfit_o, .links_o, .links_may_send_o
   );
 endmodule

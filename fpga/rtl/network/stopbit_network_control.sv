@@ -4,6 +4,9 @@
 /// events are counted. `network_rst_no` resets the network and these registers: while `network_rst_ni` is low or the
 /// host wants it, and for at least four cycles. Settings of units that do not exist have no effect, and their counters
 /// stay 0; links that do not exist refuse every access.
+///
+/// After a reset the inputs of the switch take packets for node 0 as their own, until the host has written the node's
+/// number to them. So until then the link of an input has no signal, whatever the host has set, and its unit no channel.
 module stopbit_network_control
   import stopbit_link_pkg::*, stopbit_switch_pkg::*, stopbit_network_registers_pkg::*;
 #(
@@ -61,7 +64,7 @@ module stopbit_network_control
   input  logic [Units-1:0]               dropped_i,
   input  logic [Units-1:0]               unfit_i,
 
-  output logic [Links-1:0]               links_off_o,  // the link has to act as if its wires had no signal
+  output logic [Links-1:0]               links_on_o,  // without it the link has to act as if its wires had no signal
   input  link_state_t [Links-1:0]        links_i,
   input  logic [Links-1:0][Channels-1:0] links_may_send_i
 );
@@ -159,11 +162,18 @@ module stopbit_network_control
     end
   end
 
+  // Inputs that have the node's number, from the cycle on in which they have it.
+  logic [Ports-1:0] numbered_q;
+  always_ff @(posedge network_clk_i) begin
+    if (!network_rst_no) numbered_q <= '0;
+    else if (config_o && config_table_o == TABLE_OWN) numbered_q <= numbered_q | config_ports_o;
+  end
+
   always_comb begin
     unit_counted = '0;
     port_counted = '0;
     for (int unsigned i = 0; i < Units; i++) begin
-      channels_o[i]            = unit_written[i].channels;
+      channels_o[i]            = numbered_q[i] ? unit_written[i].channels : '0;
       cut_through_o[i]         = unit_written[i].cut_through;
       unit_counted[i].sent     = sent_i[i];
       unit_counted[i].refused  = refused_i[i];
@@ -193,8 +203,8 @@ module stopbit_network_control
         starved_q <= network_rst_no ? starved_d : '0;
       end
       assign link_rst_n[i]            = network_rst_no;
-      assign links_off_o[i]           = link_written[i].control;
-      assign link_shown[i].state      = {links_may_send_i[i], 15'd0, links_i[i].up};
+      assign links_on_o[i]            = link_written[i].control && numbered_q[Units+i];
+      assign link_shown[i].state      = {links_may_send_i[i], 14'd0, numbered_q[Units+i], links_i[i].up};
       assign link_counted[i].sent     = links_i[i].sent;
       assign link_counted[i].answered = links_i[i].answered;
       assign link_counted[i].resent   = links_i[i].resent;

@@ -10,9 +10,17 @@ module stopbit_node
   import stopbit_node_pkg::*;
   import stopbit_queue_pkg::*;
   import stopbit_rma_pkg::*;
+  import stopbit_translation_pkg::AtsUnits;
+  import stopbit_velo_pkg::velo_refusal_t;
+  import stopbit_velo_pkg::velo_report_t;
+  import stopbit_velo_pkg::velo_ring_t;
+  import stopbit_velo_pkg::velo_table_t;
+  import stopbit_wcb_pkg::wcb_event_t;
 #(
   parameter  int unsigned Ports        = 64,
   parameter  int unsigned Windows      = 1024,
+  parameter  int unsigned Groups       = 64,
+  parameter  int unsigned Members      = 256,
   parameter  int unsigned Links        = 6,
   parameter  int unsigned CacheEntries = 1024,
   parameter  int unsigned BufferCells  = 512,   // of a link
@@ -64,6 +72,19 @@ module stopbit_node
   input  logic                                     end_is_port_i,
   input  logic [15:0]                              end_index_i,
 
+  // Messages: tables as the message unit has them; a time in which incomplete ones wait, in ticks.
+  input  logic                                     tick_i,
+  input  logic [15:0]                              message_patience_i,
+  input  logic                                     table_valid_i,
+  output logic                                     table_ready_o,
+  input  velo_table_t                              table_i,
+  input  logic [11:0]                              table_index_i,
+  input  velo_ring_t                               table_data_i,
+  input  logic                                     page_valid_i,   // a port's pages for parts: class and port
+  output logic                                     page_ready_o,
+  input  logic [PortWidth:0]                       page_i,
+  input  logic                                     page_open_i,
+
   // Translation.
   input  logic                                     base_write_i,
   input  logic [stopbit_nic_pkg::TableBits-1:0]    base_index_i,
@@ -72,7 +93,7 @@ module stopbit_node
   output logic                                     flush_ready_o,
   input  logic [stopbit_nic_pkg::NlaPageBits-1:0]  flush_page_i,
   output logic                                     flush_done_o,  // the host has all that was written to the page
-  output logic [2:0]                               flush_waits_o,
+  output logic [AtsUnits-1:0]                      flush_waits_o,
 
   // The host: posted, non-posted, response.
   input  logic [2:0]                               host_valid_i,
@@ -89,6 +110,19 @@ module stopbit_node
   output logic                                     signal_valid_o,
   output queue_trigger_t                           signal_o,
 
+  // What became of messages: of a port, refused; at a port, written or not; rings that have ended.
+  output logic                                     refusal_valid_o,
+  output velo_refusal_t                            refusal_o,
+  output logic                                     report_valid_o,
+  output velo_report_t                             report_o,
+  output logic                                     ring_end_valid_o,
+  output logic [PortWidth:0]                       ring_end_o,
+  output logic [4:0]                               ring_end_error_o,
+  output logic [31:0]                              ring_end_culprit_o,
+  output logic                                     part_event_valid_o,
+  output wcb_event_t                               part_event_o,
+  output logic [9:0]                               parts_level_o,  // words of whole messages that wait
+
   // The wires.
   output logic [Links-1:0][1:0]                    link_kind_o,
   output logic [Links-1:0][63:0]                   link_data_o,
@@ -100,7 +134,8 @@ module stopbit_node
   // Counters: a pulse for each event.
   output node_events_t                             events_o
 );
-  localparam logic [2:0][3:0] AtsPorts = {Completer, Responder, Requester};
+  localparam logic [2:0][3:0] RmaPorts = {Completer, Responder, Requester};
+  localparam logic [3:0][3:0] AtsPorts = {Messages, RmaPorts};
 
   // ---- HTAX; units in the order of their ports
   logic [HtaxUnits-1:0][Channels-1:0]       request, grant, room, in_valid, in_ready, in_last;
@@ -143,7 +178,7 @@ module stopbit_node
   logic                                                 is_request, is_answer;
 
   stopbit_rma #(
-    .Ports(Ports), .Windows(Windows), .Patience(Patience), .Unit(3'(TransferUnit)), .AtsPorts(AtsPorts)
+    .Ports(Ports), .Windows(Windows), .Patience(Patience), .Unit(3'(TransferUnit)), .AtsPorts(RmaPorts)
   ) i_rma (
     .clk_i, .rst_ni, .node_i, .last_node_i, .port_write_i, .port_index_i, .port_i, .window_write_i, .window_index_i,
     .window_i, .end_valid_i, .end_ready_o, .end_is_port_i, .end_index_i, .command_valid_i(command_valid),
@@ -195,8 +230,9 @@ module stopbit_node
 
   // Completer: its translation, and the writes of all.
   localparam int unsigned C = 32'(Completer) - 32'(Requester);
-  logic        post_valid, post_ready, post_last, taken, handled, told_valid, told_ready, reads_notices;
-  logic [63:0] post_phit;
+  logic        written_valid, written_ready, written_last, post_valid, post_ready, post_last, taken, handled, told_valid, told_ready, reads_notices;
+  logic        slot_valid, slot_ready, slot_last;
+  logic [63:0] written_phit, slot_phit, post_phit;
   logic [15:0] told_vpid;
   logic [5:0]  told_number;
   logic        signal_valid;
@@ -220,10 +256,16 @@ module stopbit_node
   stopbit_node_writer #(.Ports(Ports)) i_writer (
     .clk_i, .rst_ni, .set_valid_i(ring_valid_i), .set_ready_o(ring_ready_o), .set_port_i(ring_port_i),
     .set_open_i(ring_open_i), .set_ring_i(ring_i), .read_valid_i(reads_notices), .read_vpid_i(signal.port),
-    .read_count_i(signal.count), .valid_i(write_valid), .ready_o(write_ready), .write_i(write), .valid_o(post_valid),
-    .ready_i(post_ready), .last_o(post_last), .phit_o(post_phit), .event_valid_o(told_valid), .event_ready_i(told_ready),
+    .read_count_i(signal.count), .valid_i(write_valid), .ready_o(write_ready), .write_i(write), .valid_o(written_valid),
+    .ready_i(written_ready), .last_o(written_last), .phit_o(written_phit), .event_valid_o(told_valid), .event_ready_i(told_ready),
     .event_vpid_o(told_vpid), .event_number_o(told_number), .taken_o(taken), .handled_o(handled),
     .dropped_o(events_o.dropped_notice), .lost_o(events_o.lost_write)
+  );
+  // Slots of messages, too. What is taken is in the lane.
+  stopbit_rma_merge #(.Inputs(2), .Width(65), .Cut(1'b0)) i_posts (
+    .clk_i, .rst_ni, .may_i('1), .valid_i({slot_valid, written_valid}), .ready_o({slot_ready, written_ready}),
+    .last_i({slot_last, written_last}), .data_i({slot_last, slot_phit, written_last, written_phit}), .valid_o(post_valid),
+    .ready_i(post_ready), .data_o({post_last, post_phit})
   );
   assign signal_valid_o = signal_valid && !reads_notices;
   assign signal_o       = signal;
@@ -241,8 +283,8 @@ module stopbit_node
 
   // ---- translation: a lane for each unit, so that none waits for another, and one for tables
   localparam int unsigned T = 32'(Translation) - 32'(Requester);
-  logic [2:0]       atu_valid, atu_ready;
-  logic [2:0][63:0] atu_phit;
+  logic [AtsUnits-1:0]       atu_valid, atu_ready;
+  logic [AtsUnits-1:0][63:0] atu_phit;
   logic             entry_valid, entry_ready, entry_answer_valid, entry_lane_valid, entry_lane_ready, entry_lane_last;
   logic [51:0]      entry_address;
   logic [4:0]       entry_id;
@@ -267,10 +309,10 @@ module stopbit_node
     .come_last_i(in_last[T][RESPONSE]), .come_phit_i(in_phit[T][RESPONSE])
   );
   stopbit_node_port #(
-    .Lanes(4), .LaneChannel({NONPOSTED, {3{TRANSLATION}}}), .LaneTarget({HostRequests, AtsPorts}), .Takes(4'b1100)
+    .Lanes(AtsUnits + 1), .LaneChannel({NONPOSTED, {AtsUnits{TRANSLATION}}}), .LaneTarget({HostRequests, AtsPorts}), .Takes(4'b1100)
   ) i_translation (
     .clk_i, .rst_ni, .out_valid_i({entry_lane_valid, atu_valid}), .out_ready_o({entry_lane_ready, atu_ready}),
-    .out_last_i({entry_lane_last, 3'b111}), .out_phit_i({entry_lane_phit, atu_phit}), .in_valid_o(in_valid[T]),
+    .out_last_i({entry_lane_last, {AtsUnits{1'b1}}}), .out_phit_i({entry_lane_phit, atu_phit}), .in_valid_o(in_valid[T]),
     .in_ready_i(in_ready[T]), .in_last_o(in_last[T]), .in_phit_o(in_phit[T]), .request_o(request[T]), .target_o(target[T]),
     .grant_i(grant[T]), .phit_o(phit[T]), .room_o(room[T]), .valid_i(come_valid[T]), .last_i(come_last[T]),
     .channel_i(come_channel[T]), .phit_i(come_phit[T]), .stray_o(stray[T])
@@ -280,7 +322,10 @@ module stopbit_node
   // ---- the queue of commands
   localparam int unsigned Q = 32'(Commands) - 32'(Requester);
   logic        fetch_valid, fetch_ready, fetch_answer_valid, fetch_lane_valid, fetch_lane_ready, fetch_lane_last;
-  logic        reply_valid, reply_ready, reply_last;
+  logic        reply_valid, reply_ready, reply_last, message_valid, message_ready, message_first, message_last;
+  logic [63:0] message_data;
+  logic [9:0]  message_vpid;
+  logic [1:0]  message_class;
   rma_read_t   fetch;
   rma_answer_t fetch_answer;
   logic [63:0] fetch_lane_phit, reply_phit;
@@ -291,8 +336,8 @@ module stopbit_node
     .response_valid_o(reply_valid), .response_ready_i(reply_ready), .response_phit_o(reply_phit),
     .read_valid_o(fetch_valid), .read_ready_i(fetch_ready), .read_o(fetch), .answer_valid_i(fetch_answer_valid),
     .answer_i(fetch_answer), .command_valid_o(command_valid), .command_ready_i(command_ready), .command_vpid_o(command_vpid),
-    .command_o(command), .send_valid_o(events_o.message), .send_ready_i(1'b1), .send_first_o(), .send_last_o(),
-    .send_data_o(), .send_vpid_o(), .send_class_o(), .event_valid_o(events_o.bad_command), .event_o(),
+    .command_o(command), .send_valid_o(message_valid), .send_ready_i(message_ready), .send_first_o(message_first),
+    .send_last_o(message_last), .send_data_o(message_data), .send_vpid_o(message_vpid), .send_class_o(message_class), .event_valid_o(events_o.bad_command), .event_o(),
     .signal_valid_o(signal_valid), .signal_o(signal), .stale_o(events_o.stale_command), .late_o(events_o.late_command),
     .expired_o(events_o.expired_command)
   );
@@ -320,22 +365,46 @@ module stopbit_node
   );
   assign in_ready[Q][TRANSLATION] = 1'b0;
 
+  // ---- messages
+  localparam int unsigned M = 32'(Messages) - 32'(Requester);
+  logic        packet_valid, packet_first, packet_last, packet_bad;
+  logic [63:0] packet_data;
+  logic [1:0]  message_accepts;
+  stopbit_node_message #(.Ports(Ports), .Groups(Groups), .Members(Members), .Patience(Patience)) i_message (
+    .clk_i, .rst_ni, .node_i, .last_node_i, .tick_i, .patience_i(message_patience_i), .table_valid_i, .table_ready_o, .table_i,
+    .table_index_i, .table_data_i, .page_valid_i, .page_ready_o, .page_i, .page_open_i, .part_event_valid_o, .part_event_o,
+    .parts_level_o, .send_valid_i(message_valid), .send_ready_o(message_ready), .send_first_i(message_first),
+    .send_last_i(message_last), .send_data_i(message_data), .send_vpid_i(message_vpid), .send_class_i(message_class),
+    .packet_valid_o(packet_valid), .packet_ready_i(net_send_ready[MessageUnit]), .packet_first_o(packet_first),
+    .packet_last_o(packet_last), .packet_bad_o(packet_bad), .packet_data_o(packet_data), .accepts_o(message_accepts),
+    .come_valid_i(net_come_valid[MessageUnit]), .come_ready_o(net_come_ready[MessageUnit]),
+    .come_first_i(net_come_first[MessageUnit]), .come_last_i(net_come_last[MessageUnit]),
+    .come_bad_i(net_come_bad[MessageUnit]), .come_data_i(net_come_data[MessageUnit]), .write_valid_o(slot_valid),
+    .write_ready_i(slot_ready), .write_last_o(slot_last), .write_phit_o(slot_phit), .request_o(request[M]),
+    .target_o(target[M]), .grant_i(grant[M]), .phit_o(phit[M]), .room_o(room[M]), .valid_i(come_valid[M]),
+    .last_i(come_last[M]), .channel_i(come_channel[M]), .phit_i(come_phit[M]), .stray_o(stray[M]),
+    .refused_o(refusal_valid_o), .refusal_o, .report_o(report_valid_o), .report_data_o(report_o), .ends_o(ring_end_valid_o),
+    .ends_ring_o(ring_end_o), .ends_error_o(ring_end_error_o), .ends_culprit_o(ring_end_culprit_o),
+    .events_o(events_o.messages)
+  );
+  // Of classes that are none, packets are taken and left out, as above.
+  assign net_accepts[MessageUnit] = {6'h3F, {3{message_accepts[1]}}, {3{message_accepts[0]}}};
+
   // ---- the network
   logic [NetPorts-1:0]     unroutable, circled, discarded, malformed, broken;
   logic [NetworkUnits-1:0] net_sent, net_refused, net_dropped, net_unfit;
   assign events_o.sent         = |net_sent;
   assign events_o.network_loss = |{unroutable, circled, discarded, malformed, broken, net_refused, net_dropped, net_unfit};
-  assign net_send_valid              = {send_valid, 1'b0};
+  assign net_send_valid              = {send_valid, packet_valid};
   assign send_ready                  = net_send_ready[TransferUnit];
-  assign net_accepts[MessageUnit]    = '1;  // packets of no unit are left out
-  assign net_come_ready[MessageUnit] = 1'b1;
   stopbit_node_network #(
     .Units(NetworkUnits), .Links(Links), .BufferCells(BufferCells), .Timeout(Timeout)
   ) i_network (
     .clk_i, .rst_ni, .ready_o, .patience_i, .last_node_i, .last_unit_i(3'(NetworkUnits - 1)), .channels_i,
     .cut_through_i('1), .config_i, .config_ports_i, .config_table_i, .config_address_i, .config_data_i,
-    .send_valid_i(net_send_valid), .send_ready_o(net_send_ready), .send_first_i({send_word.is_first, 1'b0}),
-    .send_last_i({send_word.is_last, 1'b0}), .send_bad_i('0), .send_data_i({send_word.data, 64'd0}), .send_room_o(net_room),
+    .send_valid_i(net_send_valid), .send_ready_o(net_send_ready), .send_first_i({send_word.is_first, packet_first}),
+    .send_last_i({send_word.is_last, packet_last}), .send_bad_i({1'b0, packet_bad}),
+    .send_data_i({send_word.data, packet_data}), .send_room_o(net_room),
     .accepts_i(net_accepts), .come_valid_o(net_come_valid), .come_ready_i(net_come_ready), .come_first_o(net_come_first),
     .come_last_o(net_come_last), .come_bad_o(net_come_bad), .come_channel_o(net_channel), .come_data_o(net_come_data),
     .debug_write_i(1'b0), .debug_unit_i('0), .debug_address_i('0), .debug_data_i('0), .debug_data_o(),

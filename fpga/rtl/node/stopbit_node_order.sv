@@ -57,44 +57,48 @@ module stopbit_node_order
     end
   end
 
-  // ---- flushes and events, one after the other
-  typedef enum logic [1:0] {IDLE, START, WAIT} state_e;
-  state_e                state_q;
-  logic [FlushWidth-1:0] asked_q, done_q;  // flushes that are not reported; of these, those that the units have answered
-  logic                  waiting, ready, passed, is_flush_q, reports;
-  logic [15:0]           vpid;
-  logic [5:0]            number;
-  stopbit_fifo #(.Width(22), .Depth(16)) i_events (
-    .clk_i, .rst_ni, .valid_i(event_valid_i), .ready_o(event_ready_o), .data_i({event_vpid_i, event_number_i}),
-    .valid_o(waiting), .ready_i(ready), .double_i(1'b0), .single_o(), .data_o({vpid, number}), .count_o()
+  // ---- events: each waits for what was sent before it, and for nothing else. The writer may wait for room here; a fence
+  // waits for the writer.
+  writes_t     point, since;
+  logic        waiting, ready;
+  logic [15:0] vpid;
+  logic [5:0]  number;
+  stopbit_fifo #(.Width(22 + WriteBits), .Depth(16)) i_events (
+    .clk_i, .rst_ni, .valid_i(event_valid_i), .ready_o(event_ready_o),
+    .data_i({event_vpid_i, event_number_i, writes_o.sent}), .valid_o(waiting), .ready_i(ready), .double_i(1'b0),
+    .single_o(), .data_o({vpid, number, point}), .count_o()
   );
-  stopbit_node_fence i_fence (.clk_i, .rst_ni, .writes_i(writes_o), .start_i(state_q == START), .passed_o(passed));
-  assign reports      = state_q == WAIT && passed;
-  assign ready        = reports && !is_flush_q;
-  assign flush_room_o = asked_q != FlushWidth'(MostFlushes);
+  assign since = writes_o.gone - point;
+  assign ready = waiting && !since[WriteBits-1];
   always_ff @(posedge clk_i) begin
     event_vpid_o   <= vpid;
     event_number_o <= number;
-    // Events and flushes take turns.
-    if (state_q == IDLE) is_flush_q <= done_q != '0 && !(waiting && is_flush_q);
   end
+  always_ff @(posedge clk_i) event_valid_o <= rst_ni && ready;
+
+  // ---- flushes, one after the other
+  typedef enum logic [1:0] {IDLE, START, WAIT} state_e;
+  state_e                state_q;
+  logic [FlushWidth-1:0] asked_q, done_q;  // flushes that are not reported; of these, those that the units have answered
+  logic                  passed, reports;
+  stopbit_node_fence i_fence (.clk_i, .rst_ni, .writes_i(writes_o), .start_i(state_q == START), .passed_o(passed));
+  assign reports      = state_q == WAIT && passed;
+  assign flush_room_o = asked_q != FlushWidth'(MostFlushes);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q       <= IDLE;
-      asked_q       <= '0;
-      done_q        <= '0;
-      flush_done_o  <= 1'b0;
-      event_valid_o <= 1'b0;
+      state_q      <= IDLE;
+      asked_q      <= '0;
+      done_q       <= '0;
+      flush_done_o <= 1'b0;
     end else begin
       unique case (state_q)
-        IDLE:    if (done_q != '0 || waiting) state_q <= START;
+        IDLE:    if (done_q != '0) state_q <= START;
         START:   state_q <= WAIT;
         default: if (passed) state_q <= IDLE;
       endcase
-      asked_q       <= asked_q + FlushWidth'(flush_taken_i) - FlushWidth'(reports && is_flush_q);
-      done_q        <= done_q + FlushWidth'(flush_done_i) - FlushWidth'(reports && is_flush_q);
-      flush_done_o  <= reports && is_flush_q;
-      event_valid_o <= ready;
+      asked_q      <= asked_q + FlushWidth'(flush_taken_i) - FlushWidth'(reports);
+      done_q       <= done_q + FlushWidth'(flush_done_i) - FlushWidth'(reports);
+      flush_done_o <= reports;
     end
   end
 endmodule

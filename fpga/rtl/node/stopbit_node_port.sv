@@ -2,8 +2,8 @@
 ///
 /// Each lane is a stream of the unit with a channel and a target of its own, and a queue of whole packets. The crossbar takes
 /// requests for one target at a time. So lanes take turns, and one that is not granted for `Dwell` cycles makes room for the
-/// next: a target without room holds up no other lane. An output of HTAX serves each of up to four inputs that ask it all the
-/// time within 8 cycles, if packets have two phits, as requests for reads and translations have at most.
+/// next: a target without room holds up no other lane. An output of HTAX serves each of up to five inputs that ask it all the
+/// time within 10 cycles, if packets have two phits, as requests for reads and translations have at most.
 ///
 /// What comes on a channel that the unit does not take (`Takes`) is left out.
 module stopbit_node_port
@@ -13,7 +13,7 @@ module stopbit_node_port
   parameter  logic [Lanes-1:0][1:0] LaneChannel = '0,
   parameter  logic [Lanes-1:0][3:0] LaneTarget  = '0,
   parameter  logic [Channels-1:0]   Takes       = '1,
-  parameter  int unsigned           Dwell       = 8,
+  parameter  int unsigned           Dwell       = 12,
   localparam int unsigned           Depth       = 64,  // phits of each queue
   localparam int unsigned           CountWidth  = $clog2(Depth) + 1,
   localparam int unsigned           LaneWidth   = Lanes > 1 ? $clog2(Lanes) : 1

@@ -11,7 +11,8 @@ package stopbit_node_pkg;
   localparam logic [3:0] Completer     = 4'd6;
   localparam logic [3:0] Translation   = 4'd7;
   localparam logic [3:0] Commands      = 4'd8;
-  localparam int unsigned HtaxUnits    = 5;
+  localparam logic [3:0] Messages      = 4'd9;
+  localparam int unsigned HtaxUnits    = 6;
 
   // Units of the network.
   localparam int unsigned NetworkUnits  = 2;
@@ -41,7 +42,23 @@ package stopbit_node_pkg;
 
   localparam logic [3:0] TriggerNotices = 4'd2;  // a port has read notifications (Froening table 4.3)
 
-  // What a node counts: a pulse each, besides `error` and `waits`.
+  // What the message unit counts: a pulse each, besides `holds`.
+  typedef struct packed {
+    logic       sent;
+    logic       misshapen;        // a port's message: fewer or more words than it says
+    logic       foreign;          // a packet for another node or unit
+    logic       malformed;
+    logic       crowded;          // a long message beyond those that may be incomplete
+    logic       unfinished;
+    logic       failed;           // memory or translation did not answer
+    logic       late;
+    logic       bad_store;        // a write to a port's page that is neither limit nor part
+    logic       stray_part;       // words outside of a part
+    logic       bad_translation;
+    logic [1:0] holds;            // by priority: a message waits for a segment
+  } node_message_events_t;
+
+  // What a node counts: a pulse each, besides `error`, `waits` and what is said above.
   typedef struct packed {
     logic       ended;            // remote memory access, stopbit_rma
     logic [4:0] error;            // with it
@@ -66,7 +83,7 @@ package stopbit_node_pkg;
     logic [2:0] stale_command;
     logic       late_command;
     logic       expired_command;
-    logic       message;
+    node_message_events_t messages;
     logic       dropped_notice;   // no room in a port's ring
     logic       lost_write;       // beyond the addresses of HTAX
     logic       foreign;          // a packet of a class that the unit does not have

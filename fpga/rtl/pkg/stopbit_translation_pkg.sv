@@ -2,7 +2,8 @@
 package stopbit_translation_pkg;
   import stopbit_nic_pkg::*;
 
-  localparam int unsigned UnitWidth  = $clog2(Units);
+  localparam int unsigned AtsUnits   = 4;  // those of remote memory access, and the message unit
+  localparam int unsigned UnitWidth  = $clog2(AtsUnits);
   localparam int unsigned TagWidth   = $clog2(AtsTags);
   localparam int unsigned FlushWidth = $clog2(AtsFlushes);
 
@@ -11,7 +12,7 @@ package stopbit_translation_pkg;
     logic                 is_flush;
     logic                 drops;  // of a flush: also what the cache has
     logic [UnitWidth-1:0] from;
-    logic [Units-1:0]     units;
+    logic [AtsUnits-1:0]  units;
     logic [TagWidth-1:0]  tag;
     translate_request_t   body;
   } atu_request_t;

@@ -60,7 +60,16 @@ package stopbit_uop_pkg;
     logic                     is_zero;       // the first one, if it ends in these bytes: all 0, but for the stop bit
     logic                     second_is_zero;
     logic                     is_whole;      // no bytes come after these
+    logic                     byte_is_zero;  // the first byte, but for its top bit
+    logic                     second_byte_is_zero;
   } window_t;
+
+  /// How far the window moves: past its first entity, past both, or else `bytes`, after which it shows nothing for a cycle.
+  typedef struct packed {
+    logic       one;
+    logic       two;
+    logic [4:0] bytes;  // in any case, as many as these are
+  } take_t;
 
   /// Whether the decompressor passes over the bytes before the first message.
   function automatic logic preamble_is_short(logic [15:0] data_offset, logic [16:0] length_bytes);
@@ -175,6 +184,7 @@ package stopbit_uop_pkg;
     logic        is_subtraction;  // of a string delta: what is out of range has a code of its own
     // The error of a delta's base, which comes after those of the delta itself.
     logic [7:0]  base_code;
+    logic [7:0]  source_code;     // why the second value has no source; that of the first goes with the micro-operation
   } value_uop_t;
 
   /// From the consume stage on: up to two values, or a piece of a string, and the command that comes of it.
@@ -309,8 +319,9 @@ package stopbit_uop_pkg;
     logic       remembers;        // its value goes to the dictionary
     logic       takes_bit;        // of the presence map
     logic       is_streamed;      // its source is the stream: known before the state of its entry is
+    source_e    known_source;     // where the value comes from, as far as control goes: SOURCE_PREVIOUS if its entry decides
+    // Of the entry's state, known late: nothing of them decides what is done in this cycle.
     source_e    source;           // where the value comes from, but for a NULL in the stream
-    logic       has_source;       // there is no error:
     logic [7:0] source_code;      // why there is none
     logic       base_is_previous; // of a delta
     logic [7:0] base_code;        // why it has no base
@@ -319,6 +330,7 @@ package stopbit_uop_pkg;
   /// What a string does in a cycle of the consume stage.
   typedef struct packed {
     logic [3:0]  take;         // bytes
+    logic        takes_entity; // they are the first entity
     logic        done;         // the data-op
     logic        is_null;
     logic        wants_number; // the entity at the window's front is the length of a vector or a subtraction
@@ -385,7 +397,7 @@ package stopbit_uop_pkg;
     logic [1:0][79:0] bytes;       // from the entity of each on
     logic [1:0][3:0]  length;      // of the entity; 0: it does not end in these bytes
     logic [1:0]       is_null;     // in the stream
-    logic [1:0]       is_ready;    // all of its entity has arrived, and of the second: it has no error
+    logic [1:0]       is_ready;    // all of its entity has arrived
     logic [1:0]       uses_entry;  // of the dictionary
     source_e [1:0]    exponent;    // before a mantissa
     logic             both;        // go at once
@@ -397,6 +409,7 @@ package stopbit_uop_pkg;
   typedef struct packed {
     consume_state_e state;   // that follows
     logic [4:0]     take;    // bytes
+    logic           takes_entity;  // they are the first entity
     logic [7:0]     code;
     logic           loads;   // bits from the window
     logic           pushes;  // the map is complete
@@ -408,8 +421,9 @@ package stopbit_uop_pkg;
   /// A step of a data-op.
   typedef struct packed {
     consume_state_e state;    // that follows, if the control-op has nothing against it
-    logic [1:0][4:0] take;    // bytes: if the first goes alone, if both go
+    take_t [1:0]    take;     // if the first goes alone, if both go
     logic [7:0]     code;
+    logic [7:0]     source_code;  // an error, known late: it goes with the micro-operation, as those of the later stages
     logic           done;
     source_e        source;   // of the first value
     logic           is_text;  // a string is at work

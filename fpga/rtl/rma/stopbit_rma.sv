@@ -85,7 +85,7 @@ module stopbit_rma
   logic [15:0]          generation;
   rma_slot_t            new_slot, slot;
 
-  logic [1:0]              in_valid, in_ready, here, full, take, damaged;
+  logic [1:0]              in_valid, in_ready, accepts, here, full, take, damaged;
   logic [1:0][15:0]        from;
   rma_header_t [1:0]       header;
   words_t [1:0]            words;
@@ -102,12 +102,14 @@ module stopbit_rma
 
   assign in_valid     = {come_valid_i && come_is_answer_i, come_valid_i && !come_is_answer_i};
   assign come_ready_o = come_is_answer_i ? in_ready[1] : in_ready[0];
-  assign accepts_o    = in_ready;
+  // A packet that the network port has begun to give out holds up all after it, answers, too. So a request begins only when
+  // the one before is done: a get waits for room for its data, which are answers. An answer waits for no request.
+  assign accepts_o    = {in_ready[1], accepts[0]};
   for (genvar c = 0; c < 2; c++) begin : g_input
     stopbit_rma_input i_input (
-      .clk_i, .rst_ni, .valid_i(in_valid[c]), .ready_o(in_ready[c]), .word_i(come_word_i), .bad_i(come_bad_i), .here_o(here[c]),
-      .valid_o(full[c]), .from_o(from[c]), .header_o(header[c]), .words_o(words[c]), .read_i(read_word), .data_o(in_data[c]),
-      .take_i(take[c]), .malformed_o(damaged[c])
+      .clk_i, .rst_ni, .valid_i(in_valid[c]), .ready_o(in_ready[c]), .accepts_o(accepts[c]), .word_i(come_word_i),
+      .bad_i(come_bad_i), .here_o(here[c]), .valid_o(full[c]), .from_o(from[c]), .header_o(header[c]), .words_o(words[c]),
+      .read_i(read_word), .data_o(in_data[c]), .take_i(take[c]), .malformed_o(damaged[c])
     );
   end
   assign damaged_o = damaged;
@@ -189,4 +191,10 @@ module stopbit_rma
     .clk_i, .rst_ni, .may_i('1), .valid_i(put_valid), .ready_o(put_ready), .last_i(put_last), .data_i(put_write),
     .valid_o(write_valid_o), .ready_i(write_ready_i), .data_o(write_o)
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) no_request_holds_up_answers : assert (!in_valid[0] || !come_word_i.is_first || in_ready[0]);
+  end
+`endif
 endmodule

@@ -11,6 +11,7 @@ module stopbit_rma_input
 
   input  logic        valid_i,
   output logic        ready_o,
+  output logic        accepts_o, // no packet is here or comes: one may begin without being held up
   input  rma_word_t   word_i,
   input  logic        bad_i,     // with the last word
 
@@ -28,11 +29,12 @@ module stopbit_rma_input
   localparam logic [5:0] MaxWords  = FirstData + 6'(RmaDataWords);
 
   logic [5:0]                   at_q, at;  // of the word that comes; more than MaxWords: too many
-  logic                         full_q, goes, is_too_long;
+  logic                         full_q, open_q, goes, is_too_long;
   logic [HeaderWords-1:0][63:0] header_q;
   logic [15:0]                  from_q;
   words_t                       words_q;
   assign ready_o     = !full_q;
+  assign accepts_o   = !full_q && !open_q;
   assign goes        = valid_i && ready_o;
   assign at          = word_i.is_first ? '0 : at_q;
   assign is_too_long = at >= MaxWords;
@@ -53,6 +55,7 @@ module stopbit_rma_input
     if (!rst_ni) begin
       at_q        <= '0;
       full_q      <= 1'b0;
+      open_q      <= 1'b0;
       here_o      <= 1'b0;
       malformed_o <= 1'b0;
     end else begin
@@ -60,6 +63,7 @@ module stopbit_rma_input
       malformed_o <= goes && word_i.is_last && (bad_i || at < FirstData - 6'd1 || is_too_long);
       full_q      <= full_q ? !take_i : goes && word_i.is_last && !bad_i && at >= FirstData - 6'd1 && !is_too_long;
       // Words without a start belong to none.
+      if (goes) open_q <= !word_i.is_last;
       if (goes) at_q <= word_i.is_last ? MaxWords : is_too_long ? MaxWords : at + 6'd1;
     end
   end

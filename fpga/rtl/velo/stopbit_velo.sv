@@ -55,6 +55,10 @@ module stopbit_velo
   input  logic                 come_bad_i,
   input  logic [63:0]          come_data_i,
 
+  // No message begins to use memory; something may still be read from it, or written to it.
+  input  logic                 pause_i,
+  output logic                 busy_o,
+
   // Memory.
   output logic                 phit_valid_o,
   input  logic                 phit_ready_i,
@@ -149,6 +153,9 @@ module stopbit_velo
   logic [15:0]          hold;
   logic                 dump_put, dump_room, dump_valid, dump_ready, place_valid, place_ready, places_commit, places_revert;
   velo_dump_t           dump_in, dump;
+  logic                 rings_busy, dump_busy;
+  logic [2:0]           dumps;
+  assign busy_o = rings_busy || dumps != '0 || dump_busy;
   stopbit_velo_completer #(.Ports(Ports), .Groups(Groups), .Members(Members)) i_completer (
     .clk_i, .rst_ni, .node_i, .tick_i,
     .write_i(writes), .table_i, .index_i, .port_i(port_word), .group_i(group_word), .member_i(table_data_i[VeloVpidBits-1:0]),
@@ -168,7 +175,7 @@ module stopbit_velo
     .request_i(request), .ready_o(request_ready), .request_ring_i(request_ring), .request_words_i(request_words),
     .slot_valid_o(slot_valid), .slot_ready_i(slot_ready), .slot_o(slot),
     .done_o(done), .late_o(late), .error_o(ring_error), .slot_size_o(slot_size), .hold_o(hold), .slots_o(slots),
-    .commit_i(commit), .revoke_i(revoke),
+    .commit_i(commit), .revoke_i(revoke), .pause_i, .busy_o(rings_busy),
     .look_up_valid_o, .look_up_ready_i, .look_up_o, .look_up_tag_o, .page_valid_i, .page_tag_i, .page_i,
     .read_valid_o, .read_ready_i, .read_address_o, .read_tag_o, .answer_valid_i, .answer_tag_i, .answer_i, .answer_error_i,
     .fetched_o, .revoked_o, .timed_out_o, .failed_o, .late_answer_o,
@@ -188,13 +195,13 @@ module stopbit_velo
   stopbit_fifo #(.Width($bits(velo_dump_t)), .Depth(4)) i_dumps (
     .clk_i, .rst_ni,
     .valid_i(dump_put), .ready_o(dump_room), .data_i(dump_in),
-    .valid_o(dump_valid), .ready_i(dump_ready), .double_i(1'b0), .single_o(), .data_o(dump), .count_o()
+    .valid_o(dump_valid), .ready_i(dump_ready), .double_i(1'b0), .single_o(), .data_o(dump), .count_o(dumps)
   );
   stopbit_velo_dump i_dump (
     .clk_i, .rst_ni,
     .dump_valid_i(dump_valid), .dump_ready_o(dump_ready), .dump_i(dump),
     .place_valid_i(place_valid), .place_ready_o(place_ready), .place_i(place),
-    .read_address_o(word_read_address), .read_data_i(word_read_data), .free_o(free), .free_bank_o(free_bank),
+    .read_address_o(word_read_address), .read_data_i(word_read_data), .busy_o(dump_busy), .free_o(free), .free_bank_o(free_bank),
     .valid_o(phit_valid_o), .ready_i(phit_ready_i), .last_o(phit_last_o), .phit_o
   );
 endmodule

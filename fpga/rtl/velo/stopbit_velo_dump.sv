@@ -22,6 +22,7 @@ module stopbit_velo_dump
 
   output logic [BankWidth+WordWidth-1:0] read_address_o,
   input  logic [63:0]                    read_data_i,
+  output logic                           busy_o,     // words of a message have not left
   output logic                           free_o,
   output logic [BankWidth-1:0]           free_bank_o,
 
@@ -87,6 +88,8 @@ module stopbit_velo_dump
     .valid_i(issues_q), .ready_o(out_has_room), .data_i({last_q, kind_q == OutWord ? read_data_i : word_q}),
     .valid_o, .ready_i, .double_i(1'b0), .single_o(), .data_o({last_o, phit_o}), .count_o(count)
   );
+
+  assign busy_o = state_q != Idle || issues_q || count != '0;
 
   // ---- slots: the second one to the last one, then the first one
   logic takes_first, takes_next;

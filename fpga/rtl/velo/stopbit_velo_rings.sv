@@ -46,6 +46,8 @@ module stopbit_velo_rings
   output words_t               slots_o,
   input  logic                 commit_i,
   input  logic                 revoke_i,
+  input  logic                 pause_i,       // no request begins
+  output logic                 busy_o,        // a request has not come to its end
 
   output logic                 look_up_valid_o,
   input  logic                 look_up_ready_i,
@@ -120,7 +122,8 @@ module stopbit_velo_rings
   logic                  put_state, put_segment, is_fresh_q, is_used_q, sets;
   assign sets         = ring_write_i && ring_ready_o;
   assign ring_ready_o = step_q == Idle;
-  assign ready_o      = step_q == Idle && !ring_write_i;
+  assign ready_o      = step_q == Idle && !ring_write_i && !pause_i;
+  assign busy_o       = step_q != Idle;
   assign ring_in      = {segments_q[request_ring_i], request_ring_i};
   assign read_at      = step_q == Idle ? ring_in : ring_q;
   stopbit_ram #(.Width($bits(velo_ring_t)), .Depth(Rings)) setups (

@@ -64,23 +64,25 @@ TEST_F(AtuHostile, only_an_answer_to_a_flush_counts_as_one) {
   malformed(32);  // to nothing
   unit_.is_deaf[2] = true;
   unit_.flushes.push_back({1});
-  ASSERT_TRUE(until([&] { return flush_requests_.size() == 2; }));
+  ASSERT_TRUE(until([&] { return flush_requests_.size() == kUnits - 1; }));
   const std::uint64_t tag = flush_requests_[0].tag;
   unit_.to_send.push_back(to_phit(flush_answer(2, tag, 1)));
   malformed(33);  // before its request has left
   unit_.to_send.push_back(to_phit(flush_answer(0, tag + 8, 1)));
   unit_.to_send.push_back(to_phit(flush_answer(0, (tag + 1) % 8, 1)));
-  unit_.to_send.push_back(to_phit(flush_answer(3, tag, 1)));
+  unit_.to_send.push_back(to_phit(flush_answer(kPort, tag, 1)));
   malformed(36);  // another flush, another unit
   unit_.to_send.push_back(to_phit(flush_answer(0, tag, 1)));
   unit_.to_send.push_back(to_phit(flush_answer(0, tag, 1)));
   malformed(37);  // twice
+  unit_.to_send.push_back(to_phit(flush_answer(3, tag, 1)));
+  malformed(37);
   EXPECT_EQ(unit_.flush_waits(), 6U);
   unit_.to_send.push_back(to_phit(flush_answer(1, tag, 1)));
   malformed(37);
   EXPECT_EQ(unit_.flush_waits(), 4U);
   unit_.is_deaf[2] = false;
-  ASSERT_TRUE(until([&] { return flush_requests_.size() == 3; }));
+  ASSERT_TRUE(until([&] { return flush_requests_.size() == kUnits; }));
   EXPECT_TRUE(done_.empty());
   unit_.to_send.push_back(to_phit(flush_answer(2, tag, 1)));
   ASSERT_TRUE(until([&] { return done_.size() == 1; }));
@@ -269,9 +271,10 @@ TEST_F(AtuHostile, a_reset_in_the_middle_leaves_nothing_behind) {
     unit_.latency = [] { return std::uint64_t{1}; };
     cycles(50);
     answers_.clear();
-    for (std::uint64_t i = 0; i < 96; ++i) send(i / 32, i % 32, {7, page(0, 2, 7, 7, Access::Read), Access::Read});
+    for (std::uint64_t i = 0; i < 32 * kUnits; ++i)
+      send(i / 32, i % 32, {7, page(0, 2, 7, 7, Access::Read), Access::Read});
     for (std::uint64_t i = 0; i < 8; ++i) unit_.flushes.push_back({i});
-    ASSERT_TRUE(until([&] { return answers_.size() == 96 && flush_requests_.size() == 24; }));
+    ASSERT_TRUE(until([&] { return answers_.size() == 32 * kUnits && flush_requests_.size() == 8 * kUnits; }));
     EXPECT_EQ(unit_.events.refused, 0U);
     answer_flushes();
     ASSERT_TRUE(until([&] { return done_.size() == 8; }));

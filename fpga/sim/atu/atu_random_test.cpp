@@ -53,7 +53,8 @@ TEST_F(AtuLockStep, takes_as_many_cycles_as_the_class_says_one_at_a_time) {
       ASSERT_TRUE(oracle.revoke(region.owner, region.page * nic::kPageBytes, region.pages));
       for (std::size_t i = 0; i < region.pages; ++i) unit_.entry(region.page + i) = 0;
       for (std::size_t i = 0; i < region.pages; ++i) flush(region.page + i);
-      for (std::size_t u = 0; u < kUnits; ++u) oracle.acknowledge(static_cast<nic::Unit>(u), oracle.flush_number());
+      for (std::size_t u = 0; u < nic::kUnits; ++u)
+        oracle.acknowledge(static_cast<nic::Unit>(u), oracle.flush_number());
       regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(at));
     } else {
       // Few pages often, and all of them now and then.
@@ -296,13 +297,13 @@ class Many {
     const std::uint64_t page = to_be_done_.front();
     to_be_done_.pop_front();
     const auto stale = stale_.find(page);
-    ASSERT_EQ(stale->second.asked, (std::array{true, true, true}));
+    ASSERT_EQ(stale->second.asked, (std::array{true, true, true, true}));
     ASSERT_TRUE(std::none_of(asked_.begin(), asked_.end(), [&](const Message& each) {
       return protocol::kFlushPage.of(each.body) == page;
     })) << "done before its units have answered";
     stale_.erase(stale);
     if (--revocations_.front().left != 0) return;
-    for (std::size_t u = 0; u < kUnits; ++u)
+    for (std::size_t u = 0; u < nic::kUnits; ++u)
       oracle_.acknowledge(static_cast<nic::Unit>(u), revocations_.front().number);
     ASSERT_TRUE(oracle_.is_flushed(page * nic::kPageBytes));
     revocations_.pop_front();

@@ -57,7 +57,7 @@ TEST_F(AtuCycles, a_flush_takes_seven_and_units) {
     const std::size_t before = done_.size();
     ASSERT_TRUE(until([&] { return done_.size() > before; }));
     EXPECT_EQ(done_.back(), sent_ + 1) << "from the last answer";
-    EXPECT_EQ(done_.back() - flush_taken_, kFlush + units + 2) << "three answers, one each cycle";
+    EXPECT_EQ(done_.back() - flush_taken_, kFlush + units + kUnits - 1) << "an answer each cycle";
   }
   EXPECT_EQ(unit_.events.drops, 3U);
 }
@@ -187,7 +187,7 @@ TEST_F(AtuRtl, a_flush_waits_for_look_ups_before_it_and_what_they_read_is_not_ke
   EXPECT_TRUE(answers_[0].ok()) << "before the revocation";
   EXPECT_LT(answers_[0].cycle, flush_requests_[0].cycle);
   EXPECT_TRUE(done_.empty());
-  EXPECT_EQ(unit_.flush_waits(), 7U);
+  EXPECT_EQ(unit_.flush_waits(), 15U);
   answer_flushes();
   ASSERT_TRUE(until([&] { return done_.size() == 1; }));
   const auto [answer, cycles] = look_up({7, mine, Access::Read});
@@ -266,7 +266,7 @@ TEST_F(AtuRtl, flushes_are_done_in_their_order) {
   answer_flushes();
   cycles(50);
   EXPECT_TRUE(done_.empty());
-  EXPECT_EQ(unit_.flush_waits(), 7U);
+  EXPECT_EQ(unit_.flush_waits(), 15U);
   flush_requests_ = last;
   answer_flushes();
   ASSERT_TRUE(until([&] { return done_.size() == 4; }));

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
@@ -15,18 +17,30 @@ namespace {
 
 constexpr std::size_t kBeat = 16;
 constexpr std::size_t kWindow = 10;  ///< The longest entity.
+constexpr std::size_t kRingBeats = 2;
 
 /// window_t.
-constexpr unsigned kWhole = 0;
-constexpr unsigned kSecondIsZero = 1;
-constexpr unsigned kIsZero = 2;
-constexpr unsigned kSecondLength = 3;
-constexpr unsigned kLength = 7;
-constexpr unsigned kAvailable = 11;
-constexpr unsigned kSecondBytes = 16;
-constexpr unsigned kBytes = 96;
+constexpr unsigned kSecondByteIsZero = 0;
+constexpr unsigned kByteIsZero = 1;
+constexpr unsigned kWhole = 2;
+constexpr unsigned kSecondIsZero = 3;
+constexpr unsigned kIsZero = 4;
+constexpr unsigned kSecondLength = 5;
+constexpr unsigned kLength = 9;
+constexpr unsigned kAvailable = 13;
+constexpr unsigned kSecondBytes = 18;
+constexpr unsigned kBytes = 98;
+
+/// take_t.
+constexpr unsigned kTwo = 5;
+constexpr unsigned kOne = 6;
 
 using Bytes = std::vector<std::uint8_t>;
+
+struct BeatOf {
+  std::size_t datagram = 0;
+  std::size_t number = 0;
+};
 
 /// Bytes whose stop bits are as frequent as `stop_percent` says; of some entities all bits are 0.
 Bytes random_bytes(Random& random, std::size_t length, std::uint32_t stop_percent) {
@@ -84,6 +98,9 @@ class Traffic {
     sending_ = shown_ = beat_ = accepted_total_ = 0;
     position_ = begin_of(0);
     offered_ = false;
+    shows_ = false;
+    ring_.clear();
+    held_.reset();
   }
 
   /// Where the window of a datagram begins: after a short preamble.
@@ -98,21 +115,59 @@ class Traffic {
     bench_->take_i = 0;
     bench_->release_i = 0;
     bench_.settle();
-    if (bench_->active_o) take(give_up_percent);
+    // What has arrived is shown a cycle later, and nothing after the window has moved in a way that was not foreseen.
+    const bool was_active = bench_->active_o != 0;
+    moves_ = false;
+    settled_ = position_;
+    if (was_active) take(give_up_percent);
+    if (!moves_) settled_ = position_;
+    shows_ = was_active && !moves_;
+    arrived_ = shown_ < datagrams_->size() ? accepted_[shown_] : 0;
+    is_whole_ = shown_ < datagrams_->size() && complete_[shown_];
     bench_.settle();
-    if (offered_ && bench_->ready_o) {
-      const std::size_t length = (*datagrams_)[sending_].size();
-      accepted_[sending_] = std::min(length, (beat_ + 1) * kBeat);
+    EXPECT_EQ(bench_->ready_o != 0, !held_) << where();
+    const bool is_full = ring_.size() == kRingBeats;
+    // Two datagrams have headers in it.
+    const bool is_closed = is_full && ring_.front().datagram != ring_.back().datagram && held_ && held_->number == 0;
+    const bool leaves = leave();
+    if (held_ && (!is_full || (leaves && !is_closed))) {
+      enter(*std::exchange(held_, {}));
+    } else if (offered_ && bench_->ready_o) {
+      const BeatOf beat = {.datagram = sending_, .number = beat_};
+      if (is_full) {
+        held_ = beat;
+      } else {
+        enter(beat);
+      }
       ++accepted_total_;
       offered_ = false;
       ++beat_;
-      if (beat_ * kBeat >= length) {
-        complete_[sending_] = true;
+      if (is_last(beat)) {
         ++sending_;
         beat_ = 0;
       }
     }
     bench_.step();
+  }
+
+  bool is_last(const BeatOf& beat) const { return (beat.number + 1) * kBeat >= (*datagrams_)[beat.datagram].size(); }
+
+  void enter(const BeatOf& beat) {
+    ring_.push_back(beat);
+    accepted_[beat.datagram] = std::min((*datagrams_)[beat.datagram].size(), (beat.number + 1) * kBeat);
+    complete_[beat.datagram] = is_last(beat);
+  }
+
+  /// Beats leave the ring: all of a datagram that is over, else the first one after the window has moved past it, a
+  /// cycle later if that was not foreseen.
+  bool leave() {
+    const std::size_t before = ring_.size();
+    while (!ring_.empty() && ring_.front().datagram < shown_) ring_.pop_front();
+    if (before == ring_.size() && before > 0 && !is_last(ring_.front()) &&
+        settled_ >= (ring_.front().number + 1) * kBeat) {
+      ring_.pop_front();
+    }
+    return before != ring_.size();
   }
 
   void offer() {
@@ -137,12 +192,18 @@ class Traffic {
     const Bytes& bytes = (*datagrams_)[shown_];
     EXPECT_EQ(bits_at(bench_->datagram_o, 114, 64), 1'000 + shown_);
     const auto shows = [&](unsigned at, unsigned width) { return bits_at(bench_->window_o, at, width); };
-    const std::size_t available = std::min(2 * kWindow, accepted_[shown_] - position_);
+    const std::size_t available = shows_ ? std::min(2 * kWindow, arrived_ - position_) : 0;
     ASSERT_EQ(shows(kAvailable, 5), available) << where();
-    EXPECT_EQ(shows(kWhole, 1), complete_[shown_]) << where();
+    EXPECT_EQ(shows(kWhole, 1) != 0, shows_ && is_whole_) << where();
     const std::size_t length = length_at(position_, available);
     for (std::size_t i = 0; i < std::min(kWindow, available); ++i) {
       EXPECT_EQ(shows(kBytes + static_cast<unsigned>(8 * i), 8), bytes[position_ + i]) << where();
+    }
+    if (available > 0) {
+      EXPECT_EQ(shows(kByteIsZero, 1) != 0, (bytes[position_] & 0x7F) == 0) << where();
+    }
+    if (available > 1) {
+      EXPECT_EQ(shows(kSecondByteIsZero, 1) != 0, (bytes[position_ + 1] & 0x7F) == 0) << where();
     }
     EXPECT_EQ(shows(kLength, 4), length) << where();
     if (length != 0) {
@@ -160,17 +221,29 @@ class Traffic {
       EXPECT_EQ(shows(kSecondIsZero, 1) != 0, is_zero(position_ + length, second)) << where();
     }
     if (!out_.open()) return;
-    const bool is_over = complete_[shown_] && position_ == bytes.size();
+    const bool is_over = shows_ && is_whole_ && position_ == bytes.size();
     if (is_over || random_.chance(give_up_percent)) {
       bench_->release_i = 1;
       // The bytes taken with it make no difference.
-      bench_->take_i = static_cast<std::uint8_t>(random_.below(available + 1));
+      move(random_.below(available + 1), 0);
       position_ = begin_of(++shown_);
+      // The next one's first beat may wait already.
+      moves_ = shown_ >= datagrams_->size() || (accepted_[shown_] == 0 && !complete_[shown_]);
       return;
     }
-    const std::size_t count = random_.chance(50) && length != 0 ? length + second : random_.below(available + 1);
-    bench_->take_i = static_cast<std::uint8_t>(count);
+    std::size_t count = random_.below(available + 1);
+    unsigned entities = 0;
+    if (random_.chance(70) && length != 0) {
+      entities = second != 0 && random_.chance(60) ? 2 : 1;
+      count = entities == 2 ? length + second : length;
+    }
+    move(count, entities);
+    moves_ = count != 0 && entities == 0;
     position_ += count;
+  }
+
+  void move(std::size_t count, unsigned entities) {
+    bench_->take_i = static_cast<std::uint8_t>(count | (entities == 2 ? 1U << kTwo : entities << kOne));
   }
 
   /// Bytes of the entity that begins at a place, if it is not too long and ends within the window.
@@ -196,14 +269,21 @@ class Traffic {
   Gate out_;
   const std::vector<Bytes>* datagrams_ = nullptr;
   std::vector<std::size_t> offsets_;   ///< Of the first message, by datagram.
-  std::vector<std::size_t> accepted_;  ///< Bytes, by datagram.
+  std::vector<std::size_t> accepted_;  ///< Bytes, by datagram, that the ring has had.
   std::vector<bool> complete_;
   std::size_t sending_ = 0;
   std::size_t beat_ = 0;
   std::size_t shown_ = 0;
   std::size_t position_ = 0;
+  std::size_t settled_ = 0;  ///< Position without a move of this cycle that was not foreseen.
   std::size_t accepted_total_ = 0;
+  std::deque<BeatOf> ring_;
+  std::optional<BeatOf> held_;  ///< That came while the ring was full.
   bool offered_ = false;
+  bool moves_ = false;       ///< To where nothing is shown in the next cycle.
+  bool shows_ = false;       ///< Something, in this cycle, if it has arrived.
+  std::size_t arrived_ = 0;  ///< Bytes of the datagram that is shown, a cycle ago.
+  bool is_whole_ = false;
 };
 
 std::vector<Bytes> random_datagrams(Random& random, std::size_t count) {

@@ -21,10 +21,10 @@ namespace stopbit::sim::atu {
 
 namespace protocol = nic::protocol;
 
-inline constexpr std::size_t kUnits = nic::kUnits;
+inline constexpr std::size_t kUnits = 4;  ///< Those of the class, which are the first, and the message unit.
 inline constexpr std::uint64_t kTranslationChannel = 3;
-inline constexpr int kClearCycles = 1100;  ///< In which it is ready after a reset.
-inline constexpr std::uint64_t kPort = 3;  ///< Of the unit itself; those of the others are 0, 1, 2.
+inline constexpr int kClearCycles = 1100;       ///< In which it is ready after a reset.
+inline constexpr std::uint64_t kPort = kUnits;  ///< Of the unit itself; those of the others are their numbers.
 
 /// A message between a unit and the address translation unit.
 struct Message {
@@ -62,7 +62,7 @@ struct Lookup {
 struct Flush {
   std::uint64_t page = 0;
   bool cache = true;
-  unsigned units = 7;
+  unsigned units = (1U << kUnits) - 1;
 };
 
 /// A model of `stopbit_atu`, and what is at its ports. A cycle sends the next of what is queued, and says what it saw.

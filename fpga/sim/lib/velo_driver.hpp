@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
@@ -49,6 +50,49 @@ struct Group {
   std::uint64_t members = 0;
 };
 
+/// A row of a table, as its fields from the lowest one on.
+struct Row {
+  Table table = Table::Port;
+  std::uint64_t index = 0;
+  std::vector<std::pair<std::uint64_t, unsigned>> fields;
+
+  template <class Wide>
+  void put_into(Wide& wide) const {
+    BitWriter writer(wide);
+    for (const auto& [value, bits] : fields) writer.put(value, bits);
+  }
+};
+[[nodiscard]] inline Row row_of(std::uint64_t vpid, const Port& port) {
+  return {Table::Port,
+          vpid,
+          {{port.only_vpid, 10},
+           {port.only_node, 16},
+           {port.listens_to_one, 1},
+           {port.domain, 16},
+           {port.is_enabled, 1},
+           {port.is_open, 1}}};
+}
+/// Of a ring in a unit of `ports` ports; `ring`: port and priority.
+[[nodiscard]] constexpr std::uint64_t index_of(std::uint64_t ring, bool has_segments, std::uint64_t ports) {
+  return ring | (has_segments ? ports * 2 : 0);
+}
+[[nodiscard]] inline Row row_of(std::uint64_t index, const Ring& setup) {
+  return {Table::Ring,
+          index,
+          {{setup.hold, 16},
+           {setup.address >> 6, 42},
+           {setup.places, 17},
+           {setup.slot_size, 2},
+           {setup.is_virtual, 1},
+           {setup.is_used, 1}}};
+}
+[[nodiscard]] inline Row row_of(std::uint64_t group, const Group& setup) {
+  return {Table::Group, group, {{setup.members, 8}, {setup.first, 10}, {setup.domain, 16}, {setup.is_used, 1}}};
+}
+[[nodiscard]] inline Row row_of_member(std::uint64_t at, std::uint64_t vpid) {
+  return {Table::Member, at, {{vpid, 10}}};
+}
+
 /// A word between the unit and its network port.
 struct Word {
   bool is_first = false;
@@ -75,11 +119,24 @@ struct Report {
   bool is_high = false;
   std::uint64_t cycle = 0;
 };
+template <class Wide>
+[[nodiscard]] Report report_of(const Wide& bits, std::uint64_t cycle) {
+  return {static_cast<nic::Error>(bits_at(bits, 76, 5)),
+          bits_at(bits, 75, 1) != 0,
+          bits_at(bits, 65, 10),
+          bits_at(bits, 1, 64),
+          bits_at(bits, 0, 1) != 0,
+          cycle};
+}
 struct Refusal {
   nic::Error error = {};
   std::uint64_t origin = 0;
   std::uint64_t command = 0;
 };
+template <class Wide>
+[[nodiscard]] Refusal refusal_of(const Wide& bits) {
+  return {static_cast<nic::Error>(bits_at(bits, 74, 5)), bits_at(bits, 64, 10), bits_at(bits, 0, 64)};
+}
 struct End {
   std::uint64_t ring = 0;  ///< Port and priority.
   nic::Error error = {};
@@ -137,6 +194,7 @@ class Driver {
     bench_->node_i = 1;
     bench_->last_node_i = 15;
     bench_->tick_i = 0;
+    bench_->pause_i = 0;
     bench_->patience_i = 1000;
     idle_inputs();
     reset();
@@ -159,11 +217,10 @@ class Driver {
   Model* operator->() { return bench_.operator->(); }
 
   // ---- tables; written before anything else goes on
-  void write(Table table, std::uint64_t index, std::span<const std::pair<std::uint64_t, unsigned>> fields) {
-    BitWriter writer(bench_->table_data_i);
-    for (const auto& [value, bits] : fields) writer.put(value, bits);
-    bench_->table_i = static_cast<std::uint8_t>(table);
-    bench_->index_i = static_cast<std::uint16_t>(index);
+  void write(const Row& row) {
+    row.put_into(bench_->table_data_i);
+    bench_->table_i = static_cast<std::uint8_t>(row.table);
+    bench_->index_i = static_cast<std::uint16_t>(row.index);
     bench_->write_i = 1;
     for (std::uint64_t end = now() + kPatience;;) {
       bench_.settle();
@@ -179,38 +236,16 @@ class Driver {
     for (unsigned i = 0; i < 3; ++i)
       bench_->table_data_i[i] = static_cast<std::uint32_t>(random.bits() & (i == 2 ? 0x7FFF : ~0U));
   }
-  void set_port(std::uint64_t vpid, const Port& port) {
-    const std::array<std::pair<std::uint64_t, unsigned>, 6> fields = {{{port.only_vpid, 10},
-                                                                       {port.only_node, 16},
-                                                                       {port.listens_to_one, 1},
-                                                                       {port.domain, 16},
-                                                                       {port.is_enabled, 1},
-                                                                       {port.is_open, 1}}};
-    write(Table::Port, vpid, fields);
-  }
+  void set_port(std::uint64_t vpid, const Port& port) { write(row_of(vpid, port)); }
   /// `ring`: port and priority.
   void set_ring(std::uint64_t ring, bool has_segments, const Ring& setup) {
-    const std::array<std::pair<std::uint64_t, unsigned>, 6> fields = {{{setup.hold, 16},
-                                                                       {setup.address >> 6, 42},
-                                                                       {setup.places, 17},
-                                                                       {setup.slot_size, 2},
-                                                                       {setup.is_virtual, 1},
-                                                                       {setup.is_used, 1}}};
-    write(Table::Ring, index_of(ring, has_segments), fields);
+    write(row_of(index_of(ring, has_segments, kPorts), setup));
   }
   void set_limit(std::uint64_t ring, bool has_segments, std::uint64_t limit) {
-    const std::array<std::pair<std::uint64_t, unsigned>, 1> fields = {{{limit & 0xFFFF'FFFF, 32}}};
-    write(Table::Limit, index_of(ring, has_segments), fields);
+    write({Table::Limit, index_of(ring, has_segments, kPorts), {{limit & 0xFFFF'FFFF, 32}}});
   }
-  void set_group(std::uint64_t group, const Group& setup) {
-    const std::array<std::pair<std::uint64_t, unsigned>, 4> fields = {
-        {{setup.members, 8}, {setup.first, 10}, {setup.domain, 16}, {setup.is_used, 1}}};
-    write(Table::Group, group, fields);
-  }
-  void set_member(std::uint64_t at, std::uint64_t vpid) {
-    const std::array<std::pair<std::uint64_t, unsigned>, 1> fields = {{{vpid, 10}}};
-    write(Table::Member, at, fields);
-  }
+  void set_group(std::uint64_t group, const Group& setup) { write(row_of(group, setup)); }
+  void set_member(std::uint64_t at, std::uint64_t vpid) { write(row_of_member(at, vpid)); }
 
   void cycle() {
     const std::uint64_t cycle = now();
@@ -403,9 +438,6 @@ class Driver {
     std::uint64_t due = 0;
   };
 
-  [[nodiscard]] std::uint64_t index_of(std::uint64_t ring, bool has_segments) const {
-    return ring | (has_segments ? std::uint64_t{kPorts} * 2 : 0);
-  }
   void idle_inputs() {
     bench_->write_i = bench_->send_valid_i = bench_->packet_ready_i = bench_->come_valid_i = bench_->phit_ready_i = 0;
     bench_->read_ready_i = bench_->answer_valid_i = bench_->look_up_ready_i = bench_->page_valid_i = 0;
@@ -448,13 +480,10 @@ class Driver {
     events.late_answers += bench_->late_answer_o;
     holds = bench_->holds_o;
     if (bench_->refused_o != 0) {
-      const auto& bits = bench_->refusal_o;
-      refusals.push_back({static_cast<nic::Error>(bits_at(bits, 74, 5)), bits_at(bits, 64, 10), bits_at(bits, 0, 64)});
+      refusals.push_back(refusal_of(bench_->refusal_o));
     }
     if (bench_->report_o != 0) {
-      const auto& bits = bench_->report_data_o;
-      reports.push_back({static_cast<nic::Error>(bits_at(bits, 76, 5)), bits_at(bits, 75, 1) != 0,
-                         bits_at(bits, 65, 10), bits_at(bits, 1, 64), bits_at(bits, 0, 1) != 0, cycle});
+      reports.push_back(report_of(bench_->report_data_o, cycle));
     }
     if (bench_->ends_o != 0) {
       ends.push_back({std::uint64_t{bench_->ends_ring_o}, static_cast<nic::Error>(bench_->ends_error_o),

@@ -33,6 +33,7 @@ class NodeHostile : public TwoNodes {
   /// Whether an address is in one of the pages that may be written, or in a ring.
   static bool may_write(std::uint64_t address) {
     if (address >= kRings && address < kRings + kPorts * nic::kPageBytes) return true;
+    if (address >= kMailboxes && address < kMailboxes + 2 * kPorts * kMailboxBytes) return true;
     for (std::uint64_t i = 0; i < kPages; ++i) {
       if (address / nic::kPageBytes == number_of(kSink, i) || address / nic::kPageBytes == number_of(kInto, i))
         return true;

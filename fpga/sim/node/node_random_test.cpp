@@ -1,8 +1,11 @@
 /// Random commands on two nodes in RTL and on two of the class: the same memory, notifications and events.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "host/nic/msg/slots.hpp"
 #include "host/nic/transport/model/network.hpp"
+#include "mailboxes.hpp"
 #include "node_fixture.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/nic/host.hpp"
@@ -31,6 +34,7 @@ class NodeLockStep : public NodeTest {
         sources_[i][vpid] = add(i, vpid, Access::Read);
         sinks_[i][vpid] = add(i, vpid, Access::Write);
         node(i).open(vpid, domain(vpid));
+        boxes_[i][vpid] = std::make_unique<Mailboxes>(node(i), vpid);
       }
     }
     for (std::size_t from = 0; from < kNodes; ++from) {
@@ -130,6 +134,90 @@ class NodeLockStep : public NodeTest {
             one.window};
   }
 
+  // ---- messages
+  struct Mail {
+    std::vector<Command> commands;  ///< One, or the parts of a long one.
+    bool is_high = false;
+    bool is_long = false;
+  };
+  using Slots = std::array<std::array<std::array<std::size_t, 2>, kPorts>, kNodes>;
+  /// Some messages of a port. Each mailbox has room for all: which one finds none depends on time.
+  std::vector<Mail> random_mail(std::size_t from, Vpid vpid, Slots& taken) {
+    std::vector<Mail> mail;
+    // A port's messages keep their order only within one form.
+    const std::array is_long{random_.chance(30), random_.chance(30)};
+    for (std::uint64_t i = random_.below(5); i > 0; --i) {
+      Mail& one = mail.emplace_back();
+      one.is_high = random_.chance(30);
+      one.is_long = is_long[one.is_high];
+      const std::size_t most = !one.is_long ? nic::kMaxFastBytes : random_.chance(20) ? nic::kMaxMessageBytes : 300;
+      std::string bytes(1 + random_.below(most), '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random_.bits());
+      const std::size_t to = random_.below(kNodes);
+      const auto target = static_cast<Vpid>(random_.below(random_.chance(90) ? kOpen : kPorts));
+      std::size_t& slots = taken[to][target][one.is_high];
+      const std::size_t needs = nic::slots_of(bytes.size(), 64);
+      // A port that reads does not say so at once: up to a quarter of the ring is not given back.
+      if (slots + needs > nic::PageLayout::kMailboxSlots * 3 / 4) {
+        mail.pop_back();
+        continue;
+      }
+      slots += needs;
+      const auto node_id = static_cast<nic::NodeId>(random_.chance(97) ? to : 2 + random_.below(10));
+      const std::uint8_t modifiers = priority_of(one.is_high);
+      const auto tag = static_cast<std::uint8_t>(random_.bits());
+      const auto type = static_cast<std::uint8_t>(random_.below(4));
+      if (one.is_long) {
+        one.commands = parts_of(bytes, node_id, target, numbers_[from][vpid]++, tag, type, modifiers);
+        for (std::size_t k = one.commands.size(); k > 1; --k) {
+          std::swap(one.commands[k - 1], one.commands[random_.below(k)]);
+        }
+      } else {
+        one.commands = {message_of(bytes, node_id, target, tag | std::uint64_t{type} << 8U, modifiers)};
+      }
+    }
+    return mail;
+  }
+  /// Until the class has taken all: its rings are short.
+  void insert(std::size_t from, Vpid vpid, const Mail& mail) {
+    nic::CommandQueue queue(ports_[from][vpid]->page, mail.is_high ? nic::CommandRing::High : nic::CommandRing::Low);
+    for (const Command& command : mail.commands) {
+      for (std::uint64_t limit = now_ + 1'000'000'000; queue.insert({&command, 1}).reply == nic::Reply::Full;) {
+        ASSERT_LT(now_, limit);
+        step_hosts();
+      }
+    }
+  }
+  void step_hosts() {
+    network_.set_time(now_ += 1000);
+    for (auto& host : hosts_) host->step(now_);
+  }
+  void compare_mail() {
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
+        for (const bool is_high : {false, true}) {
+          auto come = boxes_[i][vpid]->take(is_high);
+          auto expected = poll_all(is_high ? ports_[i][vpid]->high : ports_[i][vpid]->low);
+          // Those of one sender are in order.
+          const auto by_sender = [](const Received& a, const Received& b) {
+            return std::tie(a.node, a.vpid) < std::tie(b.node, b.vpid);
+          };
+          std::stable_sort(come.begin(), come.end(), by_sender);
+          std::stable_sort(expected.begin(), expected.end(), by_sender);
+          ASSERT_EQ(come.size(), expected.size()) << "port " << vpid << " of node " << i << ", high: " << is_high;
+          ASSERT_TRUE(come == expected) << "port " << vpid << " of node " << i << ", high: " << is_high;
+          messages_ += come.size();
+        }
+      }
+      std::uint64_t refused = 0;
+      for (const velo::Report& report : node(i).reports) refused += report.error != Error::None ? 1 : 0;
+      const std::uint64_t before = std::exchange(refused_before_[i], hosts_[i]->messages.counters().refused);
+      ASSERT_EQ(refused, refused_before_[i] - before) << "at node " << i;
+      refused_ += refused;
+      node(i).reports.clear();
+    }
+  }
+
   /// Commands of some ports at the same time, to their end in both.
   void round() {
     std::array<std::array<std::vector<Command>, kOpen>, kNodes> commands;
@@ -143,17 +231,25 @@ class NodeLockStep : public NodeTest {
         ASSERT_EQ(ports_[from][vpid]->queue.insert(mine).reply, nic::Reply::NoError);
       }
     }
+    std::array<std::array<std::vector<Mail>, kOpen>, kNodes> mail;
+    Slots taken{};
+    for (std::size_t from = 0; from < kNodes; ++from) {
+      for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
+        if (random_.chance(40)) mail[from][vpid] = random_mail(from, vpid, taken);
+        for (const Mail& one : mail[from][vpid]) ASSERT_NO_FATAL_FAILURE(insert(from, vpid, one));
+      }
+    }
     const auto is_idle = [&] { return hosts_[0]->is_idle() && hosts_[1]->is_idle(); };
     for (std::uint64_t limit = now_ + 1'000'000'000; !is_idle();) {
-      ASSERT_LT(now_ += 1000, limit);
-      network_.set_time(now_);
-      for (auto& host : hosts_) host->step(now_);
+      ASSERT_LT(now_, limit);
+      step_hosts();
     }
     for (std::size_t k = 0; k < 4; ++k) {
       for (std::size_t from = 0; from < kNodes; ++from) {
         for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
           auto& mine = commands[from][vpid];
           if (k == 0) form_[from][vpid] = random_.below(4);
+          if (k < mail[from][vpid].size()) issue(from, vpid, mail[from][vpid][k]);
           if (k >= mine.size()) continue;
           // A port's commands keep their order only within one of the three forms.
           if (form_[from][vpid] < 2) node(from).write(vpid, mine[k]);
@@ -163,9 +259,23 @@ class NodeLockStep : public NodeTest {
       }
     }
     settle(4'000'000);
+    // A link is silent after a loss until its time is over, which nothing that settle() looks at shows.
+    if (has_errors_) cycles(20 * kLinkTimeout);
     compare();
   }
+  void issue(std::size_t from, Vpid vpid, const Mail& mail) {
+    for (const Command& command : mail.commands) {
+      if (mail.is_long) {
+        write_part(node(from), vpid, command);
+      } else if (form_[from][vpid] == 2) {
+        node(from).ask(vpid, command);
+      } else {
+        node(from).write(vpid, command);
+      }
+    }
+  }
   void compare() {
+    compare_mail();
     for (std::size_t i = 0; i < kNodes; ++i) {
       std::array<std::array<std::uint64_t, 64>, kPorts> events{};
       for (const PortEvent& event : node(i).events) ++events.at(event.vpid).at(event.number);
@@ -174,7 +284,17 @@ class NodeLockStep : public NodeTest {
         std::vector<Line> lines;
         std::vector<Line> expected;
         while (const auto one = node(i).take(vpid)) lines.push_back(line(*one));
-        for (Notification one; ports_[i][vpid]->notifications.take(one);) expected.push_back(line(one));
+        std::size_t refused = 0;
+        for (Notification one; ports_[i][vpid]->notifications.take(one);) {
+          // The node's supervisor would tell the port.
+          if (one.operation == Operation::FastSend || one.operation == Operation::SendPart) {
+            ++refused;
+          } else {
+            expected.push_back(line(one));
+          }
+        }
+        ASSERT_EQ(refused, std::count_if(node(i).refusals.begin(), node(i).refusals.end(),
+                                         [&](const auto& one) { return one.origin == vpid; }));
         std::sort(lines.begin(), lines.end());
         std::sort(expected.begin(), expected.end());
         ASSERT_EQ(lines, expected) << "port " << vpid << " of node " << i;
@@ -184,6 +304,7 @@ class NodeLockStep : public NodeTest {
           ASSERT_FALSE(ports_[i][vpid]->events.poll(event)) << event;
         }
       }
+      node(i).refusals.clear();
       for (const auto& memory : memories_[i]) {
         for (std::size_t at = 0; at < kBytes; at += 8) {
           ASSERT_EQ(node(i).memory[address(*memory, at)], memory->word(at)) << "node " << i << " at " << at;
@@ -193,16 +314,22 @@ class NodeLockStep : public NodeTest {
     settle(4'000'000);  // the ports have reported what they read
   }
   void choose_stalls() {
+    has_errors_ = false;
     for (std::size_t i = 0; i < kNodes; ++i) {
       node(i).stall_percent = static_cast<std::uint32_t>(random_.below(4) * 25);
       node(i).answers_in_any_order = random_.chance(50);
       const std::uint64_t latency = 1 + random_.below(60);
       node(i).latency = [this, latency] { return 1 + random_.below(latency); };
-      wire(i).set_errors(random_.chance(20) ? 200 : 0);
+      const bool has_errors = random_.chance(20);
+      wire(i).set_errors(has_errors ? 200 : 0);
+      has_errors_ = has_errors_ || has_errors;
     }
   }
 
+  static constexpr std::uint64_t kLinkTimeout = 300;  ///< As the model has it (CMakeLists.txt).
+
   nic::ModelNetwork network_;
+  bool has_errors_ = false;
   std::array<std::unique_ptr<nic::Host>, kNodes> hosts_;
   std::array<std::array<nic::HostPort*, kOpen>, kNodes> ports_{};
   std::array<std::vector<std::unique_ptr<nic::Registered>>, kNodes> memories_;
@@ -211,6 +338,11 @@ class NodeLockStep : public NodeTest {
   std::array<std::array<std::array<Target, kNodes>, kOpen>, kNodes> targets_;
   std::uint64_t now_ = 0;
   std::uint64_t notices_ = 0;
+  std::array<std::array<std::unique_ptr<Mailboxes>, kOpen>, kNodes> boxes_;
+  std::array<std::array<std::uint8_t, kOpen>, kNodes> numbers_{};  ///< Of messages in parts.
+  std::array<std::uint64_t, kNodes> refused_before_{};
+  std::uint64_t messages_ = 0;
+  std::uint64_t refused_ = 0;
   std::array<std::array<std::uint64_t, kOpen>, kNodes> form_{};
 };
 
@@ -224,6 +356,11 @@ TEST_F(NodeLockStep, two_nodes_do_what_two_of_the_class_do) {
   EXPECT_GT(notices_, static_cast<std::uint64_t>(rounds));
   EXPECT_GT(count(Count::Served), static_cast<std::uint64_t>(rounds));
   EXPECT_GT(count(Count::Refused), 0U);
+  EXPECT_GT(messages_, static_cast<std::uint64_t>(rounds));
+  EXPECT_GT(refused_, static_cast<std::uint64_t>(rounds) / 4);
+  EXPECT_EQ(count(Count::ForeignMessage) + count(Count::MalformedPacket) + count(Count::Crowded) +
+                count(Count::Unfinished) + count(Count::Misshapen) + count(Count::BadStore) + count(Count::StrayPart),
+            0U);
   EXPECT_EQ(count(Count::Damaged) + count(Count::Strange) + count(Count::Malformed) + count(Count::MalformedMessage) +
                 count(Count::Unasked) + count(Count::StrayPacket) + count(Count::DroppedNotice) +
                 count(Count::NetworkLoss) + count(Count::Expired) + count(Count::BadCommand),
@@ -239,26 +376,38 @@ TEST_F(NodeLockStep, a_reset_in_the_middle_leaves_nothing) {
     const std::size_t lost = random_.below(kNodes);
     for (std::size_t from = 0; from < kNodes; ++from) {
       for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
+        Slots taken{};
+        for (const Mail& mail : random_mail(from, vpid, taken)) issue(from, vpid, mail);
         for (int k = 0; k < 6; ++k) node(from).write(vpid, random_command(from, vpid));
       }
     }
     for (std::uint64_t k = random_.below(1500); k > 0; --k) cycle();
     node(lost).reset();
-    for (Vpid vpid = 0; vpid < kOpen; ++vpid) node(lost).open(vpid, domain(vpid));
+    for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
+      node(lost).open(vpid, domain(vpid));
+      boxes_[lost][vpid]->forget();
+    }
     bring_up(lost);
     // The other one reports the node as lost, and forgets puts that it has begun.
     node(1 - lost).ends.emplace_back(false, static_cast<std::uint16_t>(lost));
     settle(4'000'000);
     node(1 - lost).ends.emplace_back(false, static_cast<std::uint16_t>(lost));
     settle(4'000'000);
+    // Messages that were cut would hold places of others until their time is over.
+    for (auto& node : nodes_) node->model().message_patience_i = 20;
+    cycles(2'500);
+    for (auto& node : nodes_) node->model().message_patience_i = 1000;
     for (std::size_t on = 0; on < kNodes; ++on) {
       for (const auto& memory : memories_[on]) copy(on, *memory);
       for (Vpid vpid = 0; vpid < kOpen; ++vpid) {
         while (node(on).take(vpid)) {
         }
+        for (const bool is_high : {false, true}) (void)boxes_[on][vpid]->take(is_high);
         settle();
       }
       node(on).events.clear();
+      node(on).reports.clear();
+      node(on).refusals.clear();
     }
     for (int k = 0; k < 4; ++k) {
       ASSERT_NO_FATAL_FAILURE(round()) << "after reset " << i;

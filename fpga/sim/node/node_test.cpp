@@ -110,6 +110,45 @@ TEST_F(NodeRtl, an_event_comes_when_memory_has_what_it_is_about) {
   EXPECT_EQ(node(1).events.size(), 30U);
 }
 
+/// More events than have room: the writer waits for room, and a flush for the writer.
+TEST_F(NodeRtl, many_events_and_a_flush_wait_for_a_host_that_takes_no_writes_for_a_while) {
+  constexpr std::uint64_t kEvents = 50;
+  node(1).writes_are_shut = true;
+  for (std::uint64_t i = 1; i <= kEvents; ++i) {
+    Command one = word_for(Operation::ImmediatePut, i, i);
+    one.more = i;
+    node(0).write(1, one);
+  }
+  cycles(3'000);
+  node(1).flushes.push_back(kSink / nic::kPageBytes);
+  cycles(1'000);
+  EXPECT_TRUE(node(1).events.empty());
+  EXPECT_EQ(node(1).flushed, 0U);
+  node(1).writes_are_shut = false;
+  node(1).on_event = [&](const PortEvent& event) { EXPECT_EQ(at(node(1), kSink, event.number), event.number); };
+  settle(20'000);
+  EXPECT_EQ(node(1).flushed, 1U);
+  ASSERT_EQ(node(1).events.size(), kEvents);
+  for (std::uint64_t i = 0; i < kEvents; ++i) EXPECT_EQ(node(1).events[i].number, i + 1);
+}
+
+/// More data than the network has room for. They are answers: requests that wait must not hold them up.
+TEST_F(NodeRtl, a_long_get_from_the_own_node_is_not_held_up_by_requests_after_it) {
+  constexpr std::uint64_t kWords = 2'000;
+  for (std::uint64_t i = 0; i < kPages * 512; ++i) at(node(0), kSink, i) = i < kWords ? random_.bits() : 0;
+  node(0).latency = [] { return std::uint64_t{40}; };
+  for (int i = 0; i < 12; ++i) node(0).write(1, word_for(Operation::FetchAdd, kWords, 1, 0, 0));
+  Command get = command(Operation::Get, 0);
+  get.address = kInto;
+  get.length = 8 * kWords;
+  node(0).write(1, get);
+  for (std::uint64_t i = 1; i <= 12; ++i) node(0).write(1, word_for(Operation::ImmediatePut, kWords + i, i, 0, 0));
+  settle(40'000);
+  for (std::uint64_t i = 0; i < kWords; ++i) ASSERT_EQ(at(node(0), kInto, i), at(node(0), kSink, i)) << i;
+  EXPECT_EQ(at(node(0), kSink, kWords), 12U);
+  for (std::uint64_t i = 1; i <= 12; ++i) EXPECT_EQ(at(node(0), kSink, kWords + i), i);
+}
+
 TEST_F(NodeRtl, all_forms_of_commands_are_carried_out) {
   // A store of 16 bytes.
   const std::uint64_t target = std::uint64_t{2} << 32U | std::uint64_t{1} << 48U | std::uint64_t{kWindow} << 16U;
@@ -183,7 +222,7 @@ TEST_F(NodeRtl, a_full_ring_drops_notifications_of_its_port_alone) {
   node(0).write(1, word_for(Operation::NotificationPut, 0, 1));
   settle();
   EXPECT_EQ(node(1).count(Count::DroppedNotice), 7U);
-  for (std::uint64_t i = 0; i < kRingLines * 8; ++i) node(1).memory.erase(kRings + 2 * nic::kPageBytes + 8 * i);
+  node(1).forget_notifications(2);
   node(1).open(2, 7, 2);
   settle();
   node(0).write(1, word_for(Operation::NotificationPut, 0, 8));

@@ -65,6 +65,17 @@ class ManagedNetwork : public NodeNetwork {
       errors_ += answer.error ? 1 : 0;
     });
   }
+  void reset_by_host(std::size_t at) {
+    nodes_[at]->write(map::bus::kControl, map::bus::kControlReset);
+    nodes_[at]->write(map::bus::kControl, 0);
+    finish_accesses();
+  }
+  void reset_by_pin(std::size_t at) {
+    nodes_[at]->set_reset(true);
+    for (int i = 0; i < 5; ++i) cycle();
+    nodes_[at]->set_reset(false);
+    cycle();
+  }
   void reset_bus(std::size_t at) {
     nodes_[at]->host().forget();
     nodes_[at]->set_bus_reset(true);
@@ -102,7 +113,7 @@ TEST_F(ManagedNetwork, tells_its_shape_and_says_when_it_runs) {
     finish_accesses();
     start(at);
     EXPECT_EQ(read(at, map::bus::kRefused), 2U);
-    EXPECT_EQ(read(at, link_register(1, map::link::kControl)), 0U);
+    EXPECT_EQ(read(at, link_register(1, map::link::kControl)), map::link::kControlOn);
   }
   run([this] { return all_up(); });
   for (int i = 0; i < 300; ++i) send_any();
@@ -241,7 +252,7 @@ TEST_F(ManagedNetwork, a_link_that_is_off_is_down_at_both_ends_and_loses_nothing
     const std::size_t there = peer(0, link);
     for (int i = 0; i < 300; ++i) send(0, 0, there, 0, 1, 20);
     for (int i = 0; i < 500; ++i) cycle();
-    nodes_[0]->write(link_register(link, map::link::kControl), map::link::kControlOff);
+    nodes_[0]->switch_link(link, false);
     run([&] { return !nodes_[0]->is_up(link) && !nodes_[there]->is_up(1 - link); });
     EXPECT_EQ(read(0, link_register(link, map::link::kState)) & map::link::kStateUp, 0U);
     EXPECT_EQ(read(there, link_register(1 - link, map::link::kState)) & map::link::kStateUp, 0U);
@@ -253,7 +264,7 @@ TEST_F(ManagedNetwork, a_link_that_is_off_is_down_at_both_ends_and_loses_nothing
     EXPECT_EQ(due_, waiting);
     for (int i = 0; i < 50; ++i) send(0, 1, peer(0, 1 - link), 1, 2, 20);
     run([&] { return due_ == waiting; });
-    nodes_[0]->write(link_register(link, map::link::kControl), 0);
+    nodes_[0]->switch_link(link, true);
     run([this] { return due_ == 0; });
     EXPECT_EQ(read(0, link_register(link, map::link::kEvents)) & 3U, 3U);
     // What the host clears is set again when it happens again.
@@ -271,6 +282,154 @@ TEST_F(ManagedNetwork, a_link_that_is_off_is_down_at_both_ends_and_loses_nothing
   EXPECT_EQ(gone(), 0U);
   expect_no_broken_rule();
   check_registers();
+}
+
+/// A node that has no number takes itself for node 0. Packets for it and node 0 wait at its neighbours.
+TEST_F(ManagedNetwork, nothing_comes_in_before_its_number_is_written) {
+  constexpr std::size_t kAt = 1;
+  const auto is_up = [&](std::size_t link) { return nodes_[kAt]->is_up(link); };
+  const auto stays_down = [&](std::size_t link, const char* when) {
+    for (int i = 0; i < 400; ++i) {
+      cycle();
+      ASSERT_FALSE(is_up(link)) << when << ", link " << link;
+    }
+  };
+  set_opposite_way(2, false);  // from node 2 to node 0 through it
+  finish_accesses();
+  for (const bool by_host : {false, true}) {
+    const std::uint64_t dropped = sum(&RingNode::Events::lost);
+    by_host ? reset_by_host(kAt) : reset_by_pin(kAt);
+    wait_for(kAt, map::bus::kState, map::bus::kStateRuns);
+    for (std::size_t link = 0; link < kLinks; ++link) stays_down(link, "after the reset");
+    for (int i = 0; i < 20; ++i) {
+      send(2, 0, 0, 0, 1, 4);
+      send(0, 1, kAt, 1, 2, 4);
+      send(2, 1, kAt, 0, 3, 4);
+    }
+    // Links first, then the number to no input, to those of units, and to one link after the other.
+    for (std::size_t link = 0; link < kLinks; ++link) nodes_[kAt]->switch_link(link, true);
+    finish_accesses();
+    for (std::size_t link = 0; link < kLinks; ++link) stays_down(link, "without a number");
+    EXPECT_EQ(read(kAt, link_register(0, map::link::kControl)), map::link::kControlOn);
+    for (const std::uint32_t inputs : {0b0000U, 0b0011U}) {
+      nodes_[kAt]->write_inputs(inputs);
+      nodes_[kAt]->write_own(kAt);
+      finish_accesses();
+      for (std::size_t link = 0; link < kLinks; ++link) stays_down(link, "with the number elsewhere");
+    }
+    nodes_[kAt]->write_inputs(0b0100);
+    // Another table is no number.
+    nodes_[kAt]->write_local(900, 0);
+    finish_accesses();
+    stays_down(0, "with an entry of a table");
+    EXPECT_EQ(read(kAt, link_register(0, map::link::kState)), 0U);
+    nodes_[kAt]->write_own(kAt);
+    run([&] { return is_up(0); });
+    stays_down(1, "with the number at the other link");
+    EXPECT_NE(read(kAt, link_register(0, map::link::kState)) & map::link::kStateNumbered, 0U);
+    EXPECT_EQ(read(kAt, link_register(1, map::link::kState)), 0U);
+    EXPECT_EQ(due_, 60U - 20U) << "those of node 2 for it, over link 0, to a unit";
+    nodes_[kAt]->write_inputs(0b1000);
+    nodes_[kAt]->write_own(kAt);
+    run([this] { return all_up() && due_ == 0; });
+    if (HasFailure()) return;
+    EXPECT_EQ(sum(&RingNode::Events::lost), dropped) << "nothing was under way when it was reset";
+    start(kAt);
+  }
+  EXPECT_EQ(gone(), 0U);
+  expect_no_broken_rule();
+}
+
+TEST_F(ManagedNetwork, units_send_nothing_before_the_number_is_written) {
+  constexpr std::size_t kAt = 2;
+  collects_ = false;
+  const auto refused = [this](std::uint32_t unit) {
+    return read(kAt, unit_register(unit, map::crossbar_unit::kRefused));
+  };
+  const auto send_to_0 = [this](std::size_t unit) {
+    nodes_[kAt]->send(unit, packets_.packet(Start{.node = 0, .unit = 0, .traffic_class = 1}, 2));
+  };
+  reset_by_host(kAt);
+  wait_for(kAt, map::bus::kState, map::bus::kStateRuns);
+  nodes_[kAt]->write_limits(3, 1);
+  for (std::size_t unit = 0; unit < kUnits; ++unit) nodes_[kAt]->use_channels(unit, kAllChannels);
+  finish_accesses();
+  wait_until_ready(kAt);
+  for (int i = 0; i < 10; ++i) {
+    send_to_0(0);
+    send_to_0(1);
+  }
+  run([&] { return nodes_[kAt]->unit_events[0][1] == 10 && nodes_[kAt]->unit_events[1][1] == 10; });
+  EXPECT_EQ(refused(0), 10U);
+  // The number at one unit's input opens that unit alone.
+  nodes_[kAt]->write_inputs(0b0010);
+  nodes_[kAt]->write_own(kAt);
+  finish_accesses();
+  EXPECT_EQ(read(kAt, unit_register(0, map::crossbar_unit::kChannels)), kAllChannels) << "as it was written";
+  send_to_0(0);
+  run([&] { return nodes_[kAt]->unit_events[0][1] == 11; });
+  for (int i = 0; i < 300; ++i) cycle();
+  for (std::size_t unit = 0; unit < kUnits; ++unit) EXPECT_TRUE(nodes_[kAt]->came(unit).empty()) << "as node 0";
+  EXPECT_EQ(read_long(kAt, unit_register(0, map::crossbar_unit::kSent)), 0U);
+  EXPECT_EQ(refused(1), 10U);
+  start(kAt);
+  send_to_0(1);
+  wait_for_packets(0, 0, 1);
+  EXPECT_EQ(refused(0), 11U);
+  EXPECT_EQ(refused(1), 10U);
+  EXPECT_EQ(read_long(kAt, unit_register(1, map::crossbar_unit::kSent)), 1U);
+}
+
+/// Writes in any order, with resets among them: a link is up if and only if it is on and its input has the number.
+TEST_F(ManagedNetwork, links_are_up_with_a_number_and_a_switch_in_any_order) {
+  constexpr std::size_t kAt = 3;
+  std::uint32_t inputs = (1U << kPorts) - 1;
+  std::uint32_t numbered = inputs;
+  std::uint32_t on = 0b11;
+  int ups = 0;
+  int downs = 0;
+  for (int step = 0; step < 150 && !HasFailure(); ++step) {
+    const std::uint64_t kind = random_.below(10);
+    if (kind == 0) {
+      random_.chance(50) ? reset_by_host(kAt) : reset_by_pin(kAt);
+      wait_for(kAt, map::bus::kState, map::bus::kStateRuns);
+      inputs = numbered = on = 0;
+    } else if (kind < 4) {
+      inputs = static_cast<std::uint32_t>(random_.below(1U << kPorts));
+      nodes_[kAt]->write_inputs(inputs);
+    } else if (kind < 6) {
+      nodes_[kAt]->write_own(kAt);
+      numbered |= inputs;
+    } else {
+      const std::uint32_t link = random_.below(kLinks) & 1;
+      const bool is_on = random_.chance(60);
+      nodes_[kAt]->switch_link(link, is_on);
+      on = (on & ~(1U << link)) | unsigned{is_on} << link;
+    }
+    finish_accesses();
+    const std::uint32_t should = on & numbered >> kUnits;
+    run([&] { return nodes_[kAt]->is_up(0) == (should & 1) && nodes_[kAt]->is_up(1) == (should >> 1 & 1); }, 1'000);
+    for (int i = 0; i < 100; ++i) {
+      cycle();
+      ASSERT_EQ(unsigned{nodes_[kAt]->is_up(0)} | unsigned{nodes_[kAt]->is_up(1)} << 1, should) << "step " << step;
+    }
+    for (std::uint32_t link = 0; link < kLinks; ++link) {
+      const std::uint32_t state = read(kAt, link_register(link, map::link::kState));
+      EXPECT_EQ(state & map::link::kStateUp, should >> link & 1);
+      EXPECT_EQ(state & map::link::kStateNumbered,
+                (numbered >> (kUnits + link) & 1) != 0 ? map::link::kStateNumbered : 0);
+      EXPECT_EQ(read(kAt, link_register(link, map::link::kControl)), on >> link & 1);
+    }
+    ups += std::popcount(should);
+    downs += static_cast<int>(kLinks) - std::popcount(should);
+  }
+  EXPECT_GT(ups, 30);
+  EXPECT_GT(downs, 30);
+  start(kAt);
+  run([this] { return all_up(); });
+  for (int i = 0; i < 200; ++i) send_any();
+  run([this] { return due_ == 0; });
+  EXPECT_EQ(gone(), 0U);
 }
 
 /// To nodes half around the ring both ways are right, with every choice of the others. Packets of the later way may
@@ -406,7 +565,7 @@ TEST_F(ManagedNetwork, accesses_are_given_up_while_the_networks_clock_is_stopped
     gave_up = 0;
     for (const std::uint32_t address : addresses) {
       for (const bool write : {true, false}) {
-        const BusAnswer answer = access_stopped(at, {.write = write, .address = address, .data = 0x001});
+        const BusAnswer answer = access_stopped(at, {.write = write, .address = address, .data = 0});
         EXPECT_TRUE(answer.error);
         EXPECT_GE(answer.cycles, kPatience);
         ++gave_up;
@@ -421,7 +580,7 @@ TEST_F(ManagedNetwork, accesses_are_given_up_while_the_networks_clock_is_stopped
   for (int i = 0; i < 100; ++i) cycle();
   for (std::size_t at = 0; at < kNodes; ++at) {
     EXPECT_EQ(read(at, kLimits), 7U << map::crossbar::kLimitsLastUnitShift | 0xFFFFU);
-    EXPECT_EQ(read(at, link_register(0, map::link::kControl)), 0U);
+    EXPECT_EQ(read(at, link_register(0, map::link::kControl)), map::link::kControlOn);
     EXPECT_EQ(read(at, unit_register(1, map::crossbar_unit::kChannels)), 0b001'001'001'001U);
   }
   run([this] { return due_ == 0; });

@@ -114,7 +114,7 @@ class RingNode {
   void cut_through(std::size_t unit, bool on) {
     write(map::crossbar_unit::base(static_cast<std::uint32_t>(unit)) + map::crossbar_unit::kCutThrough, on ? 1 : 0);
   }
-  /// All but the tables, as after a reset.
+  /// All but tables and links, as after a reset.
   void write_settings(std::uint32_t own) {
     write_inputs((1U << kPorts) - 1);
     write_own(own);
@@ -124,6 +124,9 @@ class RingNode {
       cut_through(unit, true);
       use_channels(unit, kFirstChannels);
     }
+  }
+  void switch_link(std::size_t link, bool on) {
+    write(map::link::base(static_cast<std::uint32_t>(link)) + map::link::kControl, on ? map::link::kControlOn : 0);
   }
   void set_stalls(std::uint32_t send, std::uint32_t read) {
     for (auto& unit : units_) {
@@ -430,6 +433,7 @@ class NodeNetwork : public ::testing::Test {
     wait_for(at, map::bus::kState, map::bus::kStateRuns);
     nodes_[at]->write_settings(static_cast<std::uint32_t>(at));
     for (std::size_t to = 0; to < kNodes; ++to) set_way(at, to, way(at, to));
+    for (std::size_t link = 0; link < kLinks; ++link) nodes_[at]->switch_link(link, true);
   }
   void wait_until_ready(std::size_t at) { wait_for(at, map::crossbar::kBase + map::crossbar::kState, 1); }
   void start(std::size_t at) {
@@ -476,10 +480,6 @@ class NodeNetwork : public ::testing::Test {
   }
   /// Of the wire from this node's link.
   Wire& wire(std::size_t node, std::size_t link) { return *wires_[node * kLinks + link]; }
-  /// Of the wires to this node.
-  void set_signals(std::size_t node, bool on) {
-    for (std::size_t link = 0; link < kLinks; ++link) wire(peer(node, link), 1 - link).set_signal(on);
-  }
   static std::size_t peer(std::size_t node, std::size_t link) { return (node + (link == 0 ? 1 : kNodes - 1)) % kNodes; }
 
   void cycle() {
@@ -581,7 +581,7 @@ class NodeNetwork : public ::testing::Test {
     EXPECT_EQ(read(at, base + map::link::kDowns), is.downs);
     EXPECT_EQ(read_long(at, base + map::link::kStarved), is.starved);
     const std::uint32_t up = is.is_up ? map::link::kStateUp | kAllChannels << map::link::kStateCreditShift : 0;
-    EXPECT_EQ(read(at, base + map::link::kState) & (is.is_up ? ~0U : map::link::kStateUp), up);
+    EXPECT_EQ(read(at, base + map::link::kState) & (is.is_up ? ~map::link::kStateNumbered : map::link::kStateUp), up);
     const std::uint32_t events = read(at, base + map::link::kEvents);
     EXPECT_EQ((events & map::link::kEventsWentUp) != 0, is.ups_seen + is.ups > 0);
     EXPECT_EQ((events & map::link::kEventsWentDown) != 0, is.downs_seen + is.downs > 0);

@@ -179,7 +179,6 @@ TEST_F(NodeNetwork, a_node_that_is_reset_comes_back_into_the_ring) {
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < 400; ++i) send_any();
     for (std::uint64_t i = random_.below(2'000); i > 0; --i) cycle();
-    set_signals(1, false);
     // By its pin, or by the host: for a while, or as short as two writes are.
     if (round % 2 == 0) {
       nodes_[1]->set_reset(true);
@@ -192,9 +191,8 @@ TEST_F(NodeNetwork, a_node_that_is_reset_comes_back_into_the_ring) {
       nodes_[1]->write(map::bus::kBase + map::bus::kControl, 0);
       finish_accesses();
     }
-    // Until it has its tables again nothing may come: it would route it by its old ones, as node 0.
+    // Nothing comes before it has its number and tables again: it would route it by its old ones, as node 0.
     start(1);
-    set_signals(1, true);
     run([this] { return all_up(); });
     if (HasFailure()) return;
   }

@@ -44,6 +44,8 @@ class BlockModel {
   [[nodiscard]] const std::vector<const Row*>& rows() const { return rows_; }
   [[nodiscard]] std::uint64_t written(const Row& row) const { return value(values_, row.address); }
 
+  /// As if so much had been counted.
+  void set_counter(std::uint32_t address, std::uint64_t value) { values_[address] = value; }
   /// Everything but tables.
   void reset() {
     values_.clear();

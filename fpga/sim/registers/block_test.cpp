@@ -1,8 +1,12 @@
 #include <Vstopbit_network_bus_registers.h>
+#include <Vstopbit_network_bus_registers___024root.h>
 #include <Vstopbit_network_crossbar_port_registers.h>
+#include <Vstopbit_network_crossbar_port_registers___024root.h>
 #include <Vstopbit_network_crossbar_registers.h>
 #include <Vstopbit_network_crossbar_unit_registers.h>
+#include <Vstopbit_network_crossbar_unit_registers___024root.h>
 #include <Vstopbit_network_link_registers.h>
+#include <Vstopbit_network_link_registers___024root.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -72,6 +76,13 @@ class LockStep {
   void run(int cycles, std::uint32_t events, std::uint32_t accesses) {
     for (int i = 0; i < cycles && !testing::Test::HasFailure(); ++i) cycle(events, accesses);
   }
+  /// As if a counter, which has this register in the model of the RTL, had counted all but `left` of what it can.
+  template <class Register>
+  void count_all_but(std::uint64_t left, std::uint32_t address, Register& counter) {
+    counter = static_cast<Register>(static_cast<Register>(~Register{0}) - left);
+    model_.set_counter(address, counter);
+  }
+  auto& root() { return *bench_->rootp; }
   std::uint64_t reads = 0;
   std::uint64_t writes = 0;
   std::uint64_t refused = 0;
@@ -131,6 +142,8 @@ class LockStep {
     if (row.bits == 64 && random_.chance(50)) address += 4;
     if (row.words > 1) address += static_cast<std::uint32_t>(4 * random_.below(random_.chance(50) ? 4 : row.words));
     if (random_.chance(5)) address = (address & ~0x1FU) + static_cast<std::uint32_t>(4 * random_.below(8));
+    if (random_.chance(2))
+      address = (address & ~(bytes_ - 1)) + static_cast<std::uint32_t>(random_.below(bytes_) & ~3U);
     return {random_.chance(40), address, static_cast<std::uint32_t>(random_.bits())};
   }
   void see(const Place& place, const std::optional<BlockModel::Access>& access) {
@@ -196,6 +209,68 @@ TEST(RegisterBlock, counters_stay_at_their_highest_value) {
   block.run(100, 0, 0);
   block.run(2'000, 100, 50);
   EXPECT_GT(block.reads, 100U);
+}
+
+/// Counters of 32 bits stay at their highest value, those of 64 bits begin anew. Nothing could count so far in a test,
+/// so they begin near it.
+TEST(RegisterBlock, wide_counters_end_as_the_list_says) {
+  namespace map = device::network_registers;
+  for (const std::uint64_t left : {0U, 1U, 5U}) {
+    SCOPED_TRACE(left);
+    const auto run = [](auto& block, std::uint64_t reads) {
+      block.run(3, 100, 0);
+      block.run(40, 80, 30);
+      block.run(400, 60, 90);
+      EXPECT_GT(block.reads, reads);
+    };
+    LockStep<Vstopbit_network_bus_registers> bus("bus", 0x100, 200 + left);
+    bus.count_all_but(left, map::bus::kBase + map::bus::kRefused,
+                      bus.root().stopbit_network_bus_registers__DOT__refused_q);
+    bus.count_all_but(left, map::bus::kBase + map::bus::kGaveUp,
+                      bus.root().stopbit_network_bus_registers__DOT__gave_up_q);
+    run(bus, 100);
+
+    LockStep<Vstopbit_network_crossbar_unit_registers> unit("crossbar_unit", 0x40, 210 + left);
+    const std::uint32_t of_unit = map::crossbar_unit::base(0);
+    auto& units = unit.root();
+    unit.count_all_but(left, of_unit + map::crossbar_unit::kSent,
+                       units.stopbit_network_crossbar_unit_registers__DOT__sent_q);
+    unit.count_all_but(left, of_unit + map::crossbar_unit::kRefused,
+                       units.stopbit_network_crossbar_unit_registers__DOT__refused_q);
+    unit.count_all_but(left, of_unit + map::crossbar_unit::kDropped,
+                       units.stopbit_network_crossbar_unit_registers__DOT__dropped_q);
+    unit.count_all_but(left, of_unit + map::crossbar_unit::kUnfit,
+                       units.stopbit_network_crossbar_unit_registers__DOT__unfit_q);
+    run(unit, 100);
+
+    LockStep<Vstopbit_network_crossbar_port_registers> port("crossbar_port", 0x20, 220 + left);
+    const std::uint32_t of_port = map::crossbar_port::base(0);
+    auto& ports = port.root();
+    port.count_all_but(left, of_port + map::crossbar_port::kUnroutable,
+                       ports.stopbit_network_crossbar_port_registers__DOT__unroutable_q);
+    port.count_all_but(left, of_port + map::crossbar_port::kCircled,
+                       ports.stopbit_network_crossbar_port_registers__DOT__circled_q);
+    port.count_all_but(left, of_port + map::crossbar_port::kDiscarded,
+                       ports.stopbit_network_crossbar_port_registers__DOT__discarded_q);
+    port.count_all_but(left, of_port + map::crossbar_port::kMalformed,
+                       ports.stopbit_network_crossbar_port_registers__DOT__malformed_q);
+    port.count_all_but(left, of_port + map::crossbar_port::kBroken,
+                       ports.stopbit_network_crossbar_port_registers__DOT__broken_q);
+    run(port, 100);
+
+    LockStep<Vstopbit_network_link_registers> link("link", 0x100, 230 + left);
+    const std::uint32_t of_link = map::link::base(0);
+    auto& links = link.root();
+    link.count_all_but(left, of_link + map::link::kSent, links.stopbit_network_link_registers__DOT__sent_q);
+    link.count_all_but(left, of_link + map::link::kAnswered, links.stopbit_network_link_registers__DOT__answered_q);
+    link.count_all_but(left, of_link + map::link::kResent, links.stopbit_network_link_registers__DOT__resent_q);
+    link.count_all_but(left, of_link + map::link::kDamaged, links.stopbit_network_link_registers__DOT__damaged_q);
+    link.count_all_but(left, of_link + map::link::kDropped, links.stopbit_network_link_registers__DOT__dropped_q);
+    link.count_all_but(left, of_link + map::link::kExcess, links.stopbit_network_link_registers__DOT__excess_q);
+    link.count_all_but(left, of_link + map::link::kStarved, links.stopbit_network_link_registers__DOT__starved_q);
+    run(link, 100);
+    if (HasFailure()) return;
+  }
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class RegisterHost {
     asks_.reset();
     writing_.reset();
     reading_.reset();
-    last_.reset();
+    is_last_write_ = false;
     aw_ = w_ = false;
   }
   /// The same, and drops what was offered: all of it.
@@ -143,11 +143,11 @@ class RegisterHost {
   void take(const Model& model, const Pending& pending) {
     asks_.emplace(pending, BusAnswer{});
     is_answered_ = false;
-    // After a write a read comes first, and the other way round.
-    if (model.awvalid_i && model.wvalid_i && model.arvalid_i && last_) {
-      EXPECT_NE(*last_, pending.request.write);
+    // After a write a read comes first, after a read or a reset a write.
+    if (model.awvalid_i && model.wvalid_i && model.arvalid_i) {
+      EXPECT_NE(is_last_write_, pending.request.write);
     }
-    last_ = pending.request.write;
+    is_last_write_ = pending.request.write;
     if (on_take) on_take(pending.request);
   }
   void see_answer(const Model& model, bool is_write) {
@@ -182,7 +182,7 @@ class RegisterHost {
   std::optional<Pending> writing_;
   std::optional<Pending> reading_;
   std::optional<std::pair<Pending, BusAnswer>> asks_;  // taken
-  std::optional<bool> last_;                           // what was taken last was a write
+  bool is_last_write_ = false;                         // of those taken since a reset
   bool aw_ = false;
   bool w_ = false;
   bool is_answered_ = false;

@@ -115,13 +115,13 @@ void expect_cycles(Input input, std::uint64_t of_short, std::uint64_t of_long) {
 }
 
 TEST(Latency, of_messages_of_21_and_66_bytes_in_datagrams) {
-  expect_cycles(Input::Datagrams, 20, 32);
+  expect_cycles(Input::Datagrams, 21, 33);
 }
 TEST(Latency, of_messages_of_21_and_66_bytes_in_frames) {
-  expect_cycles(Input::StoredFrames, 23, 37);
+  expect_cycles(Input::StoredFrames, 24, 38);
 }
 TEST(Latency, of_messages_of_21_and_66_bytes_in_frames_that_are_cut_through) {
-  expect_cycles(Input::FramesCutThrough, 23, 34);
+  expect_cycles(Input::FramesCutThrough, 24, 35);
 }
 
 }  // namespace

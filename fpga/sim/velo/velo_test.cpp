@@ -75,6 +75,36 @@ TEST_F(VeloCycles, fetch_and_dump_overlap_so_that_long_messages_come_at_the_rate
   EXPECT_GE(each, 41U);
 }
 
+/// What a flush of a page waits for: no message begins, those that have begun end, and nothing is written after that.
+TEST_F(VeloCompleter, begins_nothing_while_it_is_paused_and_says_when_all_is_written) {
+  open(5);
+  for (const bool is_high : {false, true}) {  // a ring with room for all
+    unit_.set_ring(ring_of(5, is_high), false, {true, false, 2, 4096, 0x100'0000 + (is_high ? 0x100'0000ULL : 0), 0});
+  }
+  unit_.memory_stall_percent = 50;
+  for (int round = 0; round < 40; ++round) {
+    unit_->pause_i = 1;
+    settle();
+    ASSERT_EQ(unit_->busy_o, 0U);
+    const std::uint64_t before = words_written_;
+    for (int i = 0; i < 4; ++i) come(5, i % 2 != 0, {}, some_bytes(1 + unit_.random.below(300)));
+    unit_.cycles(300);
+    EXPECT_EQ(words_written_, before);
+    unit_->pause_i = 0;
+    unit_.cycles(unit_.random.below(150));
+    unit_->pause_i = 1;
+    ASSERT_TRUE(unit_.until([&] { return unit_->busy_o == 0; }));
+    unit_.cycle();  // a message may have begun with the pause
+    ASSERT_TRUE(unit_.until([&] { return unit_->busy_o == 0; }));
+    const std::uint64_t then = words_written_;
+    unit_.cycles(200);
+    EXPECT_EQ(words_written_, then);
+    unit_->pause_i = 0;
+    settle();
+    EXPECT_EQ(unit_.reports.size(), static_cast<std::size_t>(4 * (round + 1)));
+  }
+}
+
 TEST_F(VeloRequester, sends_messages_of_every_length_in_packets) {
   open(2);
   for (std::size_t bytes = 1; bytes <= 2048; bytes += bytes < 280 ? 1 : 1 + unit_.random.below(60)) {

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kCount = 1;
 inline constexpr std::uint32_t kBase = 0x0;
 /// CRC-32 of this list without its words: a program that was made from another one does not use the registers.
 inline constexpr std::uint32_t kRevision = 0x000;
-inline constexpr std::uint32_t kRevisionValue = 0x920FCEF9;
+inline constexpr std::uint32_t kRevisionValue = 0xA2FFB9B9;
 /// What the node has. Other units and ports do nothing and count nothing; other links refuse.
 inline constexpr std::uint32_t kShape = 0x004;
 /// Units.
@@ -49,7 +49,7 @@ inline constexpr std::uint32_t kLastErrorGaveUp = 1U << 17;
 namespace crossbar {
 inline constexpr std::uint32_t kCount = 1;
 inline constexpr std::uint32_t kBase = 0x4000;
-/// Writes this node's number, into the inputs of inputs.
+/// Writes this node's number, into the inputs of inputs. Until then their links stay off and their units send nothing.
 inline constexpr std::uint32_t kOwnNode = 0x000;
 /// Inputs of the switch that own_node and the tables are written to: a bit for each unit, then for each link.
 inline constexpr std::uint32_t kInputs = 0x004;
@@ -100,7 +100,7 @@ inline constexpr std::uint32_t kChannels = 0x000;
 inline constexpr std::uint32_t kCutThrough = 0x004;
 /// Packets of the unit that went to the switch.
 inline constexpr std::uint32_t kSent = 0x008;
-/// Packets of the unit to nodes, units or groups beyond the limits, or of a class without a channel.
+/// Packets of the unit to nodes, units or groups beyond the limits, of a class without a channel, or before own_node.
 inline constexpr std::uint32_t kRefused = 0x010;
 /// Damaged packets that did not reach the unit.
 inline constexpr std::uint32_t kDropped = 0x014;
@@ -134,12 +134,14 @@ constexpr std::uint32_t base(std::uint32_t index) {
 }
 /// Settings of the link.
 inline constexpr std::uint32_t kControl = 0x000;
-/// It acts as if its wires had no signal.
-inline constexpr std::uint32_t kControlOff = 1U << 0;
+/// Without it, or before own_node is written to its input, it acts as if its wires had no signal.
+inline constexpr std::uint32_t kControlOn = 1U << 0;
 /// How the link is now.
 inline constexpr std::uint32_t kState = 0x004;
 /// It is up.
 inline constexpr std::uint32_t kStateUp = 1U << 0;
+/// own_node has been written to its input of the switch since the last reset.
+inline constexpr std::uint32_t kStateNumbered = 1U << 1;
 /// Channels on which a packet may begin: the other side has room.
 inline constexpr std::uint32_t kStateCreditShift = 16;
 /// What has happened.
@@ -180,7 +182,7 @@ inline constexpr std::uint32_t kStarved = 0x038;
 // clang-format off
 /// Every register of every block, for programs that show or check all of them.
 inline constexpr std::array<RegisterRow, 171> kRegisters{{
-    {.block = "bus", .index = 0, .name = "revision", .address = 0x0000, .bits = 32, .width = 32, .kind = RegisterKind::Constant, .value = 0x920FCEF9},
+    {.block = "bus", .index = 0, .name = "revision", .address = 0x0000, .bits = 32, .width = 32, .kind = RegisterKind::Constant, .value = 0xA2FFB9B9},
     {.block = "bus", .index = 0, .name = "shape", .address = 0x0004, .bits = 32, .width = 16, .kind = RegisterKind::Read},
     {.block = "bus", .index = 0, .name = "control", .address = 0x0008, .bits = 32, .width = 1, .kind = RegisterKind::Write},
     {.block = "bus", .index = 0, .name = "state", .address = 0x000C, .bits = 32, .width = 1, .kind = RegisterKind::Read},

@@ -109,18 +109,10 @@ class BookSet {
   /// list of take_stale(): that of the event, and at last-of-event those whose books are crossed.
   Applied apply(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
-    Applied applied;
-    if (row == kAllInstruments) {
-      applied = apply_to_all(event);
-    } else if (row > count_) {
-      applied.fault = Fault::NoBook;
-      ++faults_[static_cast<std::size_t>(Fault::NoBook)];
-    } else if (is_entry(event.kind())) {
-      applied = apply_entry(event, instruments_[row], row);
-    } else if (event.kind() != Kind::Trade && event.kind() != Kind::Statistic) {
-      applied.best_changed = apply_other(event, row);
-    }
-    if (event.last_of_event() && listed_ != 0) check_crossed(event.channel());
+    const bool is_of_book = row - 1 < count_ && is_entry(event.kind());
+    const Applied applied = is_of_book ? apply_entry(event, instruments_[row], row) : apply_rest(event, row);
+    if (listed_ != 0 && event.last_of_event()) [[unlikely]]
+      check_crossed(event.channel());
     return applied;
   }
 
@@ -318,7 +310,20 @@ class BookSet {
     if (item.implied != kNoHandle) implied_[item.implied].book.clear(pools_);
   }
 
-  Applied apply_entry(const Event& event, Instrument& item, std::uint32_t row) noexcept {
+  [[gnu::noinline]] Applied apply_rest(const Event& event, std::uint32_t row) noexcept {
+    Applied applied;
+    if (row == kAllInstruments) {
+      applied = apply_to_all(event);
+    } else if (row > count_) {
+      applied.fault = Fault::NoBook;
+      ++faults_[static_cast<std::size_t>(Fault::NoBook)];
+    } else if (event.kind() != Kind::Trade && event.kind() != Kind::Statistic) {
+      applied.best_changed = apply_other(event, row);
+    }
+    return applied;
+  }
+
+  [[gnu::always_inline]] Applied apply_entry(const Event& event, Instrument& item, std::uint32_t row) noexcept {
     AnyBook* book = &item.direct;
     if (event.book() == BookOf::Implied) {
       if (item.implied == kNoHandle) {
@@ -352,7 +357,8 @@ class BookSet {
   }
 
   /// Applies an entry that may change the best row.
-  Applied apply_to_best(const Event& event, Instrument& item, std::uint32_t row, AnyBook& book, bool sets) noexcept {
+  [[gnu::noinline]] Applied apply_to_best(const Event& event, Instrument& item, std::uint32_t row, AnyBook& book,
+                                          bool sets) noexcept {
     // An entry with a side changes no other; one without may be about an order of either.
     const Side side = event.side() == Side::Ask ? Side::Ask : Side::Bid;
     const bool is_of_both = event.side() != side;

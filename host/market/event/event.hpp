@@ -192,19 +192,15 @@ struct alignas(record::kSlotBytes) Event {
 
   /// Without stamp and phase, which the ring gives.
   [[nodiscard]] static constexpr Event of(const Content& content) noexcept {
-    const bool is_wide = content.quantity < kNoQuantity || content.quantity > kMaxQuantity;
     const bool has_delay = content.delay_ns >= kNoDelay && content.delay_ns <= kMaxQuantity;
-    const std::int64_t quantity = is_wide ? kNoQuantity : content.quantity;
     const std::int64_t delay = has_delay ? content.delay_ns : kNoDelay;
-    const auto flags = static_cast<std::uint8_t>(content.flags | (is_wide ? kFlagWide : 0U));
-    return {{kEventIndex | std::uint64_t{1} << 16, content.arrival_ns,
-             std::uint64_t{content.sequence} | std::uint64_t{content.channel} << 32 | std::uint64_t{flags} << 56,
-             std::uint64_t{content.instrument & kMaxInstrument} | static_cast<std::uint64_t>(delay) << 24,
-             static_cast<std::uint64_t>(content.price),
-             (static_cast<std::uint64_t>(content.kind) & 0x1F) | (static_cast<std::uint64_t>(content.side) & 3) << 5 |
-                 (static_cast<std::uint64_t>(content.book) & 1) << 7 | std::uint64_t{content.level} << 8 |
-                 static_cast<std::uint64_t>(quantity) << 24,
-             content.id, kTags}};
+    Event event = {
+        {kEventIndex | std::uint64_t{1} << 16, content.arrival_ns,
+         std::uint64_t{content.sequence} | std::uint64_t{content.channel} << 32 | std::uint64_t{content.flags} << 56,
+         std::uint64_t{content.instrument & kMaxInstrument} | static_cast<std::uint64_t>(delay) << 24, 0, 0, 0, kTags}};
+    event.set_entry(content.kind, content.side, content.book, content.level, content.price, content.quantity,
+                    content.id);
+    return event;
   }
   [[nodiscard]] constexpr Content content() const noexcept {
     return {.arrival_ns = arrival_ns(),
@@ -256,6 +252,17 @@ struct alignas(record::kSlotBytes) Event {
     return value > 0xFF || name_of(cause).empty() ? Cause::None : cause;
   }
 
+  /// What an entry says. A quantity beyond 40 bits makes the event wide.
+  constexpr void set_entry(Kind kind, Side side, BookOf book, std::uint16_t level, std::int64_t price,
+                           std::int64_t quantity, std::uint64_t id) noexcept {
+    const bool is_wide = quantity < kNoQuantity || quantity > kMaxQuantity;
+    if (is_wide) add_flags(kFlagWide);
+    words[4] = static_cast<std::uint64_t>(price);
+    words[5] = (static_cast<std::uint64_t>(kind) & 0x1F) | (static_cast<std::uint64_t>(side) & 3) << 5 |
+               (static_cast<std::uint64_t>(book) & 1) << 7 | std::uint64_t{level} << 8 |
+               static_cast<std::uint64_t>(is_wide ? kNoQuantity : quantity) << 24;
+    words[6] = id;
+  }
   /// At most kMaxInstrument.
   constexpr void set_instrument(std::uint32_t row) noexcept {
     words[3] = (words[3] & ~std::uint64_t{kMaxInstrument}) | row;
@@ -263,11 +270,21 @@ struct alignas(record::kSlotBytes) Event {
   constexpr void add_flags(std::uint8_t flags) noexcept { words[2] |= std::uint64_t{flags} << 56; }
   constexpr void remove_flags(std::uint8_t flags) noexcept { words[2] &= ~(std::uint64_t{flags} << 56); }
 
+  /// The same event, copied word by word: wider loads would wait until words that were stored just now, one by one, are
+  /// in the cache.
+  void assign(const Event& event) noexcept {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < record::kSlotWords; ++i) {
+      words[i] = __atomic_load_n(&event.words[i], __ATOMIC_RELAXED);
+    }
+  }
+
   /// As a slot of a ring: `place` is what the ring's sink gave.
-  [[nodiscard]] constexpr record::Slot slot(std::uint32_t stamp, bool phase) const noexcept {
-    record::Slot slot{};
-    for (std::size_t i = 0; i < record::kSlotWords; ++i) slot.words[i] = words[i];
+  [[nodiscard]] record::Slot slot(std::uint32_t stamp, bool phase) const noexcept {
+    record::Slot slot;
     slot.words[0] = (words[0] & 0xFFFF'FFFF) | std::uint64_t{stamp} << 32;
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < record::kTagWord; ++i) slot.words[i] = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
     slot.words[record::kTagWord] = kTags | record::tag_word_base(phase, 0);
     return slot;
   }

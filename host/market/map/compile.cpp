@@ -309,9 +309,17 @@ class Compiler {
     last_needed_ = item.first_node;
     if (!wanted.empty()) last_needed_ = wanted.rbegin()->first + 1;
     if (entries) last_needed_ = std::max<std::size_t>(last_needed_, *entries + 1);
+    root_block_ = item.root_block;
+    entry_block_ = entries ? program_.nodes[*entries].element_block : kNoBlock;
+    plan.places = static_cast<std::uint32_t>(map_.places.size());
+    map_.places.push_back(kCopied);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      map_.places.back()[i].type = sources[i].type;
+      map_.places.back()[i].form = form_of(sources[i].type);
+    }
     steps(item, item.first_node, item.end_node, record::kHeaderWords, item.root_block, wanted, entries, depth);
     plan.end_step = static_cast<std::uint32_t>(map_.steps.size());
-    count_runs(plan.first_step);
+    make_runs(plan.first_step);
   }
 
   record::WordPlace place(std::uint16_t block, std::uint8_t word, std::size_t root_base,
@@ -358,16 +366,75 @@ class Compiler {
     }
   }
 
-  void count_runs(std::size_t first) noexcept {
-    for (std::size_t i = map_.steps.size(); i-- > first;) {
-      Step& step = map_.steps[i];
-      if (!step.fills()) continue;
-      const Step* const next = i + 1 < map_.steps.size() ? &map_.steps[i + 1] : nullptr;
-      const bool goes_on = next != nullptr && next->fills() && next->block == step.block;
-      step.run = static_cast<std::uint16_t>(goes_on ? next->run + 1 : 1);
+  void make_runs(std::size_t first) {
+    // A group that is absent leads to its end, which is not to be in the middle of a run.
+    std::vector<bool> ends(map_.steps.size() + 1);
+    for (std::size_t i = first; i < map_.steps.size(); ++i) {
+      if (map_.steps[i].op == Step::Op::Group) ends[map_.steps[i].end] = true;
+    }
+    for (std::size_t i = first; i < map_.steps.size();) {
+      Step& begin = map_.steps[i];
+      if (!begin.fills()) {
+        ++i;
+        continue;
+      }
+      begin.checks.first = static_cast<std::uint32_t>(map_.checks.size());
+      begin.copies.first = static_cast<std::uint32_t>(map_.copies.size());
+      std::size_t end = i;
+      do {
+        add_to_run(begin, map_.steps[end++]);
+      } while (!ends[end] && end < map_.steps.size() && map_.steps[end].fills() &&
+               map_.steps[end].block == begin.block);
+      begin.run = static_cast<std::uint16_t>(end - i);
+      begin.checks.count = static_cast<std::uint32_t>(map_.checks.size()) - begin.checks.first;
+      begin.copies.count = static_cast<std::uint32_t>(map_.copies.size()) - begin.copies.first;
+      i = end;
     }
   }
 
+  void add_to_run(Step& run, const Step& step) {
+    const std::uint64_t slot = std::uint64_t{1} << step.slot;
+    const bool is_decimal = step.op == Step::Op::Decimal;
+    const bool is_text = step.op == Step::Op::Text;
+    add_check(run.checks.first, step.place, slot, false);
+    if (is_decimal) {
+      add_check(run.checks.first, step.mantissa, slot, true);
+      run.decimals |= slot;
+    }
+    const std::uint16_t value = (is_decimal ? step.mantissa : step.place).value_offset;
+    const std::uint16_t exponent = step.place.value_offset;
+    const auto in = is_text                      ? SlotPlace::In::Copy
+                    : step.block == root_block_  ? SlotPlace::In::Root
+                    : step.block == entry_block_ ? SlotPlace::In::Entry
+                                                 : SlotPlace::In::Copy;
+    if (in == SlotPlace::In::Copy) {
+      map_.copies.push_back(
+          {.value_offset = value, .exponent_offset = exponent, .slot = step.slot, .is_text = is_text});
+    } else {
+      SlotPlace& place = map_.places.back()[step.slot];
+      place.value_offset = value;
+      place.exponent_offset = exponent;
+      place.in = in;
+    }
+  }
+
+  void add_check(std::size_t first, const record::WordPlace& place, std::uint64_t slot, bool is_mantissa) {
+    const auto offset = static_cast<std::uint16_t>(place.tag_offset & ~7U);
+    const unsigned byte = place.tag_offset & 7U;
+    auto at = std::find_if(map_.checks.begin() + static_cast<std::ptrdiff_t>(first), map_.checks.end(),
+                           [&](const TagCheck& check) { return check.offset == offset; });
+    if (at == map_.checks.end()) at = map_.checks.insert(at, {.offset = offset});
+    at->mask |= std::uint64_t{0xFF} << 8 * byte;
+    at->expected |= std::uint64_t{place.tag} << 8 * byte;
+    at->slots[byte] |= slot;
+    if (is_mantissa) at->mantissas |= static_cast<std::uint8_t>(1U << byte);
+  }
+
+  [[nodiscard]] static SlotPlace::Form form_of(FieldType type) noexcept {
+    if (type == FieldType::Decimal) return SlotPlace::Form::Decimal;
+    if (record::is_text(type)) return SlotPlace::Form::Text;
+    return record::is_signed(type) ? SlotPlace::Form::Signed : SlotPlace::Form::Unsigned;
+  }
   [[nodiscard]] static Step::Op op_of(FieldType type) noexcept {
     if (type == FieldType::Decimal) return Step::Op::Decimal;
     return record::is_text(type) ? Step::Op::Text : Step::Op::Word;
@@ -631,6 +698,7 @@ class Compiler {
       }
       for (const EntryRule& entry : source_.entries) typed.entries.push_back(compile(entry));
       index_rules(typed);
+      list_deciding(typed);
       for (std::size_t i = 0; i < typed.entries.size(); ++i)
         check_book_entry(index, source_.entries[i], typed.entries[i]);
     }
@@ -728,6 +796,7 @@ class Compiler {
       } else {
         one.how = CompiledTest::How::Absent;
       }
+      if (!one.absent && one.how != CompiledTest::How::Absent) compiled.needs |= std::uint64_t{1} << one.slot;
       map_.tests.push_back(one);
     }
     compiled.tests.count = static_cast<std::uint32_t>(map_.tests.size()) - compiled.tests.first;
@@ -862,6 +931,23 @@ class Compiler {
     }
   }
 
+  void list_deciding(TypedRules& typed) const {
+    const auto add = [&](std::uint8_t slot) {
+      const auto end = typed.deciding.begin() + typed.deciding_count;
+      if (slot == kNoSlot || end == typed.deciding.end() || std::find(typed.deciding.begin(), end, slot) != end) return;
+      *end = slot;
+      ++typed.deciding_count;
+      typed.deciding_slots |= std::uint64_t{1} << slot;
+    };
+    add(typed.decisive);
+    for (const CompiledBook& book : map_.books) add(book.action);
+    for (const CompiledEntry& entry : typed.entries) {
+      if (entry.when.never) continue;
+      add(entry.side_slot);
+      for (std::uint32_t i = 0; i < entry.when.tests.count; ++i) add(map_.tests[entry.when.tests.first + i].slot);
+    }
+  }
+
   [[nodiscard]] bool is_full() const { return errors_ >= kMaxErrors; }
 
   void error(const SourceRange& range, std::string message) {
@@ -894,6 +980,8 @@ class Compiler {
   const Sources* types_ = nullptr;
   std::map<std::size_t, Seen> literals_;  ///< By place in the map's text.
   std::uint16_t touched_ = kNoBlock;
+  std::uint16_t root_block_ = kNoBlock;   ///< Of the template.
+  std::uint16_t entry_block_ = kNoBlock;  ///< Of its entries.
   std::size_t last_needed_ = 0;
 };
 

@@ -19,12 +19,18 @@
 /// for.
 namespace stopbit::market {
 
-inline constexpr std::uint8_t kNoSlot = 0xFF;
+inline constexpr std::uint8_t kNoSlot = kMaxFields;  ///< No field, so it never has a value.
 inline constexpr std::uint16_t kNoIndex = 0xFFFF;
 
 /// The bits of a text of more than 8 bytes: its hash, marked by a byte 7 that no word of a record has.
 [[nodiscard]] std::uint64_t hashed_text(std::string_view text) noexcept;
 constexpr std::uint8_t kHashedText = 0x7E;
+
+/// A part of one of Map's vectors.
+struct Span {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
 
 struct Step {
   enum class Op : std::uint8_t {
@@ -45,11 +51,14 @@ struct Step {
   std::uint8_t slot = kNoSlot;
   record::WordPlace place = {};  ///< Of the value, the witness word, or the length.
   record::WordPlace mantissa = {};
+  Span checks = {};                        ///< Of the run: in Map::checks.
+  Span copies = {};                        ///< The same: in Map::copies.
+  std::uint64_t decimals = 0;              ///< The same: slots whose value are two words.
   std::uint16_t block = kNoBlock;          ///< In which the place is.
   std::uint16_t element_block = kNoBlock;  ///< Sequence.
   std::uint16_t stride = 0;
   std::uint16_t constant = 0;  ///< Index of Map::constants.
-  std::uint16_t run = 0;       ///< Word, Text, Decimal: steps from this one on that fill slots from the same block.
+  std::uint16_t run = 0;       ///< The first one of steps that fill slots from the same block: how many.
   std::uint32_t end = 0;
   std::uint64_t clears = 0;  ///< Sequence: slots that each element fills anew.
 
@@ -57,15 +66,50 @@ struct Step {
   [[nodiscard]] constexpr bool fills() const noexcept { return op == Op::Word || op == Op::Text || op == Op::Decimal; }
 };
 
+/// Which words of one slot of a record a run wants: their tags say what has a value.
+struct TagCheck {
+  std::uint64_t mask = 0;  ///< Bytes of the tag word.
+  std::uint64_t expected = 0;
+  std::array<std::uint64_t, record::kValueWords> slots{};  ///< By byte: those that the word is for.
+  std::uint16_t offset = 0;                                ///< Of the tag word, from the first byte of the block.
+  std::uint8_t mantissas = 0;                              ///< Bit k: word k is the second one of its slots.
+};
+
+/// What a template's slot is, and where its value is while a message is read: most remain in the record.
+struct SlotPlace {
+  enum class In : std::uint8_t { Copy, Root, Entry };  ///< The block of the message, or of an element of its entries.
+  enum class Form : std::uint8_t { Unsigned, Signed, Decimal, Text };
+
+  std::uint16_t value_offset = 0;     ///< From the first byte of the block.
+  std::uint16_t exponent_offset = 0;  ///< Of a decimal.
+  In in = In::Copy;
+  Form form = Form::Unsigned;
+  FieldType type = FieldType::UInt32;
+};
+static_assert(sizeof(SlotPlace) <= 8);
+using SlotPlaces = std::array<SlotPlace, kMaxFields + 1>;
+/// All slots have copies: of two words each.
+inline constexpr SlotPlaces kCopied = [] {
+  SlotPlaces places;
+  for (std::size_t slot = 0; slot < places.size(); ++slot) {
+    places[slot].value_offset = static_cast<std::uint16_t>(16 * slot);
+    places[slot].exponent_offset = static_cast<std::uint16_t>(16 * slot + 8);
+  }
+  return places;
+}();
+
+/// A value that is copied from the open block: a text, which may be a long one, or one of any other block.
+struct Copy {
+  std::uint16_t value_offset = 0;
+  std::uint16_t exponent_offset = 0;
+  std::uint8_t slot = kNoSlot;
+  bool is_text = false;
+};
+
 /// A row of a table that translates a value.
 struct Translation {
   std::uint64_t bits = 0;
   std::uint16_t to = 0;
-};
-/// A run of Map::translations.
-struct Span {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
 };
 
 struct CompiledTest {
@@ -80,6 +124,7 @@ struct CompiledTest {
 struct CompiledCondition {
   Span tests;
   bool never = false;
+  std::uint64_t needs = 0;           ///< Slots without whose values it cannot hold.
   std::uint8_t only_slot = kNoSlot;  ///< Of a condition that is one test for one value; else none.
   std::uint64_t only = 0;            ///< That value's bits.
 };
@@ -126,6 +171,12 @@ struct TypedRules {
   /// last one: no value.
   std::uint8_t decisive = kNoSlot;
   std::array<std::uint64_t, 257> candidates{};
+  /// Slots that decide which rule an entry has, what it does to its book and on which side. As many as the most: there
+  /// may be others.
+  static constexpr std::size_t kMostDeciding = 6;
+  std::array<std::uint8_t, kMostDeciding> deciding{kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot};
+  std::uint8_t deciding_count = 0;
+  std::uint64_t deciding_slots = 0;
 };
 
 /// Slots of a message rule.
@@ -149,6 +200,7 @@ struct TemplatePlan {
   bool two_passes = false;        ///< Values of the message come after its entries.
   std::uint16_t rule = kNoIndex;  ///< Of MapSource::messages.
   std::uint16_t typed = 0;
+  std::uint32_t places = 0;       ///< Of Map::places.
   std::uint64_t entry_slots = 0;  ///< Those that sequences fill.
   std::uint32_t first_step = 0;
   std::uint32_t end_step = 0;
@@ -160,6 +212,9 @@ struct Map {
   std::vector<std::string> slot_names;
   std::vector<TemplatePlan> plans;  ///< By template index.
   std::vector<Step> steps;
+  std::vector<TagCheck> checks;
+  std::vector<Copy> copies;
+  std::vector<SlotPlaces> places;
   std::vector<MessageSlots> messages;
   std::vector<CompiledBook> books;
   std::vector<TypedRules> typed;

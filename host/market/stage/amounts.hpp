@@ -40,11 +40,11 @@ class Amounts {
   [[nodiscard, gnu::always_inline]] std::int64_t number(std::uint8_t slot, std::int32_t unit, std::int32_t of_integers,
                                                         std::int64_t none, bool& is_wide) const noexcept {
     if (!values_.has(slot)) return none;
-    const FieldType type = values_.type(slot);
+    const SlotPlace::Form form = values_.form(slot);
     const std::uint64_t bits = values_.bits(slot);
-    const bool is_decimal = type == FieldType::Decimal;
-    const bool is_number = is_decimal || record::is_signed(type) || (bits <= INT64_MAX && !record::is_text(type));
-    const std::int64_t exponent = is_decimal ? values_.exponent(slot) : of_integers;
+    const bool is_number = form == SlotPlace::Form::Decimal || form == SlotPlace::Form::Signed ||
+                           (form == SlotPlace::Form::Unsigned && bits <= INT64_MAX);
+    const std::int64_t exponent = form == SlotPlace::Form::Decimal ? values_.exponent(slot) : of_integers;
     if (is_number) [[likely]] {
       if (const auto value = fixed(static_cast<std::int64_t>(bits), exponent, unit)) [[likely]]
         return *value;

@@ -28,8 +28,9 @@ namespace stopbit::market {
 
 /// Whether all tests of a condition hold.
 [[nodiscard]] inline bool holds(const Map& map, const CompiledCondition& condition, const Values& values) noexcept {
+  if ((condition.needs & ~values.present()) != 0) return false;
   if (condition.only_slot != kNoSlot) {
-    return values.has(condition.only_slot) && values.bits(condition.only_slot) == condition.only;
+    return values.bits(condition.only_slot) == condition.only;
   }
   if (condition.never) return false;
   for (std::uint32_t i = 0; i < condition.tests.count; ++i) {

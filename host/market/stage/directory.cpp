@@ -21,7 +21,6 @@ Key Directory::look_up() noexcept {
   }
   if (present == 0) return {};
   if (present != message_.slots->key_count) return {Key::Found::Part, 0};
-  if (last_row_ != 0 && bits == last_key_ && !has_long) return {Key::Found::Whole, last_row_};
   std::uint32_t row = keys_.find(bits);
   if (row != 0 && has_long) {
     // Hashes may agree by chance, or because a sender wants it.
@@ -31,9 +30,7 @@ Key Directory::look_up() noexcept {
     if (row == 0) return {Key::Found::Whole, 0};
   }
   if (row == 0) row = add(bits);
-  last_key_ = bits;
-  last_row_ = row;
-  is_short_ = message_.slots->key_count == 1;
+  if (message_.slots->key_count == 1 && bits[0] >> 56 != kHashedText) short_[place(bits[0])] = {bits[0], row};
   return {Key::Found::Whole, row};
 }
 

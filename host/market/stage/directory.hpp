@@ -46,11 +46,15 @@ class Directory {
 
   /// The row of the key in the slots.
   [[nodiscard]] Key find() noexcept {
-    // Most keys are one number, and most messages name one instrument only.
+    // Most keys are one number.
     const MessageSlots& slots = *message_.slots;
-    const bool is_last = slots.key_count == 1 && last_row_ != 0 && is_short_ && values_.has(slots.key[0]) &&
-                         values_.bits(slots.key[0]) == last_key_[0] && !values_.is_long_text(slots.key[0]);
-    return is_last ? Key{Key::Found::Whole, last_row_} : look_up();
+    if (slots.key_count == 1 && values_.has(slots.key[0])) [[likely]] {
+      const std::uint64_t key = values_.bits(slots.key[0]);
+      const Short& known = short_[place(key)];
+      if (known.row != 0 && known.key == key) [[likely]]
+        return {Key::Found::Whole, known.row};
+    }
+    return look_up();
   }
   /// Puts a row into the group that the slot names, and tells it the group's state.
   void join_group(std::uint32_t row, std::uint8_t slot) noexcept;
@@ -59,6 +63,12 @@ class Directory {
   [[nodiscard]] Groups& groups() noexcept { return groups_; }
 
  private:
+  struct Short {
+    std::uint64_t key = 0;
+    std::uint32_t row = 0;  ///< 0: none.
+  };
+  [[nodiscard]] static std::size_t place(std::uint64_t key) noexcept { return key * 0x9E37'79B9'7F4A'7C15U >> 58; }
+
   [[nodiscard]] Key look_up() noexcept;
   [[nodiscard]] std::uint32_t add(const KeyBits& key) noexcept;
   [[nodiscard]] std::string_view key_text(std::array<char, 256>& room, bool& is_cut) const noexcept;
@@ -72,9 +82,7 @@ class Directory {
   KeyIndex keys_;
   Groups groups_;
   std::unique_ptr<bool[]> is_restored_;  ///< By row.
-  KeyBits last_key_{};                   ///< Most messages name one instrument only.
-  std::uint32_t last_row_ = 0;
-  bool is_short_ = false;  ///< It has one number.
+  std::array<Short, 64> short_{};        ///< The newest keys of one number that is no hash.
 };
 
 }  // namespace stopbit::market

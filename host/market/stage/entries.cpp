@@ -1,134 +1,58 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/market/stage/condition.hpp"
 #include "host/market/stage/translator.hpp"
 
 namespace stopbit::market {
 
-int Translator::rule_for() const noexcept {
-  std::size_t place = 256;
-  if (values_.has(message_.typed->decisive)) place = values_.bits(message_.typed->decisive) & 0xFF;
-  for (std::uint64_t left = message_.typed->candidates[place]; left != 0; left &= left - 1) {
-    const int rule = __builtin_ctzll(left);
-    if (holds(message_.typed->entries[static_cast<std::size_t>(rule)].when)) return rule;
-  }
-  return -1;
-}
+// Events of an entry. What each entry goes through becomes one function: calls would cost as much as what they do.
 
-void Translator::market_entry() noexcept {
-  if (is_void_) {
-    ++counts_.voided;
-    return;
-  }
-  const bool is_snapshot = message_.is_snapshot();
-  const int number = rule_for();
-  const Key key = directory_.find();
-  if (tracer_ != nullptr) tracer_->entry(values_, *message_.plan, number, key.row);
-  if (is_snapshot && (picture_ == nullptr || key.row != picture_->row())) return;
-  if (number < 0) ++counts_.unmapped;
-  const CompiledEntry* const rule = number < 0 ? nullptr : &message_.typed->entries[static_cast<std::size_t>(number)];
-  if (!key.exists()) {
-    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
-    if (is_for_all) return empty_all();
-    ++counts_.nameless;
-    return writer_.emit(message_.content(Kind::Other, kAllInstruments));
-  }
-  if (key.row == 0) {
-    ++counts_.refused;
-    return;
-  }
-  made_.clear();
-  is_unknown_ = false;
-  if (is_snapshot && !message_.rule->entry_states.empty()) {
-    states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, true);
-  }
-  if (!is_snapshot && !begin_increment(key.row)) return;
-  if (rule == nullptr) {
-    made_.add_plain(Event::of(message_.content(Kind::Other, key.row)));
-  } else {
-    make_events(*rule, key.row);
-  }
-  if (!is_snapshot) return send_increment(key.row);
-  made_.for_each([this](const Event& event) { picture_->add(event); });
-}
-
-void Translator::make_events(const CompiledEntry& rule, std::uint32_t row) noexcept {
-  Side side = rule.side;
-  if (rule.side_slot != kNoSlot && values_.has(rule.side_slot)) {
-    side = static_cast<Side>(map_.translate(rule.sides, values_.bits(rule.side_slot)).value_or(0));
-  }
-  switch (rule.role) {
-    case EntryRole::Book: return book_entry(rule, row, side, false);
-    case EntryRole::Trade: plain_entry(rule, Kind::Trade, row); break;
-    case EntryRole::Bust: plain_entry(rule, Kind::Bust, row); break;
-    case EntryRole::Empty:
-      // Within a snapshot the book is empty already.
-      if (!message_.is_snapshot()) {
-        Content clear = message_.content(Kind::Clear, row);
-        clear.id = static_cast<std::uint64_t>(Cause::Exchange);
-        made_.add_book(Event::of(clear));
-      }
-      break;
-    case EntryRole::Statistic: plain_entry(rule, Kind::Statistic, row); break;
-    case EntryRole::Index: plain_entry(rule, Kind::Index, row); break;
-    case EntryRole::QuoteRequest: plain_entry(rule, Kind::QuoteRequest, row); break;
-    case EntryRole::Other: plain_entry(rule, Kind::Other, row); break;
-  }
-  if (rule.also_book) book_entry(rule, row, rule.also_side, true);
-}
-
-void Translator::book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept {
+inline void Translator::book_entry(const Route& route, std::uint32_t row, Side side, bool is_also) noexcept {
+  const CompiledEntry& rule = *route.rule;
   const CompiledBook& book = map_.books[rule.book];
-  Kind kind = Kind::New;
-  if (message_.plan->kind != MessageKind::Snapshot && book.action != kNoSlot) {
-    const auto operation = values_.has(book.action)
-                               ? map_.translate(message_.typed->actions[rule.book], values_.bits(book.action))
-                               : std::nullopt;
-    if (!operation) {
-      // What it does to the book is not known, so nothing of the book is.
-      ++counts_.unknown_actions;
-      is_unknown_ = true;
-      return made_.add_plain(Event::of(message_.content(Kind::Other, row)));
-    }
-    kind = static_cast<Kind>(*operation);
+  if (route.is_unknown) [[unlikely]] {
+    // What it does to the book is not known, so nothing of the book is.
+    ++counts_.unknown_actions;
+    is_unknown_ = true;
+    return made_.add_plain(Event::of(message_.content(Kind::Other, row)));
   }
   bool is_wide = false;
   bool is_hashed = false;  // an order is found by its hash: nothing of the row is missing
-  Content event = message_.content(kind, row);
-  event.side = side;
-  event.book = book.of;
   // A trade's own price and quantity are not those of the order that it leaves.
   const std::uint8_t own_price = is_also ? kNoSlot : rule.price;
   const std::uint8_t own_quantity = is_also ? kNoSlot : rule.quantity;
-  event.price = amounts_.price(own_price != kNoSlot ? own_price : book.price, is_wide);
-  event.quantity = amounts_.quantity(own_quantity != kNoSlot ? own_quantity : book.quantity, is_wide);
+  const std::int64_t price = amounts_.price(own_price != kNoSlot ? own_price : book.price, is_wide);
+  const std::int64_t quantity = amounts_.quantity(own_quantity != kNoSlot ? own_quantity : book.quantity, is_wide);
+  std::uint16_t level = kNoLevel;
+  std::uint64_t id = 0;
   switch (book.kind) {
     case BookKind::Level:
-      event.level = book.position == kNoSlot     ? 1
-                    : values_.has(book.position) ? as_level(amounts_.integer(book.position))
-                                                 : kNoLevel;
-      event.id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount;
+      level = book.position == kNoSlot     ? 1
+              : values_.has(book.position) ? as_level(amounts_.integer(book.position))
+                                           : kNoLevel;
+      id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount;
       break;
-    case BookKind::Price: event.id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount; break;
+    case BookKind::Price: id = values_.has(book.count) ? amounts_.integer(book.count) : kNoCount; break;
     case BookKind::Position:
-      event.level = values_.has(book.position) ? as_level(amounts_.integer(book.position)) : kNoLevel;
-      event.id = amounts_.identifier(book.id, is_hashed);
+      level = values_.has(book.position) ? as_level(amounts_.integer(book.position)) : kNoLevel;
+      id = amounts_.identifier(book.id, is_hashed);
       break;
-    case BookKind::Order: event.id = amounts_.identifier(book.id, is_hashed); break;
+    case BookKind::Order: id = amounts_.identifier(book.id, is_hashed); break;
     case BookKind::None: break;
   }
-  if (is_wide) event.flags |= kFlagWide;
-  made_.add_book(Event::of(event));
+  Event event;
+  event.assign(head_);
+  event.set_instrument(row);
+  event.set_entry(route.kind, side, book.of, level, price, quantity, id);
+  if (is_wide) event.add_flags(kFlagWide);
+  made_.add_book(event);
 }
 
-void Translator::plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept {
+void Translator::plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept {
+  const CompiledEntry& rule = *route.rule;
   bool is_wide = false;
   Content event = message_.content(kind, row);
-  event.side = rule.side;
-  if (rule.side_slot != kNoSlot && values_.has(rule.side_slot)) {
-    event.side = static_cast<Side>(map_.translate(rule.sides, values_.bits(rule.side_slot)).value_or(0));
-  }
+  event.side = route.side;
   const CompiledBook* const book = map_.books.empty() ? nullptr : &map_.books[rule.book];
   event.price = amounts_.price(rule.price != kNoSlot || book == nullptr ? rule.price : book->price, is_wide);
   event.quantity =
@@ -148,35 +72,38 @@ void Translator::plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t
   made_.add_plain(Event::of(event));
 }
 
+inline void Translator::make_events(const Route& route, std::uint32_t row) noexcept {
+  const CompiledEntry& rule = *route.rule;
+  switch (rule.role) {
+    case EntryRole::Book: return book_entry(route, row, route.side, false);
+    case EntryRole::Trade: plain_entry(route, Kind::Trade, row); break;
+    case EntryRole::Bust: plain_entry(route, Kind::Bust, row); break;
+    case EntryRole::Empty:
+      // Within a snapshot the book is empty already.
+      if (!message_.is_snapshot()) {
+        Content clear = message_.content(Kind::Clear, row);
+        clear.id = static_cast<std::uint64_t>(Cause::Exchange);
+        made_.add_book(Event::of(clear));
+      }
+      break;
+    case EntryRole::Statistic: plain_entry(route, Kind::Statistic, row); break;
+    case EntryRole::Index: plain_entry(route, Kind::Index, row); break;
+    case EntryRole::QuoteRequest: plain_entry(route, Kind::QuoteRequest, row); break;
+    case EntryRole::Other: plain_entry(route, Kind::Other, row); break;
+  }
+  if (rule.also_book) book_entry(route, row, rule.also_side, true);
+}
+
 // Increments.
 
 /// Whether the entry is one of its instrument's channel.
-bool Translator::begin_increment(std::uint32_t row) noexcept {
+inline bool Translator::begin_increment(std::uint32_t row) noexcept {
   if (increments_ == nullptr || !recovery_.settle(row, *increments_, true)) {
     ++counts_.strayed;
     return false;
   }
   if (scope_ == ScopeOf::Product) increments_->attach(row, product_);
   return true;
-}
-
-void Translator::send_increment(std::uint32_t row) noexcept {
-  if (scope_ == ScopeOf::Instrument && !values_.has(map_.entry_number)) return send_unnumbered(row);
-  const std::uint64_t number = scope_ == ScopeOf::Instrument ? amounts_.integer(map_.entry_number) : 0;
-  if (scope_ == ScopeOf::Instrument && !restarts_.has_rows()) check_restored(row, number);
-  if (restarts_.has_rows()) restart_if_new(row, number);
-  const bool skips_session = begin_session(row, number);
-  if (increments_->entry(row, number, made_.for_book())) {
-    made_.for_each([this](const Event& event) { writer_.emit(event); });
-  } else if (increments_->sync().is_new_entry()) {
-    for (const Event& event : made_.others()) writer_.emit(event);
-  }
-  if (restarts_.has_rows() && increments_->sync().is_new_entry()) {
-    restarts_.note(row, std::max(number, restarts_.last(row)), increments_->losses(),
-                   message_.exchange_time().value_or(0));
-  }
-  if (skips_session) increments_->sync().need(row, number);
-  if (is_unknown_) end_unknown(row);
 }
 
 /// An entry without the number that orders it. Its events are written, but the book cannot be right any more.
@@ -195,6 +122,83 @@ void Translator::end_unknown(std::uint32_t row) noexcept {
   Content clear = message_.content(Kind::Clear, row);
   clear.id = static_cast<std::uint64_t>(Cause::Contradiction);
   writer_.emit(clear);
+}
+
+inline void Translator::send_increment(std::uint32_t row) noexcept {
+  if (scope_ == ScopeOf::Instrument && !values_.has(map_.entry_number)) return send_unnumbered(row);
+  const std::uint64_t number = scope_ == ScopeOf::Instrument ? amounts_.integer(map_.entry_number) : 0;
+  if (scope_ == ScopeOf::Instrument && !restarts_.has_rows()) check_restored(row, number);
+  if (restarts_.has_rows()) restart_if_new(row, number);
+  const bool skips_session = begin_session(row, number);
+  if (increments_->entry(row, number, made_.for_book())) {
+    made_.for_each([this](const Event& event) { writer_.emit(event); });
+  } else if (increments_->sync().is_new_entry()) {
+    for (const Event& event : made_.others()) writer_.emit(event);
+  }
+  if (restarts_.has_rows() && increments_->sync().is_new_entry()) {
+    restarts_.note(row, std::max(number, restarts_.last(row)), increments_->losses(),
+                   message_.exchange_time().value_or(0));
+  }
+  if (skips_session) increments_->sync().need(row, number);
+  if (is_unknown_) end_unknown(row);
+}
+
+inline void Translator::market_entry() noexcept {
+  if (is_void_) {
+    ++counts_.voided;
+    return;
+  }
+  const bool is_snapshot = message_.is_snapshot();
+  const TypedRules& typed = *message_.typed;
+  const Route& route = routes_.find(typed, is_snapshot);
+  const CompiledEntry* const rule = route.rule;
+  const Key key = directory_.find();
+  if (tracer_ != nullptr) [[unlikely]] {
+    const std::ptrdiff_t number = rule == nullptr ? -1 : rule - typed.entries.data();
+    tracer_->entry(values_, *message_.plan, static_cast<int>(number), key.row);
+  }
+  if (is_snapshot && (picture_ == nullptr || key.row != picture_->row())) return;
+  if (rule == nullptr) ++counts_.unmapped;
+  if (!key.exists()) {
+    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
+    if (is_for_all) return empty_all();
+    ++counts_.nameless;
+    return writer_.emit(message_.content(Kind::Other, kAllInstruments));
+  }
+  if (key.row == 0) {
+    ++counts_.refused;
+    return;
+  }
+  made_.clear();
+  is_unknown_ = false;
+  if (is_snapshot && !message_.rule->entry_states.empty()) {
+    states(message_.slots->entry_states, typed.entry_states, message_.rule->entry_states, true);
+  }
+  if (!is_snapshot && !begin_increment(key.row)) return;
+  if (rule == nullptr) {
+    made_.add_plain(Event::of(message_.content(Kind::Other, key.row)));
+  } else {
+    make_events(route, key.row);
+  }
+  if (!is_snapshot) return send_increment(key.row);
+  made_.for_each([this](const Event& event) { picture_->add(event); });
+}
+
+void Translator::entry() noexcept {
+  ++counts_.entries;
+  number_product();
+  switch (message_.plan->kind) {
+    case MessageKind::Incremental:
+    case MessageKind::Snapshot:
+      market_entry();
+      if (tracer_ != nullptr) tracer_->entry_end();
+      return;
+    case MessageKind::Definition: return definition();
+    case MessageKind::State:
+      return states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, false);
+    case MessageKind::Other: return other();
+    default: return;
+  }
 }
 
 bool Translator::change_session(std::uint32_t row, std::uint64_t number) noexcept {

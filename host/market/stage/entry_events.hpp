@@ -18,7 +18,7 @@ class EntryEvents {
     for_book_[0] = event;
     sessions_ = 1;
   }
-  void add_book(const Event& event) noexcept { for_book_[books_++] = event; }
+  void add_book(const Event& event) noexcept { for_book_[books_++].assign(event); }
   void add_plain(const Event& event) noexcept { others_[plain_++] = event; }
 
   [[nodiscard]] std::span<const Event> for_book() const noexcept { return {for_book_.data(), books_}; }
@@ -26,6 +26,8 @@ class EntryEvents {
   /// Calls emit(event) for all, in order.
   template <class Emit>
   void for_each(const Emit& emit) const noexcept {
+    if (books_ == 1 && (plain_ | sessions_) == 0) [[likely]]
+      return emit(for_book_[0]);
     for (std::size_t i = 0; i < sessions_; ++i) emit(for_book_[i]);
     for (std::size_t i = 0; i < plain_; ++i) emit(others_[i]);
     for (std::size_t i = sessions_; i < books_; ++i) emit(for_book_[i]);

@@ -33,8 +33,11 @@ class EventWriter {
   void emit(const Content& content) noexcept { emit(Event::of(content)); }
   /// The event waits for the next one, which may say that it was not the last.
   void emit(const Event& event) noexcept {
-    flush(false);
-    pending_ = event;
+    if (has_pending_) [[likely]] {
+      is_open_[channel_] = true;
+      write(pending_);
+    }
+    pending_.assign(event);
     has_pending_ = true;
     channel_ = message_.channel;
     packet_ = message_.sequence;

@@ -15,24 +15,35 @@
 
 namespace stopbit::market {
 
-/// The values of a map's slots at one place of a record.
+/// The values of a map's slots at one place of a record. Most are read from the record itself, which must outlive them.
 class Values {
  public:
   static constexpr std::size_t kTextBytes = 64;  ///< Of a text that is kept; its hash is of the whole.
 
   explicit Values(std::size_t slots) : texts_(std::make_unique<Text[]>(slots)) {}
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
 
-  [[nodiscard]] bool has(std::uint8_t slot) const noexcept { return slot < kMaxFields && (present_ >> slot & 1) != 0; }
-  [[nodiscard]] std::uint64_t bits(std::uint8_t slot) const noexcept { return values_[slot].bits; }
-  [[nodiscard]] std::int64_t exponent(std::uint8_t slot) const noexcept { return values_[slot].exponent; }
-  [[nodiscard]] FieldType type(std::uint8_t slot) const noexcept { return values_[slot].type; }
-  [[nodiscard]] bool is_text(std::uint8_t slot) const noexcept { return record::is_text(type(slot)); }
+  [[nodiscard]] bool has(std::uint8_t slot) const noexcept { return (present_ >> (slot & 63U) & 1) != 0; }
+  /// Slots that have a value.
+  [[nodiscard]] std::uint64_t present() const noexcept { return present_; }
+  [[nodiscard]] std::uint64_t bits(std::uint8_t slot) const noexcept {
+    const SlotPlace& place = places_[slot];
+    return word(place.in, place.value_offset);
+  }
+  [[nodiscard]] std::int32_t exponent(std::uint8_t slot) const noexcept {
+    const SlotPlace& place = places_[slot];
+    return static_cast<std::int32_t>(word(place.in, place.exponent_offset));
+  }
+  [[nodiscard]] FieldType type(std::uint8_t slot) const noexcept { return places_[slot].type; }
+  [[nodiscard]] SlotPlace::Form form(std::uint8_t slot) const noexcept { return places_[slot].form; }
+  [[nodiscard]] bool is_text(std::uint8_t slot) const noexcept { return form(slot) == SlotPlace::Form::Text; }
   /// A text's bytes; a text of more than kTextBytes is cut. `room` holds those that the record has in a word.
   [[nodiscard]] std::string_view text(std::uint8_t slot, std::array<char, 8>& room) const noexcept {
-    const std::uint64_t bits = values_[slot].bits;
-    const auto form = static_cast<std::uint8_t>(bits >> 56);
+    const std::uint64_t value = bits(slot);
+    const auto form = static_cast<std::uint8_t>(value >> 56);
     if (form == kHashedText) return {texts_[slot].bytes.data(), texts_[slot].size};
-    const std::uint64_t characters = bits & 0x7FFF'FFFF'FFFF'FFFFU;
+    const std::uint64_t characters = value & 0x7FFF'FFFF'FFFF'FFFFU;
     std::memcpy(room.data(), &characters, room.size());
     return {room.data(), form < 8 ? form : std::size_t{8}};
   }
@@ -40,31 +51,45 @@ class Values {
     return is_text(slot) && bits(slot) >> 56 == kHashedText;
   }
 
-  void begin() noexcept { present_ = 0; }
-  void clear(std::uint64_t slots) noexcept { present_ &= ~slots; }
-  void set(std::uint8_t slot, FieldType type, std::uint64_t bits, std::int32_t exponent) noexcept {
-    values_[slot] = {.bits = bits, .exponent = exponent, .type = type};
-    present_ |= std::uint64_t{1} << slot;
+  /// No slot has a value. The places are those of the template.
+  void begin(const SlotPlaces& places) noexcept {
+    present_ = 0;
+    places_ = places.data();
   }
-  void set_text(std::uint8_t slot, FieldType type, std::string_view text) noexcept {
+  void set_block(SlotPlace::In in, const unsigned char* block) noexcept {
+    blocks_[static_cast<std::size_t>(in)] = block;
+  }
+  void clear(std::uint64_t slots) noexcept { present_ &= ~slots; }
+  void add(std::uint64_t slots) noexcept { present_ |= slots; }
+  /// What a slot has if it has a value.
+  void put(std::uint8_t slot, std::uint64_t bits) noexcept { copies_[2 * std::size_t{slot}] = bits; }
+  void put(std::uint8_t slot, std::uint64_t bits, std::uint64_t exponent) noexcept {
+    put(slot, bits);
+    copies_[2 * std::size_t{slot} + 1] = exponent;
+  }
+  void put_text(std::uint8_t slot, std::string_view text) noexcept {
     Text& kept = texts_[slot];
     kept.size = static_cast<std::uint8_t>(std::min(text.size(), kTextBytes));
     std::memcpy(kept.bytes.data(), text.data(), kept.size);
-    set(slot, type, hashed_text(text), 0);
+    put(slot, hashed_text(text));
   }
 
  private:
-  struct Value {
-    std::uint64_t bits = 0;
-    std::int32_t exponent = 0;
-    FieldType type = FieldType::UInt32;
-  };
   struct Text {
     std::uint8_t size = 0;
     std::array<char, kTextBytes> bytes{};
   };
+
+  [[nodiscard]] std::uint64_t word(SlotPlace::In in, std::size_t offset) const noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, blocks_[static_cast<std::size_t>(in)] + offset, sizeof(word));
+    return word;
+  }
+
   std::uint64_t present_ = 0;
-  std::array<Value, kMaxFields> values_{};
+  const SlotPlace* places_ = kCopied.data();
+  std::array<std::uint64_t, 2 * kCopied.size()> copies_{};
+  std::array<const unsigned char*, 3> blocks_{reinterpret_cast<const unsigned char*>(copies_.data())};  ///< By In.
   std::unique_ptr<Text[]> texts_;
 };
 
@@ -72,7 +97,14 @@ class Values {
 class Extractor {
  public:
   Extractor(const Map& map, const Program& program)
-      : map_(map), program_(program), values_(std::max<std::size_t>(map.slot_names.size(), 1)) {}
+      : map_(map),
+        program_(program),
+        values_(std::max<std::size_t>(map.slot_names.size(), 1)),
+        seen_(std::make_unique<Seen[]>(map.checks.size())) {
+    for (std::size_t i = 0; i < map.checks.size(); ++i) {
+      seen_[i] = {.mask = map.checks[i].mask, .offset = map.checks[i].offset};
+    }
+  }
 
   [[nodiscard]] const Values& values() const noexcept { return values_; }
 
@@ -81,7 +113,7 @@ class Extractor {
   /// still hold the last entry's values.
   template <class Handler>
   [[nodiscard]] record::ReadError run(const TemplatePlan& plan, std::span<const record::Slot> slots, Handler& handler) {
-    values_.begin();
+    values_.begin(map_.places[plan.places]);
     if (plan.first_step == plan.end_step) return record::ReadError::None;
     if (plan.two_passes) {
       // The message's depths are of use for its entries, which come before them.
@@ -103,6 +135,15 @@ class Extractor {
  private:
   using ReadError = record::ReadError;
 
+  /// The tags that a TagCheck saw last. Most records have the same fields as the one before.
+  struct Seen {
+    std::uint64_t mask = 0;  ///< This and the next one are the TagCheck's.
+    std::size_t offset = 0;
+    std::uint64_t tags = 0;
+    std::uint64_t there = 0;  ///< Slots that they give a value.
+    std::uint64_t mantissas = 0;
+  };
+
   template <class Handler>
   [[nodiscard]] ReadError pass(const TemplatePlan& plan, std::span<const record::Slot> slots, Handler& handler) {
     elements_left_ = record::kMaxElements;
@@ -110,6 +151,7 @@ class Extractor {
     const Template& item = program_.templates[static_cast<std::size_t>(&plan - map_.plans.data())];
     open_ = kNoBlock;
     if (const ReadError error = open(item.root_block, record::kHeaderWords); error != ReadError::None) return error;
+    values_.set_block(SlotPlace::In::Root, cursor_.block());
     return steps(plan.first_step, plan.end_step, handler);
   }
 
@@ -132,9 +174,8 @@ class Extractor {
         if (const ReadError error = open(step.block, 0); error != ReadError::None) return error;
       }
       if (step.fills()) {
-        const std::uint32_t run = std::min<std::uint32_t>(step.run, end - i);
-        if (const ReadError error = fill({&step, run}); error != ReadError::None) return error;
-        i += run;
+        if (const ReadError error = fill(step); error != ReadError::None) return error;
+        i += step.run;
         continue;
       }
       ++i;
@@ -164,49 +205,66 @@ class Extractor {
     return ReadError::None;
   }
 
-  /// Slots from the open block. Inlined, as each entry is read by it.
-  [[nodiscard, gnu::always_inline]] ReadError fill(std::span<const Step> run) noexcept {
-    for (const Step& step : run) {
-      std::uint64_t raw = 0;
-      bool present = false;
-      if (const ReadError error = cursor_.load(step.place, raw, present); error != ReadError::None) [[unlikely]]
-        return error;
-      if (!present) continue;
-      const auto form = static_cast<std::uint8_t>(raw >> 56);
-      const bool is_long = step.op == Step::Op::Text && form >= 8 && form < 0x80;
-      if (step.op != Step::Op::Decimal && !is_long) [[likely]] {
-        values_.set(step.slot, step.type, raw, 0);
-        continue;
+  /// The slots of a run, from the open block. Inlined, as each entry is read by it.
+  [[nodiscard, gnu::always_inline]] ReadError fill(const Step& run) noexcept {
+    std::uint64_t there = 0;
+    std::uint64_t mantissas = 0;
+    Seen* seen = seen_.get() + run.checks.first;
+    for (const Seen* const end = seen + run.checks.count; seen != end; ++seen) {
+      const std::uint64_t tags = cursor_.word(seen->offset) & seen->mask;
+      if (tags != seen->tags && !look(tags, *seen)) [[unlikely]]
+        return ReadError::WrongTag;
+      there |= seen->there;
+      mantissas |= seen->mantissas;
+    }
+    if ((there & run.decimals & ~mantissas) != 0) [[unlikely]]
+      return ReadError::MissingValue;
+    values_.add(there);
+    const Copy* copy = map_.copies.data() + run.copies.first;
+    for (const Copy* const end = copy + run.copies.count; copy != end; ++copy) {
+      if ((there >> copy->slot & 1) == 0) continue;
+      const std::uint64_t raw = cursor_.word(copy->value_offset);
+      values_.put(copy->slot, raw);
+      if (!copy->is_text) {
+        values_.put(copy->slot, raw, cursor_.word(copy->exponent_offset));
+      } else if (is_long(raw)) [[unlikely]] {
+        if (const ReadError error = load_long_text(copy->slot, raw); error != ReadError::None) return error;
       }
-      const ReadError error = is_long ? load_long_text(step, raw) : load_decimal(step, raw);
-      if (error != ReadError::None) [[unlikely]]
-        return error;
     }
     return ReadError::None;
+  }
+  /// What tags say that are others than those of the record before. False: one of them is not that of its word.
+  [[nodiscard, gnu::noinline]] bool look(std::uint64_t tags, Seen& seen) const noexcept {
+    const TagCheck& check = map_.checks[static_cast<std::size_t>(&seen - seen_.get())];
+    Seen now{.mask = seen.mask, .offset = seen.offset, .tags = tags};
+    for (std::size_t byte = 0; byte < check.slots.size(); ++byte) {
+      const auto tag = static_cast<std::uint8_t>(tags >> 8 * byte);
+      if (tag == 0) continue;
+      if (tag != static_cast<std::uint8_t>(check.expected >> 8 * byte)) return false;
+      ((check.mantissas >> byte & 1) != 0 ? now.mantissas : now.there) |= check.slots[byte];
+    }
+    seen = now;
+    return true;
+  }
+  [[nodiscard]] static bool is_long(std::uint64_t text) noexcept {
+    const auto form = static_cast<std::uint8_t>(text >> 56);
+    return form >= 8 && form < 0x80;
   }
 
   void set_constant(const Step& step) noexcept {
     const Map::ConstantValue& constant = map_.constants[step.constant];
     if (record::is_text(step.type) && constant.bits >> 56 == kHashedText) {
-      values_.set_text(step.slot, step.type, constant.text);
+      values_.put_text(step.slot, constant.text);
     } else {
-      values_.set(step.slot, step.type, constant.bits, constant.exponent);
+      values_.put(step.slot, constant.bits, static_cast<std::uint64_t>(std::int64_t{constant.exponent}));
     }
+    values_.add(std::uint64_t{1} << step.slot);
   }
 
-  /// `exponent`: the first of its two words, the witness.
-  [[nodiscard, gnu::always_inline]] ReadError load_decimal(const Step& step, std::uint64_t exponent) noexcept {
-    std::uint64_t mantissa = 0;
-    bool present = false;
-    if (const ReadError error = cursor_.load(step.mantissa, mantissa, present); error != ReadError::None) return error;
-    if (!present) return ReadError::MissingValue;
-    values_.set(step.slot, step.type, mantissa, static_cast<std::int32_t>(exponent));
-    return ReadError::None;
-  }
-  [[nodiscard, gnu::noinline]] ReadError load_long_text(const Step& step, std::uint64_t raw) noexcept {
+  [[nodiscard, gnu::noinline]] ReadError load_long_text(std::uint8_t slot, std::uint64_t raw) noexcept {
     std::string_view text;
     if (const ReadError error = cursor_.text(raw, text); error != ReadError::None) return error;
-    values_.set_text(step.slot, step.type, text);
+    values_.put_text(slot, text);
     return ReadError::None;
   }
 
@@ -222,7 +280,8 @@ class Extractor {
     for (std::uint64_t element = 0; element < count; ++element) {
       values_.clear(step.clears);
       if (const ReadError error = open(step.element_block, 0); error != ReadError::None) return error;
-      const ReadError error = is_flat ? fill(steps_of) : steps(body, step.end, handler);
+      if (step.loop == Step::Loop::Entries) values_.set_block(SlotPlace::In::Entry, cursor_.block());
+      const ReadError error = is_flat ? fill(steps_of[0]) : steps(body, step.end, handler);
       if (error != ReadError::None) return error;
       if (step.loop == Step::Loop::Entries) handler.entry();
       if (step.loop == Step::Loop::Depth) handler.depth();
@@ -235,6 +294,7 @@ class Extractor {
   const Program& program_;
   record::Cursor cursor_;
   Values values_;
+  std::unique_ptr<Seen[]> seen_;  ///< By Map::checks.
   std::uint16_t open_ = kNoBlock;
   std::uint64_t elements_left_ = 0;
 };

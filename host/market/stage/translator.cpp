@@ -40,6 +40,7 @@ Translator::Translator(const Map& map, const Program& program, InstrumentTable& 
       values_(extractor_.values()),
       scope_(scope_of(map)),
       amounts_(map, values_),
+      routes_(map, values_),
       exchange_clock_(map.source.time_format, map.source.utc_offset_s),
       writer_(publisher, books, message_, counts_),
       states_(instruments, books, writer_, message_),
@@ -216,6 +217,7 @@ void Translator::begin() noexcept {
   }
   number_message();
   number_product();
+  head_ = Event::of(message_.content(Kind::Other, kAllInstruments));
   switch (message_.plan->kind) {
     case MessageKind::Snapshot: return begin_snapshot();
     case MessageKind::State:
@@ -287,23 +289,6 @@ void Translator::lose_packet(bool has_number) noexcept {
   if (increments_ == nullptr) return replacements_.lose(message_.sequence);
   if (!has_number && increments_->has_packet_numbers()) increments_->enter();
   increments_->damage();
-}
-
-void Translator::entry() noexcept {
-  ++counts_.entries;
-  number_product();
-  switch (message_.plan->kind) {
-    case MessageKind::Incremental:
-    case MessageKind::Snapshot:
-      market_entry();
-      if (tracer_ != nullptr) tracer_->entry_end();
-      return;
-    case MessageKind::Definition: return definition();
-    case MessageKind::State:
-      return states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, false);
-    case MessageKind::Other: return other();
-    default: return;
-  }
 }
 
 void Translator::other() noexcept {

@@ -25,6 +25,7 @@
 #include "host/market/stage/recovery.hpp"
 #include "host/market/stage/replacements.hpp"
 #include "host/market/stage/restarts.hpp"
+#include "host/market/stage/routes.hpp"
 #include "host/market/stage/shapes.hpp"
 #include "host/market/stage/state_writer.hpp"
 #include "host/market/state/publisher.hpp"
@@ -169,13 +170,12 @@ class Translator {
   [[nodiscard]] bool holds(const CompiledCondition& condition) const noexcept;
 
   // entries.cpp: entries of increments and snapshots.
-  void market_entry() noexcept;
-  [[nodiscard]] int rule_for() const noexcept;
-  void book_entry(const CompiledEntry& rule, std::uint32_t row, Side side, bool is_also) noexcept;
-  void plain_entry(const CompiledEntry& rule, Kind kind, std::uint32_t row) noexcept;
-  void make_events(const CompiledEntry& rule, std::uint32_t row) noexcept;
-  [[nodiscard]] bool begin_increment(std::uint32_t row) noexcept;
-  void send_increment(std::uint32_t row) noexcept;
+  [[gnu::always_inline]] void market_entry() noexcept;
+  [[gnu::always_inline]] void book_entry(const Route& route, std::uint32_t row, Side side, bool is_also) noexcept;
+  void plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept;
+  [[gnu::always_inline]] void make_events(const Route& route, std::uint32_t row) noexcept;
+  [[nodiscard, gnu::always_inline]] bool begin_increment(std::uint32_t row) noexcept;
+  [[gnu::always_inline]] void send_increment(std::uint32_t row) noexcept;
   void send_unnumbered(std::uint32_t row) noexcept;
   void end_unknown(std::uint32_t row) noexcept;
   /// Ends the book of the session before, if the session has changed. True: what is missing may belong to the new
@@ -243,6 +243,7 @@ class Translator {
   const Values& values_;
   const ScopeOf scope_;
   Amounts amounts_;
+  Routes routes_;
   ExchangeClock exchange_clock_;
   MarketCounts counts_;
   Message message_;  ///< That is read.
@@ -282,6 +283,7 @@ class Translator {
   bool is_unknown_ = false;             ///< What the entry does to the book is not known.
   std::uint32_t product_ = 0;           ///< Whose number it has; 0: none.
   std::uint16_t depth_[kMaxBooks] = {};
+  Event head_{};      ///< Of the message: an event without what its entries say.
   EntryEvents made_;  ///< Of the entry.
 };
 

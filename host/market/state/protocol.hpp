@@ -46,6 +46,7 @@ void write_part(std::uint64_t* part, std::uint32_t version, std::uint32_t high, 
                 std::size_t count) noexcept {
   Memory::template store<Step::Begin>(part[0], version - 1);
   Memory::template fence<Step::BeginFence>();
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < count; ++i) Memory::template store<Step::Store>(part[1 + i], words[i]);
   Memory::template store<Step::End>(part[0], version | std::uint64_t{high} << 32);
 }

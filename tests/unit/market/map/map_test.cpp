@@ -233,7 +233,7 @@ TEST(Map, is_bounded) {
   for (int i = 0; i < 64; ++i) {
     fields += "[[entry]]\nrole = \"other\"\nprice = \"F" + std::to_string(i) + "\"\n";
   }
-  EXPECT_THAT(errors_of(fields), HasSubstr("a map names at most 64 fields"));
+  EXPECT_THAT(errors_of(fields), HasSubstr("a map names at most 63 fields"));
 }
 
 TEST(Map, patterns_have_stars_anywhere) {

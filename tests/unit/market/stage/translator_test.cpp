@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -351,6 +352,57 @@ TEST(Translator, makes_events_of_entries_and_books_of_events) {
   EXPECT_THAT(line.take(),
               ElementsAre("new A bid @1 10.5 x5", "trade A 10.5 x1 .", "statistic A open 9", "statistic A other 11 ."));
   EXPECT_EQ(line.best(1, Side::Bid).price, 10'500'000'000);
+}
+
+/// Entries of all kinds, with and without each value that decides what they are.
+std::vector<std::string> kinds_of_entries() {
+  std::vector<std::string> all;
+  for (const char* const type : {"0", "2", "4", "X", "0123456789"}) {
+    for (const char* const action : {"", R"(,"Action":0)", R"(,"Action":9)"}) {
+      for (const char* const price : {"", R"(,"Price":10.5)"}) {
+        for (const char* const session : {"", R"(,"Session":1)", R"(,"Session":2)"}) {
+          all.push_back(R"("Type":")" + std::string(type) + "\"" + action + price + session + R"(,"Level":1,"Size":1)");
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Translator, reads_each_entry_as_if_it_were_the_first) {
+  // More values decide than their routes can be kept by; and few.
+  const Edits many = {{"when = { Type = \"2\" }",
+                       "when = { Type = \"2\", Size = 9 }\nrole = \"index\"\n[[entry]]\n"
+                       "when = { Type = \"X\", Level = 7, Orders = { is = 1, absent = true }, Board = \"Z\" }\n"
+                       "role = \"quote_request\"\n[[entry]]\n"
+                       "when = { Type = \"X\", Session = { is = 1, absent = true } }\nrole = \"index\"\n[[entry]]\n"
+                       "when = { Type = \"2\" }"}};
+  for (const Edits& edits : {Edits(), many}) {
+    std::vector<std::string> kinds = kinds_of_entries();
+    std::vector<std::string> expected;
+    for (const std::string& kind : kinds) {
+      Line line("level", 8, edits);
+      line.refresh(entry("A", 1, kind));
+      const std::vector<std::string> made = line.take();
+      ASSERT_FALSE(made.empty()) << kind;
+      expected.push_back(made[0]);
+    }
+    Line line("level", 1'024, edits);
+    std::minstd_rand random(1);
+    std::uint32_t instruments = 0;
+    for (int i = 0; i < 1'000; ++i) {
+      const std::size_t at = random() % kinds.size();
+      // Its own instrument, so that nothing went before it; now and then a key that is no word.
+      std::string name = "I" + std::to_string(++instruments);
+      if (i % 7 == 0) name += "-of-a-long-name";
+      line.refresh(entry(name, 1, kinds[at]));
+      const std::vector<std::string> made = line.take();
+      ASSERT_FALSE(made.empty());
+      std::string first = made[0];
+      first.replace(first.find(name), name.size(), "A");
+      ASSERT_EQ(first, expected[at]) << kinds[at];
+    }
+  }
 }
 
 TEST(Translator, takes_a_message_without_entries_for_the_entry_itself) {
