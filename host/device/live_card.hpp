@@ -24,7 +24,7 @@ struct LiveOptions {
   bool fcs = false;                           ///< Frames end with their FCS, which the card checks; else the MAC has.
   bool mac_clock = false;                     ///< Arrival times come from the MAC; else from the card's clock.
   std::uint64_t patience_ns = 2'000'000'000;  ///< A card with datagrams that executes nothing for this time has failed.
-  /// It joins its groups; nothing: whoever set up the switch has seen to them.
+  /// With a value the card joins its groups itself; without one the switch must be configured for them.
   std::optional<StationOptions> station = {};
   std::uint64_t clock_every_ns = 1'000'000'000;             ///< How often its clock is corrected,
   std::function<std::uint64_t()> wall = os::wall_clock_ns;  ///< to this one.

@@ -83,7 +83,7 @@ module stopbit_decompressor
   } sight_t;
   sight_t sight_q;
   sight_t [2:0] sight;  // if nothing is taken, if one entity is, if both are
-  sight_t next_sight;   // if this datagram ends, and the beat that begins the next one is there
+  sight_t next_sight;   // if this datagram ends, and the next one's first beat has arrived
 
   logic       other_half, has_more;  // the datagram goes on in the other half
   logic [5:0] arrived, arrived_in_other;  // bytes, from the first byte of each half on

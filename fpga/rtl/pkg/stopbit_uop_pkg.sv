@@ -68,7 +68,7 @@ package stopbit_uop_pkg;
   typedef struct packed {
     logic       one;
     logic       two;
-    logic [4:0] bytes;  // in any case, as many as these are
+    logic [4:0] bytes;  // the number of bytes taken, however many entities they are
   } take_t;
 
   /// Whether the decompressor passes over the bytes before the first message.

@@ -193,7 +193,7 @@ class StationBench {
 
   void look_at_beat() {
     if (!bench->tx_valid_o) {
-      EXPECT_FALSE(waiting_) << "a beat that waited is gone";
+      EXPECT_FALSE(waiting_) << "a beat was withdrawn before it was taken";
       EXPECT_TRUE(leaving_.empty()) << "a frame has a gap";
       return;
     }

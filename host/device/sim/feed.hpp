@@ -22,7 +22,7 @@ static_assert(sizeof(FeedHeader) == 16);
 inline constexpr std::size_t kMaxFeedBytes = 65'536;  ///< Of a packet.
 
 /// Where the simulated card's network comes from: a Unix socket (SOCK_SEQPACKET) that the driver listens at, by the
-/// name in the environment variable STOPBIT_SIM_FEED. One packet, one message. Blocks while the card is behind. Frames
+/// name in the environment variable STOPBIT_SIM_FEED. One packet, one message. Blocks while the card lags. Frames
 /// that the card sends come back; it drops them while they are not read.
 class Feed {
  public:

@@ -33,7 +33,7 @@ struct GroupQuery {
   std::span<const std::byte> sources = {};  ///< Four bytes each; empty: all. Part of the frame.
 };
 
-/// Who asks for our address of Ethernet.
+/// A request for our Ethernet address.
 struct ArpRequest {
   MacAddress mac{};
   std::uint32_t address = 0;

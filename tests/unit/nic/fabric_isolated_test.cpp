@@ -270,6 +270,8 @@ class BadWay {
 };
 
 TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another) {
+  // libfabric may die of a wrong length, and may as well run in circles for ever (in fi_av_remove).
+  options_.hung_ns = FabricOptions().hung_ns;
   host_.reset();
   options_.nodes = 8;
   SetUp();
