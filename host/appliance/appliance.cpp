@@ -424,7 +424,7 @@ Result<std::unique_ptr<device::LiveCard>> Appliance::receive_on_card() const {
     // Stations that ask for the same groups must not answer in step.
     station = {.own = {.mac = *settings_.card->mac, .address = settings_.card->address}, .seed = clocks_.wall()};
   }
-  return outputs_[card_output_]->receive_on(*card_, *programs_[entry.feed][entry.image], channels_of(card_output_),
+  return outputs_[card_output_]->receive_on(*card_, *programs_[entry.feed][entry.image], card_channels_,
                                             {.fcs = settings_.card->fcs,
                                              .mac_clock = settings_.card->clock == CardClock::Mac,
                                              .station = station,
@@ -432,6 +432,7 @@ Result<std::unique_ptr<device::LiveCard>> Appliance::receive_on_card() const {
 }
 
 Status Appliance::open_card_port() {
+  card_channels_ = channels_of(card_output_);
   auto live = receive_on_card();
   if (!live) return Failure{"[card]: " + live.message()};
   live_card_ = std::move(live).value();
@@ -888,12 +889,10 @@ std::string Appliance::take_card_failure() {
   if (card_feed_) {
     std::string what = card_feed_->take_failure();
     if (what.empty()) return what;
-    if (const std::string why = why_no_return(channels_of(card_output_)); !why.empty()) {
-      return what +
-             " until the appliance is restarted, because the card cannot go on "
-             "where software is: " +
-             why;
+    if (const std::string why = why_no_return(card_channels_); !why.empty()) {
+      what += " until the appliance is restarted, because the card cannot go on where software is: " + why;
     }
+    why_not_back_.clear();
     return what;
   }
   if (on_card_ == nullptr || card_failed_ || !on_card_->failed()) return {};
@@ -911,7 +910,11 @@ std::string Appliance::take_card_failure() {
 }
 
 Status Appliance::bring_card_back() {
-  const bool answers = card_->kernel().ok();
+  const Status answers = card_answers();
+  if (!answers && settings_.confined) {
+    return Failure{answers.message() +
+                   "; a confined process cannot open it again, so it comes back when it answers, or after a restart"};
+  }
   card_feed_->give_up();
   if (!answers) {
     if (const Status open = card_->reopen(); !open) return open;
@@ -924,14 +927,28 @@ Status Appliance::bring_card_back() {
   return Done{};
 }
 
-std::string Appliance::tend_card(std::uint64_t now_ns) {
-  if (!card_feed_ || !card_feed_->is_missed() || !card_return_.is_due(now_ns)) return {};
-  if (!why_no_return(channels_of(card_output_)).empty()) return {};
+Status Appliance::card_answers() const {
+  const Result<device::Kernel> kernel = card_->kernel();
+  return kernel ? Status(Done{}) : Status(Failure{kernel.message()});
+}
+
+Appliance::CardNews Appliance::tend_card(std::uint64_t now_ns) {
+  if (!card_feed_) return {};
+  const auto say = [&](std::string why) {
+    return CardNews{.is_back = false,
+                    .text = std::exchange(why_not_back_, why) == why ? std::string() : std::move(why)};
+  };
+  if (card_feed_->is_over())
+    return say("its channels, or their image, have changed: it does not come back until a restart");
+  if (!card_feed_->is_missed()) return {};
+  // Its agent has yet to find out that the card has another image, or other channels, than software.
+  if (pending_loads_ != 0 || pending_changes_ != 0) return {};
+  if (!why_no_return(card_channels_).empty() || !card_return_.is_due(now_ns)) return {};
   card_counter_set_.return_tries.add();
-  if (!bring_card_back()) return {};
+  if (const Status back = bring_card_back(); !back) return say(back.message());
+  why_not_back_.clear();
   card_return_.came_back(now_ns);
-  return "it takes its channels back, each as soon as it has brought what "
-         "software has";
+  return {.is_back = true, .text = "each channel is its again as soon as it has brought what software has"};
 }
 
 void Appliance::retire() {

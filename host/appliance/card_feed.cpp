@@ -14,6 +14,7 @@ Status CardFeed::begin() {
 void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
   const bool is_slow = now_ns - std::exchange(last_turn_ns_, now_ns) > kSlowTurnNs;
   if (!is_live()) return;
+  if (is_over_.load(std::memory_order_relaxed)) return fail("its channels, or their image, changed as it came back");
   const bool begins = !card_->is_looking() && now_ns - last_look_ns_ >= (is_quiet ? kLookNs : kLatestLookNs);
   if (is_slow || (!begins && !card_->is_looking())) serve(now_ns, is_slow);
   if (!is_live()) return;
@@ -25,6 +26,27 @@ void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
   if (!done.value()) return;
   publish();
   watch(now_ns);
+}
+
+/// The record that was polled last, of a channel that software has.
+LiveChannel::Offer CardFeed::offer_to(LiveChannel& channel, const Turn& turn) noexcept {
+  using Offer = LiveChannel::Offer;
+  using Patience = LiveChannel::Patience;
+  if (!is_live()) return Offer::Passed;  // it is about to be left
+  // Others have come meanwhile, and have had the same time: none of them waits once more.
+  const bool has_waited =
+      waits_since_ns_ && turn.read_until_ns >= *waits_since_ns_ && turn.read_until_ns - *waits_since_ns_ >= kWaitNs;
+  const Patience patience = !has_waited                                 ? Patience::Wait
+                            : channel.was_heard_after(*waits_since_ns_) ? Patience::Pass
+                                                                        : Patience::Lose;
+  const Offer offer = channel.offer(card_->record(), patience);
+  if (offer == Offer::Waits) {
+    if (!waits_since_ns_) waits_since_ns_ = turn.now_ns;
+    return offer;
+  }
+  if (!has_waited) waits_since_ns_.reset();
+  if (channel.is_on_card()) counter_set_.channels.set(++channels_on_card_);
+  return offer;
 }
 
 /// The card's groups: a step, or as in look() what a frame takes.
@@ -114,6 +136,7 @@ void CardFeed::fail(std::string why) noexcept {
   counter_set_.receiving.set(0);
   counter_set_.failures.add();
   is_waiting_ = false;
+  waits_since_ns_.reset();
   state_.store(State::Failed, std::memory_order_relaxed);
 }
 
@@ -130,9 +153,9 @@ void CardFeed::left(std::uint64_t recalled) noexcept {
 void CardFeed::come_back(std::unique_ptr<device::LiveCard> card) noexcept {
   card_ = std::move(card);
   decoded_ = beside_ = first_beside_ns_ = last_beside_ns_ = 0;
-  waits_since_ns_ = 0;
   faults_ = 0;
   has_told_ = false;
+  is_new_ = true;
   counter_set_.receiving.set(1);
   counter_set_.returns.add();
   state_.store(State::Live, std::memory_order_release);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,8 @@ namespace stopbit::appliance {
 ///
 /// Another thread may bring the card back, set up anew (come_back). Then its records run beside software, and each
 /// channel changes over where the numbers show that nothing is missing and nothing comes twice: at the first datagram
-/// beyond software's last one, once the card has brought one that software has brought as well.
+/// beyond software's last one, if it is the next one, or the card has brought one that software has brought as well. A
+/// record that is ahead of software waits for it, and what comes after it waits, too, but no longer than kWaitNs.
 ///
 /// Polling a quiet card reads memory only. Its registers are looked at in turns without records, ten times a second, or
 /// once a second if there are always records: a step of LiveCard::look a turn, so that records do not wait for 70
@@ -51,15 +53,32 @@ class CardFeed {
     return std::any_of(channels_.begin(), channels_.end(),
                        [&](const LiveChannel* channel) { return channel != nullptr && &channel->output() == &output; });
   }
+  /// Whether it still brings records, those of this turn included.
+  [[nodiscard]] bool has_turn() const noexcept { return is_live() && !is_new_; }
   /// Whether it still brings records.
   [[nodiscard]] bool is_live() const noexcept { return state_.load(std::memory_order_acquire) == State::Live; }
+  /// At the beginning of a turn, before the ports are read: what a card that has come back is compared with.
+  void begin_turn() noexcept {
+    if (!is_live() || !std::exchange(is_new_, false)) return;
+    for (LiveChannel* const channel : channels_) {
+      if (channel != nullptr) channel->card_is_back();
+    }
+  }
+  /// Of a turn of the thread, monotonic: when it began, and up to where every port had been read before.
+  struct Turn {
+    std::uint64_t now_ns = 0;
+    std::uint64_t read_until_ns = 0;
+  };
   /// Takes at most `most` records; `took(channel, record)` is called after each. @returns how many there were.
   template <class Took>
-  std::size_t poll(std::size_t most, const Took& took) noexcept {
+  std::size_t poll(std::size_t most, const Turn& turn, const Took& took) noexcept {
     std::size_t count = 0;
     for (; count < most && faults_ < kMostFaults; ++count) {
       const ring::Poll poll = std::exchange(is_waiting_, false) ? ring::Poll::Record : card_->poll();
-      if (poll == ring::Poll::Nothing) break;
+      if (poll == ring::Poll::Nothing) {
+        waits_since_ns_.reset();
+        break;
+      }
       if (poll != ring::Poll::Record) {
         fail(card_->problem());
         break;
@@ -67,14 +86,9 @@ class CardFeed {
       const record::HeaderView header(card_->record()[0]);
       LiveChannel* const channel = header.channel() < channels_.size() ? channels_[header.channel()] : nullptr;
       if (channel != nullptr && !channel->is_on_card()) {
-        const bool may_lose = has_waited();
-        const LiveChannel::Offer offer = channel->offer(card_->record(), may_lose);
-        if (offer == LiveChannel::Offer::Waits) {
-          is_waiting_ = true;
-          break;
-        }
-        if (channel->is_on_card() || !may_lose) waits_since_ns_ = 0;
-        if (channel->is_on_card()) counter_set_.channels.set(++channels_on_card_);
+        const LiveChannel::Offer offer = offer_to(*channel, turn);
+        is_waiting_ = offer == LiveChannel::Offer::Waits;
+        if (is_waiting_) break;
         if (offer == LiveChannel::Offer::Passed) continue;
       }
       const CardFault fault = channel == nullptr ? CardFault::Channel : channel->take(card_->record());
@@ -109,6 +123,10 @@ class CardFeed {
   [[nodiscard]] bool is_missed() const noexcept {
     return state_.load(std::memory_order_acquire) == State::Left && !is_over_.load(std::memory_order_relaxed);
   }
+  /// Software has the channels, and the card does not come back: its channels, or their image, have changed.
+  [[nodiscard]] bool is_over() const noexcept {
+    return state_.load(std::memory_order_acquire) == State::Left && is_over_.load(std::memory_order_relaxed);
+  }
   /// While it is missed: the card as it was is given up, before it is set up anew.
   void give_up() noexcept { card_.reset(); }
   /// While it is missed: the card receives again.
@@ -121,10 +139,7 @@ class CardFeed {
  private:
   enum class State : std::uint8_t { Live, Failed, Left };
   void fail(std::string why) noexcept;
-  [[nodiscard]] bool has_waited() noexcept {
-    if (waits_since_ns_ == 0) waits_since_ns_ = last_turn_ns_;
-    return last_turn_ns_ - waits_since_ns_ >= kWaitNs;
-  }
+  [[nodiscard]] LiveChannel::Offer offer_to(LiveChannel& channel, const Turn& turn) noexcept;
   void note(CardFault fault) noexcept;
   void watch(std::uint64_t now_ns) noexcept;
   void serve(std::uint64_t now_ns, bool is_slow) noexcept;
@@ -132,7 +147,7 @@ class CardFeed {
 
   static constexpr std::uint64_t kLookNs = 100'000'000;
   static constexpr std::uint64_t kLatestLookNs = 1'000'000'000;
-  /// For this long a card that is back waits for software to come up to its next record.
+  /// For this long a record of a card that is back waits for software to come up to it.
   static constexpr std::uint64_t kWaitNs = 100'000'000;
   static constexpr std::uint64_t kSlowTurnNs = 1'000'000;
   /// For this long the ports have brought datagrams of which the card has nothing.
@@ -143,8 +158,10 @@ class CardFeed {
   const CardCounterSet& counter_set_;
   std::array<LiveChannel*, device::kChannels> channels_{};  ///< By number; null: not the card's.
   std::size_t channels_on_card_ = 0;
+  bool is_new_ = false;      ///< It has come back since the last turn.
   bool is_waiting_ = false;  ///< The record that was polled last waits for software.
-  std::uint64_t waits_since_ns_ = 0;
+  /// Since then a record has waited, or those that came meanwhile are taken.
+  std::optional<std::uint64_t> waits_since_ns_;
   // Of the card before it has come back.
   device::Counters counters_before_;
   device::StationCounters station_before_;

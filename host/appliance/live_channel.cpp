@@ -54,15 +54,14 @@ void LiveChannel::note_beside_card(std::span<const std::byte> datagram) noexcept
 void LiveChannel::leave_card() noexcept {
   if (!is_on_card()) return;
   has_left_card_ = has_just_left_ = true;
-  overlaps_in_.reset();
   decoder_.image_changed();  // the dictionary is the card's
   const std::uint32_t messages = card_->take_back();
   const auto last = card_->last();
-  if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch());
+  if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch(), shared_.now_ns);
   if (last && messages != 0) decoder_.expect_rest(*last + 1, card_->epoch(), messages);
 }
 
-LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, bool may_lose) noexcept {
+LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, Patience patience) noexcept {
   const record::HeaderView header(record[0]);
   const record::EventView event(record[0]);
   const bool is_gap = header.is_event() && event.kind() == record::EventKind::Gap;
@@ -74,30 +73,50 @@ LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, bool
     return_to_card(header, std::nullopt, true);
     return Offer::Taken;
   }
+  const std::uint16_t epoch = decoder_.arbiter().epoch();
+  if (!is_of_run_beside(header.sender_epoch())) {
+    overlaps_in_.reset();
+    return Offer::Passed;
+  }
   const auto last = static_cast<std::uint32_t>(*next - 1);
   const std::uint32_t first = header.sequence();
   const std::uint32_t end = is_gap ? first + static_cast<std::uint32_t>(event.missing()) - 1 : first;
   const auto ahead = static_cast<std::int32_t>(end - last);
-  const std::uint16_t epoch = decoder_.arbiter().epoch();
   const bool is_end = header.is_event() || (header.flags() & record::kFlagLastOfPacket) != 0;
-  if (ahead < 0 || (ahead == 0 && !is_end)) {
+  // If numbers have begun anew since, this may be one of before, which only its neighbours tell.
+  const bool is_sure = epoch == epoch_at_return_;
+  if (ahead < 0 || (ahead == 0 && !(is_end && is_sure))) {
     overlaps_in_ = epoch;
     return Offer::Passed;
   }
-  // The rest of a datagram, or of a gap, of which software has the beginning.
-  const bool is_part =
-      is_gap ? static_cast<std::int32_t>(first - last) <= 0 : !header.is_event() && header.message_index() != 0;
-  if (ahead > 0 && is_part) {
-    if (may_lose) overlaps_in_.reset();
-    return may_lose ? Offer::Passed : Offer::Waits;
+  // Software may have what the card has missed. The rest of a datagram is of use to nothing but its beginning.
+  const bool is_rest = !header.is_event() && header.message_index() != 0;
+  const bool overlaps = ahead == 0 || (!is_gap && ahead == 1 && is_sure) || overlaps_in_ == epoch;
+  if (ahead > 0 && (is_gap || is_rest || !overlaps)) {
+    if (patience == Patience::Wait) return Offer::Waits;
+    const bool is_part = is_rest || (is_gap && static_cast<std::int32_t>(first - last) <= 0);
+    if (patience == Patience::Pass || is_part || !is_sure) {
+      overlaps_in_.reset();
+      return Offer::Passed;
+    }
   }
-  const bool overlaps = ahead == 0 || overlaps_in_ == epoch;
-  if (!overlaps && !may_lose) return Offer::Waits;
   decoder_.finish();
   // Packets that were set aside had the next numbers.
-  if (next_sequence() != next) return offer(record, may_lose);
+  if (next_sequence() != next) return offer(record, patience);
   return_to_card(header, last, overlaps);
   return ahead == 0 ? Offer::Passed : Offer::Taken;
+}
+
+/// Numbers of two senders say nothing about each other. A card says that the sender has changed, not to which one; so
+/// card and software are in one run again once both have changed it.
+bool LiveChannel::is_of_run_beside(std::uint16_t epoch_of_card) noexcept {
+  const std::uint64_t sender = decoder_.arbiter().next_sequence() ? decoder_.arbiter().sender() : sender_beside_card_;
+  if (beside_) {
+    const bool card_has_changed = epoch_of_card != beside_->epoch_of_card;
+    if (card_has_changed != (sender != beside_->sender)) return false;
+  }
+  beside_ = {.epoch_of_card = epoch_of_card, .sender = sender};
+  return true;
 }
 
 void LiveChannel::return_to_card(const record::HeaderView& first, std::optional<std::uint32_t> last,
@@ -107,6 +126,7 @@ void LiveChannel::return_to_card(const record::HeaderView& first, std::optional<
   decoder_.hand_over();
   has_left_card_ = false;
   overlaps_in_.reset();
+  beside_.reset();
 }
 
 bool LiveChannel::is_after_card(std::span<const std::byte> datagram) const noexcept {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "host/device/sim/sim_card.hpp"
 #include "host/device/xrt/module.hpp"
@@ -44,10 +45,12 @@ class XrtCard final : public Card {
   }
 
   [[nodiscard]] Status reopen() override {
+    if (device_ != nullptr) kept_ = device_->take_kept();
     device_.reset();
     auto opened = open_xrt_module(xrt_);
     if (!opened) return Failure{opened.message()};
     device_ = std::move(opened).value();
+    for (auto& memory : std::exchange(kept_, {})) device_->keep(std::move(memory));
     return Done{};
   }
   [[nodiscard]] Result<std::vector<std::string>> obstacles(const Program& program,
@@ -76,6 +79,7 @@ class XrtCard final : public Card {
 
  private:
   XrtOptions xrt_;
+  std::vector<std::unique_ptr<HostBuffer>> kept_;  ///< By the device of before, while there is no other.
   std::unique_ptr<Device> device_;
   std::unique_ptr<Network> network_;  ///< Null: it has its own port.
 };

@@ -42,6 +42,7 @@ Status LiveCard::set_up(Device& device, const Program& program, const EngineOpti
   if (!words) return Failure{words.message()};
   Status done = kernel_.receive(false);
   if (done) done = wait_until_idle();
+  if (done) device.free_kept();
   if (done) done = load_words(kernel_, words.value());
   if (done) done = load_words(kernel_, firmware::channel_words(program, options, kEngineBank));
   // What finds no room is dropped and counted: a network does not wait.

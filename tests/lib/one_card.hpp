@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ class OneCard final : public device::Card {
   }
   Status reopen() override {
     ++reopened;
+    if (mends) mends();
     return device::Kernel::open(device_).ok() ? Status(Done{}) : Status(Failure{"it does not answer"});
   }
   Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
@@ -36,6 +38,7 @@ class OneCard final : public device::Card {
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
 
   unsigned reopened = 0;
+  std::function<void()> mends;  ///< Called as it is opened again; empty: nothing is.
 
  private:
   device::Device& device_;

@@ -593,7 +593,7 @@ TEST_F(PulledCard, comes_back_as_often_as_it_works_again_with_the_records_of_sof
     EXPECT_EQ(got.size(), expected.size()) << "software goes on";
     slot_->is_empty = false;
     int seconds = 0;
-    while (one.made->tend_card(one.now).empty() && seconds < 100) {
+    while (!one.made->tend_card(one.now).is_back && seconds < 100) {
       ++seconds;
       one.now += 1'000'000'000;
       hear(1);
