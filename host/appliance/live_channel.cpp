@@ -55,7 +55,7 @@ void LiveChannel::leave_card() noexcept {
   if (!is_on_card()) return;
   has_left_card_ = has_just_left_ = true;
   decoder_.image_changed();  // the dictionary is the card's
-  const std::uint32_t messages = card_->take_back();
+  const std::uint32_t messages = messages_left_open_ = card_->take_back();
   const auto last = card_->last();
   if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch(), shared_.now_ns);
   if (last && messages != 0) decoder_.expect_rest(*last + 1, card_->epoch(), messages);
@@ -89,8 +89,11 @@ LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, Pati
     overlaps_in_ = epoch;
     return Offer::Passed;
   }
+  // The card may have published the beginning of this datagram before it failed, and software nothing since.
+  const std::uint32_t begun = ahead == 1 && !decoder_.arbiter().next_sequence() ? messages_left_open_ : 0;
+  if (!header.is_event() && header.message_index() < begun) return Offer::Passed;
   // Software may have what the card has missed. The rest of a datagram is of use to nothing but its beginning.
-  const bool is_rest = !header.is_event() && header.message_index() != 0;
+  const bool is_rest = !header.is_event() && header.message_index() != begun;
   const bool overlaps = ahead == 0 || (!is_gap && ahead == 1 && is_sure) || overlaps_in_ == epoch;
   if (ahead > 0 && (is_gap || is_rest || !overlaps)) {
     if (patience == Patience::Wait) return Offer::Waits;
@@ -125,8 +128,6 @@ void LiveChannel::return_to_card(const record::HeaderView& first, std::optional<
   if (last) card_->go_on_after(*last, decoder_.arbiter().epoch(), first.sender_epoch(), is_sure);
   decoder_.hand_over();
   has_left_card_ = false;
-  overlaps_in_.reset();
-  beside_.reset();
 }
 
 bool LiveChannel::is_after_card(std::span<const std::byte> datagram) const noexcept {

@@ -67,7 +67,11 @@ class LiveChannel final : private feed::Watcher {
   /// Whether it was given to a card, which may have left it.
   [[nodiscard]] bool has_card() const noexcept { return card_.has_value(); }
   /// The card brings records again, beside software.
-  void card_is_back() noexcept { epoch_at_return_ = decoder_.arbiter().epoch(); }
+  void card_is_back() noexcept {
+    epoch_at_return_ = decoder_.arbiter().epoch();
+    overlaps_in_.reset();  // of a card that failed before it had the channel
+    beside_.reset();
+  }
   /// What becomes of a record of a card that has come back, while software has the channel.
   enum class Offer : std::uint8_t {
     Passed,  ///< Software has it, or will have it. The channel is on the card if this was software's last one.
@@ -203,6 +207,7 @@ class LiveChannel final : private feed::Watcher {
   std::optional<CardChannel> card_;  ///< Nothing: software decodes from the start.
   bool has_left_card_ = false;
   bool has_just_left_ = false;
+  std::uint32_t messages_left_open_ = 0;      ///< Of the datagram after the card's last one: so many were published.
   std::uint16_t epoch_at_return_ = 0;         ///< Of software, when the card came back.
   std::optional<std::uint16_t> overlaps_in_;  ///< The card's numbers begin before software's last one, of this epoch.
   /// A run of the card, by its count, and the sender that software had when both had that run.

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/appliance/card_feed.hpp"
@@ -402,6 +405,51 @@ TEST_F(ReturningCard, takes_nothing_from_records_that_it_left_when_it_failed_aga
   one.expect_balanced();
 }
 
+TEST_F(ReturningCard, goes_on_within_a_datagram_that_it_had_begun) {
+  std::vector<std::byte> datagram = tick(2, 20);
+  for (const std::uint32_t number : {21, 22}) {
+    const std::vector<std::byte> more = tick(2, number);
+    datagram.insert(datagram.end(), more.begin() + 5, more.end());
+  }
+  cases::RecordingSink sink(program);
+  (void)engine->decode(datagram, {.arrival_ns = 77, .sequence = 2, .data_offset = 5, .channel = 7}, sink);
+  ASSERT_EQ(sink.records().size(), 3U);
+  publish(1);
+  hollow.publish(sink.records()[0]);
+  hollow.publish(sink.records()[1]);
+  one.work();
+  break_card();
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += appliance::CardReturn::kFirstNs;
+  ASSERT_TRUE(tend());
+  for (const cases::Record& record : sink.records()) hollow.publish(record);
+  publish(3);
+  one.work();
+  std::vector<std::uint64_t> values;
+  for (const OneChannel::Seen& seen : one.seen()) values.push_back(seen.value);
+  EXPECT_EQ(values, (std::vector<std::uint64_t>{10, 20, 21, 22, 30}));
+  EXPECT_EQ(count("numbers_delivered"), 3U);
+  one.expect_balanced();
+}
+
+TEST_F(ReturningCard, does_not_remember_numbers_that_it_brought_before_it_failed_again) {
+  come_back();
+  publish(5);
+  one.work();
+  break_card();
+  host_hears(9, 9);
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += 10 * appliance::CardReturn::kFirstNs;
+  EXPECT_TRUE(tend());
+  publish(11);
+  one.work();
+  EXPECT_EQ(seen(), numbers(1, 9)) << "10 is still to come";
+  host_hears(10, 10);
+  EXPECT_EQ(seen(), numbers(10, 11));
+}
+
 TEST_F(ReturningCard, leaves_a_line_that_begins_anew_to_software) {
   come_back();
   one.now += 60'000'000'000;  // longer than senders are silent
@@ -515,6 +563,105 @@ TEST_F(FreeProcess, opens_the_card_again) {
   publish(1);
   one.work();
   EXPECT_EQ(seen(), numbers(1, 1));
+}
+
+/// T7, whose datagrams name their sender.
+class CardOfSenders : public ReturningCard {
+ protected:
+  static constexpr std::string_view kTemplates = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+  <template name="Head" id="2">
+    <uInt32 name="Sender" id="2"/><byteVector name="Sequence" id="3"/><byteVector name="Time" id="4"/>
+  </template>
+</templates>
+)";
+  CardOfSenders()
+      : ReturningCard("", [](appliance::Settings& settings) {
+          feed::Description& feed = settings.feeds[0].description;
+          std::ofstream(feed.images[0].templates[0]) << kTemplates;
+          feed.channels[0].framing = net::parse_framing("t7").value();
+        }) {}
+  static std::vector<std::byte> of(unsigned sender, std::uint8_t sequence) {
+    std::vector<std::byte> bytes = {std::byte{0xC0}, std::byte{0x82}, static_cast<std::byte>(0x80 + sender)};
+    bytes.insert(bytes.end(), {std::byte{0x84}, {}, {}, {}, static_cast<std::byte>(sequence), std::byte{0x88}});
+    bytes.insert(bytes.end(), 8, std::byte{});
+    return bytes;
+  }
+  void card_publishes(unsigned sender, std::uint8_t sequence, std::uint16_t epoch) {
+    cases::RecordingSink sink(heads);
+    (void)interpreter->decode(of(sender, sequence),
+                              {.arrival_ns = 77, .sequence = sequence, .channel = 7, .sender_epoch = epoch}, sink);
+    ASSERT_EQ(sink.records().size(), 1U);
+    hollow.publish(sink.records()[0]);
+    one.work();
+  }
+  void ports_hear(unsigned sender, std::uint8_t from, std::uint8_t to) {
+    for (; from <= to; ++from) one.give(0, of(sender, from));
+    one.work();
+  }
+  std::vector<std::string> seen() {
+    std::vector<std::string> all;
+    for (const OneChannel::Seen& seen : one.seen()) {
+      all.push_back((seen.is_event ? "event " : "") + std::to_string(seen.epoch) + "/" + std::to_string(seen.sequence));
+    }
+    return all;
+  }
+
+  Program heads = bench::compile_text("heads", std::string(kTemplates)).value();
+  std::unique_ptr<Engine> interpreter = make_interpreter(heads, {.channels = 8});
+};
+
+TEST_F(CardOfSenders, waits_until_software_has_turned_to_its_sender) {
+  for (std::uint8_t sequence = 1; sequence <= 3; ++sequence) card_publishes(1, sequence, 0);
+  break_card();
+  ports_hear(1, 4, 5);
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += appliance::CardReturn::kFirstNs;
+  ASSERT_TRUE(tend());
+  card_publishes(1, 4, 0);
+  card_publishes(2, 6, 1);  // another sender, whose number would be next
+  EXPECT_EQ(seen(), (std::vector<std::string>{"0/1", "0/2", "0/3", "0/4", "0/5"}));
+  EXPECT_EQ(count("card_channels"), 0U);
+  one.now += 500'000'000;
+  ports_hear(2, 6, 8);
+  one.now += 60'000'000'000;
+  hollow.set(reg::kDatagramsDecoded, 1);
+  ports_hear(2, 9, 10);
+  std::vector<std::string> of_both = seen();
+  ASSERT_FALSE(of_both.empty());
+  EXPECT_EQ(of_both.back(), "1/10");
+  card_publishes(2, 10, 1);
+  card_publishes(2, 11, 1);
+  EXPECT_EQ(seen(), (std::vector<std::string>{"1/11"}));
+  EXPECT_EQ(count("card_channels"), 1U);
+  one.expect_balanced();
+}
+
+TEST_F(CardOfSenders, waits_for_a_card_that_has_yet_to_turn_to_the_sender_of_software) {
+  card_publishes(1, 100, 0);
+  break_card();
+  ports_hear(1, 101, 105);
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += appliance::CardReturn::kFirstNs;
+  ASSERT_TRUE(tend());
+  card_publishes(1, 104, 0);
+  one.now += 60'000'000'000;
+  hollow.set(reg::kDatagramsDecoded, 1);
+  ports_hear(2, 50, 60);
+  one.now += 1'000'000;
+  ports_hear(2, 61, 62);
+  std::vector<std::string> of_both = seen();
+  ASSERT_FALSE(of_both.empty());
+  EXPECT_EQ(of_both.back(), "1/62");
+  card_publishes(1, 63, 0);  // of the sender before
+  EXPECT_EQ(seen(), std::vector<std::string>());
+  EXPECT_EQ(count("card_channels"), 0U);
+  card_publishes(2, 62, 1);
+  card_publishes(2, 63, 1);
+  EXPECT_EQ(seen(), (std::vector<std::string>{"1/63"}));
+  EXPECT_EQ(count("card_channels"), 1U);
+  one.expect_balanced();
 }
 
 TEST(CardReturn, begins_anew_after_a_card_has_worked_for_a_while) {

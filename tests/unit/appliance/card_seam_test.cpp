@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -35,7 +36,9 @@ class CardSeam : public CardFeedTest {
     std::uint32_t begin = 1;
   };
 
-  CardSeam() : software("mode = \"fast\"\n", "engine = \"interp\"\n") {}
+  /// `map`, `map_of_software`: lines of their channels.
+  explicit CardSeam(const std::string& map = "", const std::string& map_of_software = "")
+      : CardFeedTest(map), software("mode = \"fast\"\n" + map_of_software, "engine = \"interp\"\n") {}
 
   void run(std::uint64_t seed, const Rates& rates) {
     random_ = cases::Random(seed);
@@ -253,6 +256,43 @@ TEST_P(LosslessSeam, has_the_records_and_the_numbers_of_software) {
   EXPECT_LE(hollow.memory_in_use(), 1);
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, LosslessSeam, ::testing::Range(1, by_form(4, 13, 501)));
+
+struct MapFolders {
+  testing::Scratch folder;
+  testing::Scratch folder_of_software;
+};
+class SeamWithBooks : protected MapFolders, public CardSeam, public ::testing::WithParamInterface<int> {
+ protected:
+  SeamWithBooks() : CardSeam(map_of_ticks(folder), map_of_ticks(folder_of_software)) {}
+  /// Of every event what does not depend on which copy came first.
+  static std::vector<std::vector<std::uint64_t>> events(const testing::Scratch& folder) {
+    std::vector<std::vector<std::uint64_t>> all;
+    auto opened = ring::Reader::open(folder.path("events"), ring::Start::Oldest);
+    EXPECT_TRUE(opened) << opened.message();
+    if (!opened) return all;
+    ring::Reader& reader = opened.value();
+    while (reader.poll() == ring::Poll::Record) {
+      all.emplace_back();
+      for (const record::Slot& slot : reader.record()) {
+        all.back().insert(all.back().end(), std::begin(slot.words), std::end(slot.words));
+      }
+      all.back()[1] = 0;  // when it came
+    }
+    return all;
+  }
+};
+
+TEST_P(SeamWithBooks, has_the_events_of_software) {
+  run(static_cast<std::uint64_t>(GetParam()), {});
+  const auto ours = events(folder);
+  const auto theirs = events(folder_of_software);
+  EXPECT_GT(ours.size(), 100U);
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    for (std::size_t w = 0; w < ours[i].size(); ++w) ASSERT_EQ(ours[i][w], theirs[i][w]) << i << " word " << w;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, SeamWithBooks, ::testing::Range(1, by_form(2, 4, 51)));
 
 class LossySeam : public CardSeam, public ::testing::WithParamInterface<int> {};
 
