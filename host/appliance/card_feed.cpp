@@ -156,6 +156,7 @@ void CardFeed::come_back(std::unique_ptr<device::LiveCard> card) noexcept {
   faults_ = 0;
   has_told_ = false;
   is_new_ = true;
+  is_waiting_ = false;
   counter_set_.receiving.set(1);
   counter_set_.returns.add();
   state_.store(State::Live, std::memory_order_release);

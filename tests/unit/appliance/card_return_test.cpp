@@ -401,6 +401,14 @@ TEST_F(ReturningCard, takes_nothing_from_records_that_it_left_when_it_failed_aga
   EXPECT_NE(one.made->take_card_failure(), "");
   host_hears(9, 13);
   EXPECT_EQ(seen(), numbers(1, 13));
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += 10 * appliance::CardReturn::kFirstNs;
+  ASSERT_TRUE(tend());
+  one.work();  // nothing is left of before
+  publish(14);
+  one.work();
+  EXPECT_EQ(seen(), numbers(14, 14));
   EXPECT_EQ(count("numbers_lost"), 0U);
   one.expect_balanced();
 }
@@ -555,11 +563,14 @@ TEST_F(FreeProcess, opens_the_card_again) {
     one.now += appliance::CardReturn::kMostNs;
     EXPECT_FALSE(tend());
     EXPECT_EQ(card->reopened, tries);
+    EXPECT_EQ(hollow.memory_in_use(), 1) << "of its ring";
+    publish_fault();  // off the bus, it writes on
   }
   card->mends = [this] { mend(); };
   one.now += appliance::CardReturn::kMostNs;
   EXPECT_TRUE(tend());
   EXPECT_EQ(card->reopened, 6U);
+  EXPECT_EQ(hollow.memory_in_use(), 1) << "it has come to rest since";
   publish(1);
   one.work();
   EXPECT_EQ(seen(), numbers(1, 1));
