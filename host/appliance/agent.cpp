@@ -154,7 +154,10 @@ void Agent::leave_card() noexcept {
   for (std::uint64_t left = parts_.card->room(), taken = 1; left != 0 && taken != 0; left -= std::min(left, taken)) {
     taken = poll_card();
   }
-  for (const auto& channel : roster_.channels) channel->leave_card();
+  for (const auto& channel : roster_.channels) {
+    if (channel->is_on_card()) mark_dirty(channel->place);
+    channel->leave_card();
+  }
   const std::uint64_t recalled = parts_.recorder != nullptr ? recall() : 0;
   for (const auto& channel : roster_.channels) channel->end_recall();
   parts_.card->left(recalled);

@@ -52,6 +52,9 @@ class CardChannel {
   /// not taken.
   CardFault take(std::span<const record::Slot> record, std::uint64_t now_ns) noexcept;
 
+  /// Why it is not taken, whatever has come before it; nothing is changed.
+  [[nodiscard]] CardFault fault_in_itself(std::span<const record::Slot> record) const noexcept;
+
   /// Before the first record: the number that another process delivered last. What is missing after it is a gap.
   void resume_after(std::uint32_t last) noexcept { known_ = last; }
 
@@ -88,7 +91,7 @@ class CardChannel {
  private:
   [[nodiscard]] CardFault fault_of(std::span<const record::Slot> record) const noexcept;
   [[nodiscard]] bool can_follow(const record::Slot& first) const noexcept;
-  [[nodiscard]] bool is_possible_gap(const record::Slot& first) const noexcept;
+  [[nodiscard]] bool can_follow_gap(const record::Slot& first) const noexcept;
   void begin_run(const record::Slot& first, std::uint32_t sequence) noexcept;
   void go_on_after_known(std::uint32_t sequence, std::uint64_t arrival_ns, std::uint64_t now_ns) noexcept;
   void note_number(const record::Slot& first, std::uint64_t now_ns) noexcept;

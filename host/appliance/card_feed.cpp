@@ -14,7 +14,6 @@ Status CardFeed::begin() {
 void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
   const bool is_slow = now_ns - std::exchange(last_turn_ns_, now_ns) > kSlowTurnNs;
   if (!is_live()) return;
-  if (is_over_.load(std::memory_order_relaxed)) return fail("its channels, or their image, changed as it came back");
   const bool begins = !card_->is_looking() && now_ns - last_look_ns_ >= (is_quiet ? kLookNs : kLatestLookNs);
   if (is_slow || (!begins && !card_->is_looking())) serve(now_ns, is_slow);
   if (!is_live()) return;

@@ -73,6 +73,11 @@ class CardFeed {
   template <class Took>
   std::size_t poll(std::size_t most, const Turn& turn, const Took& took) noexcept {
     std::size_t count = 0;
+    if (is_live() && is_over_.load(std::memory_order_relaxed)) {
+      fail("its channels, or their image, have changed while it came back");
+      faults_ = kMostFaults;  // nothing of it is taken
+      return 0;
+    }
     for (; count < most && faults_ < kMostFaults; ++count) {
       const ring::Poll poll = std::exchange(is_waiting_, false) ? ring::Poll::Record : card_->poll();
       if (poll == ring::Poll::Nothing) {
@@ -89,7 +94,10 @@ class CardFeed {
         const LiveChannel::Offer offer = offer_to(*channel, turn);
         is_waiting_ = offer == LiveChannel::Offer::Waits;
         if (is_waiting_) break;
-        if (offer == LiveChannel::Offer::Passed) continue;
+        if (offer == LiveChannel::Offer::Passed) {
+          if (channel->is_on_card()) took(*channel, header);
+          continue;
+        }
       }
       const CardFault fault = channel == nullptr ? CardFault::Channel : channel->take(card_->record());
       if (fault != CardFault::None) {

@@ -67,6 +67,7 @@ LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, Pati
   const bool is_gap = header.is_event() && event.kind() == record::EventKind::Gap;
   const bool is_of_datagram = !header.is_event() || event.kind() == record::EventKind::Dropped ||
                               (event.kind() == record::EventKind::DecodeError && event.code() != ErrorCode::X9);
+  if (card_->fault_in_itself(record) != CardFault::None) return Offer::Wrong;
   if (!is_gap && !is_of_datagram) return Offer::Passed;
   const auto next = next_sequence();
   if (!next) {
@@ -88,6 +89,10 @@ LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, Pati
   if (ahead < 0 || (ahead == 0 && !(is_end && is_sure))) {
     overlaps_in_ = epoch;
     return Offer::Passed;
+  }
+  if (static_cast<std::int32_t>(first - last) > static_cast<std::int32_t>(CardChannel::kMostUnseen)) {
+    overlaps_in_.reset();
+    return Offer::Passed;  // no card on the channel would be believed that
   }
   // The card may have published the beginning of this datagram before it failed, and software nothing since.
   const std::uint32_t begun = ahead == 1 && !decoder_.arbiter().next_sequence() ? messages_left_open_ : 0;

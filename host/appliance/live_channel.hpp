@@ -77,6 +77,7 @@ class LiveChannel final : private feed::Watcher {
     Passed,  ///< Software has it, or will have it. The channel is on the card if this was software's last one.
     Waits,   ///< It is ahead of software, and the card does not have everything in between.
     Taken,   ///< The channel is on the card from here on; the record has yet to be taken.
+    Wrong,   ///< It has a fault: `take` says which, and changes nothing.
   };
   /// What is to be done with a record that would wait.
   enum class Patience : std::uint8_t {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/appliance/card_feed.hpp"
@@ -515,6 +516,57 @@ TEST_F(ReturningCard, that_sends_garbage_is_left_again_and_costs_nothing) {
   EXPECT_EQ(seen(), numbers(11, 11));
   EXPECT_EQ(count("card_channels"), 1U);
   one.expect_balanced();
+}
+
+TEST_F(ReturningCard, does_not_take_its_channel_with_garbage) {
+  come_back();
+  publish(7);
+  cases::Record record = made_of(9);
+  record[0].words[0] = (record[0].words[0] & ~std::uint64_t{0xFFFF}) | 77;  // no template of the image
+  hollow.publish(record);
+  publish_gap(9, 0);
+  publish_gap(9, ~std::uint64_t{0});
+  record = made_of(1U << 26);
+  hollow.publish(record);
+  publish_gap(1U << 26, 5);
+  one.work();
+  EXPECT_EQ(count("card_channels"), 0U);
+  EXPECT_EQ(count("card_faults"), 3U);
+  one.now += 200'000'000;
+  host_hears(9, 10);
+  EXPECT_EQ(seen(), numbers(1, 10));
+  publish(11);
+  one.work();
+  EXPECT_EQ(seen(), numbers(11, 11));
+  EXPECT_EQ(count("card_channels"), 1U);
+  EXPECT_EQ(count("numbers_lost"), 0U);
+  one.expect_balanced();
+}
+
+/// The image changes while another thread brings the card back.
+TEST_F(ReturningCard, is_left_at_once_if_its_image_has_changed_meanwhile) {
+  host_hears(1, 2);
+  break_card();
+  mend();
+  EXPECT_FALSE(tend());
+  one.now += 10 * appliance::CardReturn::kFirstNs;
+  bool is_loaded = false;
+  hollow.wrote = [&](std::uint32_t) {
+    if (std::exchange(is_loaded, true)) return;
+    Diagnostics diagnostics;
+    EXPECT_TRUE(one.made->reload("ticks", diagnostics));
+    one.work();
+  };
+  EXPECT_TRUE(tend());
+  publish(3);
+  one.work();
+  EXPECT_THAT(one.made->take_card_failure(), HasSubstr("have changed while it came back"));
+  EXPECT_EQ(one.made->take_card_fault(), "");
+  host_hears(3, 4);
+  EXPECT_EQ(count("card_receiving"), 0U);
+  EXPECT_EQ(count("numbers_delivered"), 4U);
+  one.now += 10 * appliance::CardReturn::kMostNs;
+  EXPECT_FALSE(tend());
 }
 
 TEST_F(ReturningCard, does_not_take_late_copies_for_a_line_that_begins_anew) {
