@@ -468,6 +468,12 @@ void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   counter_set_.numbers_held.set(account.numbers.held);
   counter_set_.gaps.set(arbiter.gaps() + (card_ ? card_->gaps() : 0));
   counter_set_.conflicts.set(arbiter.conflicts());
+  if (card_) {
+    counter_set_.on_card.set(is_on_card() ? 1 : 0);
+    counter_set_.card_packets.set(card_->account().packets.delivered);
+    counter_set_.card_gaps.set(card_->gaps());
+    counter_set_.card_lost.set(card_->account().numbers.lost);
+  }
   counter_set_.epoch.set(is_on_card() ? card_->epoch() : arbiter.epoch());
   counter_set_.next_sequence.set(next_sequence().value_or(0));
   const feed::Quality quality = is_on_card() ? card_->quality() : decoder_.decoder().quality();

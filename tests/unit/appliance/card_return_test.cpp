@@ -97,6 +97,14 @@ TEST_F(ReturningCard, takes_its_channel_when_it_has_come_up_to_software) {
   EXPECT_EQ(count("numbers_expected"), 12U);
   EXPECT_EQ(count("next_sequence"), 13U);
   EXPECT_EQ(count("card_returns"), 1U);
+  EXPECT_EQ(count("channel_on_card"), 1U);
+  EXPECT_EQ(count("channel_card_packets"), 5U + 3U) << "all but those of software";
+  publish_gap(13, 4);
+  one.work();
+  EXPECT_EQ(count("channel_card_gaps"), 1U);
+  EXPECT_EQ(count("channel_card_lost"), 4U);
+  break_card();
+  EXPECT_EQ(count("channel_on_card"), 0U);
   one.expect_balanced();
 }
 
