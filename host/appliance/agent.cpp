@@ -107,6 +107,7 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
       parts_.card->note_beside(shared_.now_ns);
       continue;
     }
+    if (channel.has_card() && parts_.card->is_live()) parts_.card->note_beside(shared_.now_ns);
     roster_.set.take(*target,
                      {.payload = arrival.payload,
                       .arrival_ns = arrival.arrival_ns,
@@ -130,7 +131,7 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
 /// After the ports: what they have brought is with the recorder when the card fails.
 std::size_t Agent::take_from_card() noexcept {
   CardFeed* const card = parts_.card;
-  if (card == nullptr || !card->is_live()) return 0;
+  if (card == nullptr || !card->has_turn()) return 0;
   const std::size_t count = poll_card();
   card->look(shared_.now_ns, count == 0);
   if (!card->is_live()) leave_card();
@@ -138,7 +139,8 @@ std::size_t Agent::take_from_card() noexcept {
 }
 
 std::size_t Agent::poll_card() noexcept {
-  return parts_.card->poll(kCardRecords, [this](LiveChannel& channel, const record::HeaderView& header) {
+  const CardFeed::Turn turn{.now_ns = shared_.now_ns, .read_until_ns = complete_until(feed::Timeline::Present)};
+  return parts_.card->poll(kCardRecords, turn, [this](LiveChannel& channel, const record::HeaderView& header) {
     shared_.newest_ns = header.arrival_ns();
     if (header.source() == record::SourceLine::LineA) channel.note_arrival(arbitrate::Line::A, shared_.now_ns);
     if (header.source() == record::SourceLine::LineB) channel.note_arrival(arbitrate::Line::B, shared_.now_ns);
@@ -152,14 +154,20 @@ void Agent::leave_card() noexcept {
   for (std::uint64_t left = parts_.card->room(), taken = 1; left != 0 && taken != 0; left -= std::min(left, taken)) {
     taken = poll_card();
   }
-  for (const auto& channel : roster_.channels) channel->leave_card();
-  parts_.card->left(parts_.recorder != nullptr ? recall() : 0);
+  for (const auto& channel : roster_.channels) {
+    if (channel->is_on_card()) mark_dirty(channel->place);
+    channel->leave_card();
+  }
+  const std::uint64_t recalled = parts_.recorder != nullptr ? recall() : 0;
+  for (const auto& channel : roster_.channels) channel->end_recall();
+  parts_.card->left(recalled);
 }
 
 void Agent::retire_card(const char* why) noexcept {
-  if (parts_.card == nullptr || !parts_.card->is_live()) return;
+  if (parts_.card == nullptr) return;
+  const bool was_live = parts_.card->is_live();
   parts_.card->retire(why);
-  leave_card();
+  if (was_live) leave_card();
 }
 
 std::uint64_t Agent::recall() noexcept {
@@ -214,6 +222,7 @@ std::size_t Agent::do_work() noexcept {
   note_stall(begin);
   shared_.now_ns = begin;
   std::size_t count = 0;
+  if (parts_.card != nullptr) parts_.card->begin_turn();
   for (AgentPort& port : parts_.ports) count += poll(port);
   count += take_from_card();
   start_loads();
@@ -317,7 +326,7 @@ bool Agent::touches_card(const RosterChange& change) const noexcept {
     const auto is_its = [place](const RosterChange::OtherLines& lines) { return lines.place == place; };
     const bool changes =
         place == feed::ChannelSet::kGone || std::any_of(change.lines.begin(), change.lines.end(), is_its);
-    if (changes && roster_.channels[i]->is_on_card()) return true;
+    if (changes && roster_.channels[i]->has_card()) return true;
   }
   return false;
 }

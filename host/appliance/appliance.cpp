@@ -417,18 +417,23 @@ std::string Appliance::why_not_from_port(std::size_t output) const {
   return out;
 }
 
-Status Appliance::open_card_port() {
+Result<std::unique_ptr<device::LiveCard>> Appliance::receive_on_card() const {
   const RecordOutputEntry& entry = output_entries_[card_output_];
   std::optional<device::StationOptions> station;
   if (settings_.card->mac) {
     // Stations that ask for the same groups must not answer in step.
     station = {.own = {.mac = *settings_.card->mac, .address = settings_.card->address}, .seed = clocks_.wall()};
   }
-  auto live = outputs_[card_output_]->receive_on(*card_, *programs_[entry.feed][entry.image], channels_of(card_output_),
-                                                 {.fcs = settings_.card->fcs,
-                                                  .mac_clock = settings_.card->clock == CardClock::Mac,
-                                                  .station = station,
-                                                  .wall = clocks_.wall});
+  return outputs_[card_output_]->receive_on(*card_, *programs_[entry.feed][entry.image], card_channels_,
+                                            {.fcs = settings_.card->fcs,
+                                             .mac_clock = settings_.card->clock == CardClock::Mac,
+                                             .station = station,
+                                             .wall = clocks_.wall});
+}
+
+Status Appliance::open_card_port() {
+  card_channels_ = channels_of(card_output_);
+  auto live = receive_on_card();
   if (!live) return Failure{"[card]: " + live.message()};
   live_card_ = std::move(live).value();
   return Done{};
@@ -777,7 +782,8 @@ Result<std::string> Appliance::change_over(const std::vector<Wanted>& wanted, Di
   // Only when all of it is good does anything change.
   std::string besides;
   for (auto& [o, load] : loads) {
-    if ((on_card_ != nullptr || (card_feed_ && card_feed_->is_live())) && o == card_output_) {
+    if ((on_card_ != nullptr || (card_feed_ && (card_feed_->is_live() || card_feed_->is_missed()))) &&
+        o == card_output_) {
       besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
     if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};  // there was room
@@ -880,7 +886,15 @@ bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
 }
 
 std::string Appliance::take_card_failure() {
-  if (card_feed_) return card_feed_->take_failure();
+  if (card_feed_) {
+    std::string what = card_feed_->take_failure();
+    if (what.empty()) return what;
+    if (const std::string why = why_no_return(card_channels_); !why.empty()) {
+      what += " until the appliance is restarted, because the card cannot go on where software is: " + why;
+    }
+    why_not_back_.clear();
+    return what;
+  }
   if (on_card_ == nullptr || card_failed_ || !on_card_->failed()) return {};
   if (pending_loads_ != 0) return {};  // soon
   card_failed_ = true;
@@ -893,6 +907,48 @@ std::string Appliance::take_card_failure() {
   if (!load) return why + "; software cannot take over: " + load.message();
   return push(card_output_, std::move(load).value()) ? why + "; software takes over"
                                                      : why + "; its channels are dropped";
+}
+
+Status Appliance::bring_card_back() {
+  const Status answers = card_answers();
+  if (!answers && settings_.confined) {
+    return Failure{answers.message() +
+                   "; a confined process cannot open it again, so it comes back when it answers, or after a restart"};
+  }
+  card_feed_->give_up();
+  if (!answers) {
+    if (const Status open = card_->reopen(); !open) return open;
+  }
+  const Visit visit(places_[output_entries_[card_output_].agent]);
+  auto live = receive_on_card();
+  if (!live) return live.failure();
+  if (const Status begun = live.value()->begin(); !begun) return begun;
+  card_feed_->come_back(std::move(live).value());
+  return Done{};
+}
+
+Status Appliance::card_answers() const {
+  const Result<device::Kernel> kernel = card_->kernel();
+  return kernel ? Status(Done{}) : Status(Failure{kernel.message()});
+}
+
+Appliance::CardNews Appliance::tend_card(std::uint64_t now_ns) {
+  if (!card_feed_) return {};
+  const auto say = [&](std::string why) {
+    return CardNews{.is_back = false,
+                    .text = std::exchange(why_not_back_, why) == why ? std::string() : std::move(why)};
+  };
+  if (card_feed_->is_over())
+    return say("its channels, or their image, have changed: it does not come back until a restart");
+  if (!card_feed_->is_missed()) return {};
+  // Its agent has yet to find out that the card has another image, or other channels, than software.
+  if (pending_loads_ != 0 || pending_changes_ != 0) return {};
+  if (!why_no_return(card_channels_).empty() || !card_return_.is_due(now_ns)) return {};
+  card_counter_set_.return_tries.add();
+  if (const Status back = bring_card_back(); !back) return say(back.message());
+  why_not_back_.clear();
+  card_return_.came_back(now_ns);
+  return {.is_back = true, .text = "each channel is its again as soon as it has brought what software has"};
 }
 
 void Appliance::retire() {

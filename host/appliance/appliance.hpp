@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/appliance/agent.hpp"
+#include "host/appliance/card_return.hpp"
 #include "host/appliance/channel_changes.hpp"
 #include "host/appliance/folder_lock.hpp"
 #include "host/appliance/placement.hpp"
@@ -200,6 +201,15 @@ class Appliance {
   /// Once the card has failed: why, and what becomes of its ring; else empty, and after that, too. Software goes on in
   /// its place, as with another image, if the settings let it. From the same thread.
   [[nodiscard]] std::string take_card_failure();
+  /// Of a card that software has taken over from.
+  struct CardNews {
+    bool is_back = false;
+    std::string text;  ///< What is to be said; empty: nothing.
+  };
+  /// From the thread that retires: looks at times whether such a card works again, and brings it back. That takes some
+  /// ten milliseconds; two seconds, if it answers and does not come to rest. @returns when it is back, and when it is
+  /// not for another reason than the last time.
+  [[nodiscard]] CardNews tend_card(std::uint64_t now_ns);
   /// Once a card with its own port has sent what no working card sends: what; else, and after that, too.
   [[nodiscard]] std::string take_card_fault() { return card_feed_ ? card_feed_->take_fault() : std::string(); }
 
@@ -277,6 +287,9 @@ class Appliance {
   [[nodiscard]] std::vector<feed::Channel> channels_of(std::size_t output) const;
   /// Lets the card receive the channels of its output.
   [[nodiscard]] Status open_card_port();
+  [[nodiscard]] Result<std::unique_ptr<device::LiveCard>> receive_on_card() const;
+  [[nodiscard]] Status bring_card_back();
+  [[nodiscard]] Status card_answers() const;
   /// The agent of these channels takes them from the card.
   [[nodiscard]] Status begin_card_port();
   /// A load of the output's program, with its map. Fails if the map does not fit; the errors are in `diagnostics`.
@@ -321,6 +334,9 @@ class Appliance {
   std::vector<ThreadPlacement> places_;                                ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::unique_ptr<device::Card> card_;
+  std::vector<feed::Channel> card_channels_;  ///< That it receives from its own port, as they were at the start.
+  CardReturn card_return_;
+  std::string why_not_back_;                     ///< As it was said last.
   std::unique_ptr<device::LiveCard> live_card_;  ///< Until card_feed_ has it.
   std::unique_ptr<CardFeed> card_feed_;          ///< Null: no card receives from its own port.
   PortCounterSet card_port_counter_set_;

@@ -71,25 +71,34 @@ CardFault CardChannel::take(std::span<const record::Slot> record, std::uint64_t 
 }
 
 CardFault CardChannel::fault_of(std::span<const record::Slot> record) const noexcept {
+  if (const CardFault fault = fault_in_itself(record); fault != CardFault::None) return fault;
+  const record::Slot& first = record[0];
+  const record::EventView event(first);
+  if (record::HeaderView(first).is_event()) {
+    if (event.kind() == record::EventKind::Gap) return can_follow_gap(first) ? CardFault::None : CardFault::Gap;
+    if (event.kind() == record::EventKind::Lost) return CardFault::None;
+    if (event.kind() == record::EventKind::DecodeError && event.code() == ErrorCode::X9) return CardFault::None;
+  }
+  return can_follow(first) ? CardFault::None : CardFault::Number;
+}
+
+CardFault CardChannel::fault_in_itself(std::span<const record::Slot> record) const noexcept {
   const record::Slot& first = record[0];
   const record::HeaderView header(first);
-  if (!header.is_event()) {
-    if (header.template_index() >= templates_) return CardFault::Template;
-    return can_follow(first) ? CardFault::None : CardFault::Number;
-  }
+  if (!header.is_event()) return header.template_index() < templates_ ? CardFault::None : CardFault::Template;
   if (record.size() != 1) return CardFault::Event;
   const record::EventView event(first);
   switch (event.kind()) {
-    case record::EventKind::Gap: return is_possible_gap(first) ? CardFault::None : CardFault::Gap;
-    case record::EventKind::Lost: return CardFault::None;
-    case record::EventKind::Dropped: break;
-    case record::EventKind::DecodeError:
-      if (code_text(event.code()).empty()) return CardFault::Event;
-      if (event.code() == ErrorCode::X9) return CardFault::None;
-      break;
+    case record::EventKind::Gap: {
+      const bool is_possible = has_numbers_ && event.first_missing() == header.sequence() && event.missing() != 0 &&
+                               event.missing() <= kMostMissing;
+      return is_possible ? CardFault::None : CardFault::Gap;
+    }
+    case record::EventKind::Lost:
+    case record::EventKind::Dropped: return CardFault::None;
+    case record::EventKind::DecodeError: return code_text(event.code()).empty() ? CardFault::Event : CardFault::None;
     default: return CardFault::Event;
   }
-  return can_follow(first) ? CardFault::None : CardFault::Number;
 }
 
 /// The card passes no number that is lower than the last one, but on a carousel: the cycle may have begun with
@@ -102,11 +111,8 @@ bool CardChannel::can_follow(const record::Slot& first) const noexcept {
   return sequence - last_ <= kMostUnseen;
 }
 
-bool CardChannel::is_possible_gap(const record::Slot& first) const noexcept {
+bool CardChannel::can_follow_gap(const record::Slot& first) const noexcept {
   const record::HeaderView header(first);
-  const record::EventView event(first);
-  if (!has_numbers_ || event.first_missing() != header.sequence()) return false;
-  if (event.missing() == 0 || event.missing() > kMostMissing) return false;
   if (!has_begun_ || header.sender_epoch() != sender_epoch_) return true;
   const std::uint32_t passed = header.sequence() - 1;
   if (description_.role == feed::Role::Carousel && passed - 1 <= kMostUnseen) return true;

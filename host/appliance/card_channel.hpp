@@ -52,8 +52,24 @@ class CardChannel {
   /// not taken.
   CardFault take(std::span<const record::Slot> record, std::uint64_t now_ns) noexcept;
 
+  /// Why it is not taken, whatever has come before it; nothing is changed.
+  [[nodiscard]] CardFault fault_in_itself(std::span<const record::Slot> record) const noexcept;
+
   /// Before the first record: the number that another process delivered last. What is missing after it is a gap.
   void resume_after(std::uint32_t last) noexcept { known_ = last; }
+
+  /// Software had the channel and has delivered this number last, in this epoch: the card goes on after it, in the run
+  /// that has `sender_epoch` there. `is_sure`: the numbers up to its next record have passed without one; else they are
+  /// lost.
+  void go_on_after(std::uint32_t last, std::uint16_t epoch, std::uint16_t sender_epoch, bool is_sure) noexcept {
+    has_begun_ = true;
+    known_.reset();
+    last_ = last;
+    epoch_ = epoch;
+    sender_epoch_ = sender_epoch;
+    is_unsure_ = !is_sure;
+    open_messages_ = 0;
+  }
 
   /// Before another one goes on: if the last datagram has not come to its end, it counts as never come. @returns how
   /// many of its messages were published; 0: it has.
@@ -75,7 +91,7 @@ class CardChannel {
  private:
   [[nodiscard]] CardFault fault_of(std::span<const record::Slot> record) const noexcept;
   [[nodiscard]] bool can_follow(const record::Slot& first) const noexcept;
-  [[nodiscard]] bool is_possible_gap(const record::Slot& first) const noexcept;
+  [[nodiscard]] bool can_follow_gap(const record::Slot& first) const noexcept;
   void begin_run(const record::Slot& first, std::uint32_t sequence) noexcept;
   void go_on_after_known(std::uint32_t sequence, std::uint64_t arrival_ns, std::uint64_t now_ns) noexcept;
   void note_number(const record::Slot& first, std::uint64_t now_ns) noexcept;

@@ -7,6 +7,7 @@ namespace stopbit::appliance {
 
 Status CardFeed::begin() {
   counter_set_.receiving.set(1);
+  counter_set_.channels.set(channels_on_card_);
   return card_->begin();
 }
 
@@ -24,6 +25,27 @@ void CardFeed::look(std::uint64_t now_ns, bool is_quiet) noexcept {
   if (!done.value()) return;
   publish();
   watch(now_ns);
+}
+
+/// The record that was polled last, of a channel that software has.
+LiveChannel::Offer CardFeed::offer_to(LiveChannel& channel, const Turn& turn) noexcept {
+  using Offer = LiveChannel::Offer;
+  using Patience = LiveChannel::Patience;
+  if (!is_live()) return Offer::Passed;  // it is about to be left
+  // Others have come meanwhile, and have had the same time: none of them waits once more.
+  const bool has_waited =
+      waits_since_ns_ && turn.read_until_ns >= *waits_since_ns_ && turn.read_until_ns - *waits_since_ns_ >= kWaitNs;
+  const Patience patience = !has_waited                                 ? Patience::Wait
+                            : channel.was_heard_after(*waits_since_ns_) ? Patience::Pass
+                                                                        : Patience::Lose;
+  const Offer offer = channel.offer(card_->record(), patience);
+  if (offer == Offer::Waits) {
+    if (!waits_since_ns_) waits_since_ns_ = turn.now_ns;
+    return offer;
+  }
+  if (!has_waited) waits_since_ns_.reset();
+  if (channel.is_on_card()) counter_set_.channels.set(++channels_on_card_);
+  return offer;
 }
 
 /// The card's groups: a step, or as in look() what a frame takes.
@@ -65,7 +87,7 @@ void CardFeed::watch(std::uint64_t now_ns) noexcept {
 }
 
 void CardFeed::publish() const noexcept {
-  const device::Counters& counters = card_->counters();
+  const device::Counters counters = counters_before_ + card_->counters();
   const auto& verdicts = counters.verdicts;
   port_.frames.set(std::accumulate(verdicts.begin(), verdicts.end(), std::uint64_t{0}));
   port_.bytes.set(counters.datagram_bytes);
@@ -84,8 +106,8 @@ void CardFeed::publish() const noexcept {
   const std::int64_t error_ns = card_->clock().error_ns();
   counter_set_.clock_error_ns.set(error_ns < 0 ? -static_cast<std::uint64_t>(error_ns)
                                                : static_cast<std::uint64_t>(error_ns));
-  counter_set_.clock_jumps.set(card_->clock().jumps());
-  const device::StationCounters station = card_->station();
+  counter_set_.clock_jumps.set(jumps_before_ + card_->clock().jumps());
+  const device::StationCounters station = card_->station() + station_before_;
   counter_set_.queries.set(station.frames.queries);
   counter_set_.reports.set(station.frames.reports);
   counter_set_.arp_replies.set(station.frames.replies);
@@ -95,7 +117,7 @@ void CardFeed::publish() const noexcept {
 }
 
 void CardFeed::note(CardFault fault) noexcept {
-  counter_set_.faults.set(++faults_);
+  counter_set_.faults.set(faults_before_ + ++faults_);
   if (faults_ == 1) first_fault_.store(fault, std::memory_order_relaxed);
   if (faults_ < kMostFaults) return;
   fail("it has sent " + std::to_string(faults_) + " records and events that no working card sends, the last one " +
@@ -106,16 +128,37 @@ void CardFeed::fail(std::string why) noexcept {
   if (!is_live()) return;
   problem_ = std::move(why);
   card_->end();
+  counters_before_ = counters_before_ + card_->counters();
+  station_before_ = card_->station() + station_before_;
+  jumps_before_ += card_->clock().jumps();
+  faults_before_ += faults_;
   counter_set_.receiving.set(0);
   counter_set_.failures.add();
+  is_waiting_ = false;
+  waits_since_ns_.reset();
   state_.store(State::Failed, std::memory_order_relaxed);
 }
 
 void CardFeed::left(std::uint64_t recalled) noexcept {
   recalled_ = recalled;
-  counter_set_.recalled.set(recalled);
-  channels_ = {};
+  recalled_before_ += recalled;
+  counter_set_.recalled.set(recalled_before_);
+  channels_on_card_ = 0;
+  counter_set_.channels.set(0);
+  if (is_over_.load(std::memory_order_relaxed)) channels_ = {};
   state_.store(State::Left, std::memory_order_release);
+}
+
+void CardFeed::come_back(std::unique_ptr<device::LiveCard> card) noexcept {
+  card_ = std::move(card);
+  decoded_ = beside_ = first_beside_ns_ = last_beside_ns_ = 0;
+  faults_ = 0;
+  has_told_ = false;
+  is_new_ = true;
+  is_waiting_ = false;
+  counter_set_.receiving.set(1);
+  counter_set_.returns.add();
+  state_.store(State::Live, std::memory_order_release);
 }
 
 std::string CardFeed::take_fault() {

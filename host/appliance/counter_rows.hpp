@@ -16,6 +16,7 @@ enum class Table : std::uint8_t {
   Agents,
   Ports,
   Card,
+  CardChannels,
   Rings,
   Books,
   Lines,

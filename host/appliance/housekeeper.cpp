@@ -103,6 +103,11 @@ void Housekeeper::step() {
   if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
     report_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
   }
+  if (const Appliance::CardNews news = appliance_.tend_card(now); !news.text.empty()) {
+    report_(news.is_back
+                ? Change{Level::Info, "card back", {{"ring", appliance_.on_card()}, {"what", news.text}}}
+                : Change{Level::Warning, "card not back", {{"ring", appliance_.on_card()}, {"why", news.text}}});
+  }
   report_distribution();
   save_books(false);
   appliance_.beat();

@@ -53,15 +53,90 @@ void LiveChannel::note_beside_card(std::span<const std::byte> datagram) noexcept
 
 void LiveChannel::leave_card() noexcept {
   if (!is_on_card()) return;
-  has_left_card_ = true;
+  has_left_card_ = has_just_left_ = true;
   decoder_.image_changed();  // the dictionary is the card's
-  const std::uint32_t messages = card_->take_back();
+  const std::uint32_t messages = messages_left_open_ = card_->take_back();
   const auto last = card_->last();
-  if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch());
+  if (last) decoder_.resume_after(sender_beside_card_, *last, card_->epoch(), shared_.now_ns);
   if (last && messages != 0) decoder_.expect_rest(*last + 1, card_->epoch(), messages);
 }
 
+LiveChannel::Offer LiveChannel::offer(std::span<const record::Slot> record, Patience patience) noexcept {
+  const record::HeaderView header(record[0]);
+  const record::EventView event(record[0]);
+  const bool is_gap = header.is_event() && event.kind() == record::EventKind::Gap;
+  const bool is_of_datagram = !header.is_event() || event.kind() == record::EventKind::Dropped ||
+                              (event.kind() == record::EventKind::DecodeError && event.code() != ErrorCode::X9);
+  if (card_->fault_in_itself(record) != CardFault::None) return Offer::Wrong;
+  if (!is_gap && !is_of_datagram) return Offer::Passed;
+  const auto next = next_sequence();
+  if (!next) {
+    return_to_card(header, std::nullopt, true);
+    return Offer::Taken;
+  }
+  const std::uint16_t epoch = decoder_.arbiter().epoch();
+  if (!is_of_run_beside(header.sender_epoch())) {
+    overlaps_in_.reset();
+    return Offer::Passed;
+  }
+  const auto last = static_cast<std::uint32_t>(*next - 1);
+  const std::uint32_t first = header.sequence();
+  const std::uint32_t end = is_gap ? first + static_cast<std::uint32_t>(event.missing()) - 1 : first;
+  const auto ahead = static_cast<std::int32_t>(end - last);
+  const bool is_end = header.is_event() || (header.flags() & record::kFlagLastOfPacket) != 0;
+  // If numbers have begun anew since, this may be one of before, which only its neighbours tell.
+  const bool is_sure = epoch == epoch_at_return_;
+  if (ahead < 0 || (ahead == 0 && !(is_end && is_sure))) {
+    overlaps_in_ = epoch;
+    return Offer::Passed;
+  }
+  if (static_cast<std::int32_t>(first - last) > static_cast<std::int32_t>(CardChannel::kMostUnseen)) {
+    overlaps_in_.reset();
+    return Offer::Passed;  // no card on the channel would be believed that
+  }
+  // The card may have published the beginning of this datagram before it failed, and software nothing since.
+  const std::uint32_t begun = ahead == 1 && !decoder_.arbiter().next_sequence() ? messages_left_open_ : 0;
+  if (!header.is_event() && header.message_index() < begun) return Offer::Passed;
+  // Software may have what the card has missed. The rest of a datagram is of use to nothing but its beginning.
+  const bool is_rest = !header.is_event() && header.message_index() != begun;
+  const bool overlaps = ahead == 0 || (!is_gap && ahead == 1 && is_sure) || overlaps_in_ == epoch;
+  if (ahead > 0 && (is_gap || is_rest || !overlaps)) {
+    if (patience == Patience::Wait) return Offer::Waits;
+    const bool is_part = is_rest || (is_gap && static_cast<std::int32_t>(first - last) <= 0);
+    if (patience == Patience::Pass || is_part || !is_sure) {
+      overlaps_in_.reset();
+      return Offer::Passed;
+    }
+  }
+  decoder_.finish();
+  // Packets that were set aside had the next numbers.
+  if (next_sequence() != next) return offer(record, patience);
+  return_to_card(header, last, overlaps);
+  return ahead == 0 ? Offer::Passed : Offer::Taken;
+}
+
+/// Numbers of two senders say nothing about each other. A card says that the sender has changed, not to which one; so
+/// card and software are in one run again once both have changed it.
+bool LiveChannel::is_of_run_beside(std::uint16_t epoch_of_card) noexcept {
+  const std::uint64_t sender = decoder_.arbiter().next_sequence() ? decoder_.arbiter().sender() : sender_beside_card_;
+  if (beside_) {
+    const bool card_has_changed = epoch_of_card != beside_->epoch_of_card;
+    if (card_has_changed != (sender != beside_->sender)) return false;
+  }
+  beside_ = {.epoch_of_card = epoch_of_card, .sender = sender};
+  return true;
+}
+
+void LiveChannel::return_to_card(const record::HeaderView& first, std::optional<std::uint32_t> last,
+                                 bool is_sure) noexcept {
+  if (decoder_.arbiter().next_sequence()) sender_beside_card_ = decoder_.arbiter().sender();
+  if (last) card_->go_on_after(*last, decoder_.arbiter().epoch(), first.sender_epoch(), is_sure);
+  decoder_.hand_over();
+  has_left_card_ = false;
+}
+
 bool LiveChannel::is_after_card(std::span<const std::byte> datagram) const noexcept {
+  if (!has_just_left_) return false;
   // A carousel's numbers come again: its next cycle brings everything.
   if (!card_ || !card_->has_numbers() || description_.role == feed::Role::Carousel) return false;
   const net::Preamble preamble = net::read_preamble(description_.framing, datagram);
@@ -393,6 +468,12 @@ void LiveChannel::publish(std::uint64_t now_ns) noexcept {
   counter_set_.numbers_held.set(account.numbers.held);
   counter_set_.gaps.set(arbiter.gaps() + (card_ ? card_->gaps() : 0));
   counter_set_.conflicts.set(arbiter.conflicts());
+  if (card_) {
+    counter_set_.on_card.set(is_on_card() ? 1 : 0);
+    counter_set_.card_packets.set(card_->account().packets.delivered);
+    counter_set_.card_gaps.set(card_->gaps());
+    counter_set_.card_lost.set(card_->account().numbers.lost);
+  }
   counter_set_.epoch.set(is_on_card() ? card_->epoch() : arbiter.epoch());
   counter_set_.next_sequence.set(next_sequence().value_or(0));
   const feed::Quality quality = is_on_card() ? card_->quality() : decoder_.decoder().quality();
@@ -407,7 +488,7 @@ void LiveChannel::publish_line(std::size_t line, const arbitrate::Account& accou
   const LineCounterSet& to = counter_set_.lines[line];
   const arbitrate::LineStats& from = decoder_.arbiter().line(static_cast<arbitrate::Line>(line));
   const arbitrate::LineStats of_card = card_ ? card_->line(line) : arbitrate::LineStats();
-  const arbitrate::LineStats& latest = from.last_arrival_ns != 0 ? from : of_card;
+  const arbitrate::LineStats& latest = from.last_arrival_ns >= of_card.last_arrival_ns ? from : of_card;
   to.packets.set(account.packets.received[line]);
   to.missing.set(from.missing);
   to.saved.set(from.saved);

@@ -64,14 +64,41 @@ class LiveChannel final : private feed::Watcher {
     if (known_) card_->resume_after(*known_);
   }
   [[nodiscard]] bool is_on_card() const noexcept { return card_.has_value() && !has_left_card_; }
+  /// Whether it was given to a card, which may have left it.
+  [[nodiscard]] bool has_card() const noexcept { return card_.has_value(); }
+  /// The card brings records again, beside software.
+  void card_is_back() noexcept {
+    epoch_at_return_ = decoder_.arbiter().epoch();
+    overlaps_in_.reset();  // of a card that failed before it had the channel
+    beside_.reset();
+  }
+  /// What becomes of a record of a card that has come back, while software has the channel.
+  enum class Offer : std::uint8_t {
+    Passed,  ///< Software has it, or will have it. The channel is on the card if this was software's last one.
+    Waits,   ///< It is ahead of software, and the card does not have everything in between.
+    Taken,   ///< The channel is on the card from here on; the record has yet to be taken.
+    Wrong,   ///< It has a fault: `take` says which, and changes nothing.
+  };
+  /// What is to be done with a record that would wait.
+  enum class Patience : std::uint8_t {
+    Wait,  ///< Software may come up to it.
+    Pass,  ///< It does not, but hears the channel: it goes on, and may come up to a later one.
+    Lose,  ///< It does not, and hears nothing: what is missing is a gap.
+  };
+  [[nodiscard]] Offer offer(std::span<const record::Slot> record, Patience patience) noexcept;
+  /// Whether a datagram has come after a batch at this time.
+  [[nodiscard]] bool was_heard_after(std::uint64_t now_ns) const noexcept {
+    return std::max(heard_ns_[0], heard_ns_[1]) > now_ns;
+  }
   /// A record that the card has made. @returns why it was not taken.
   CardFault take(std::span<const record::Slot> record) noexcept { return card_->take(record, shared_.now_ns); }
   /// A datagram of a port, while the channel is on the card: what only its preamble tells is kept.
   void note_beside_card(std::span<const std::byte> datagram) noexcept;
   /// Software goes on after the last number that the card has brought.
   void leave_card() noexcept;
-  /// After that: whether the card has not brought this datagram.
+  /// After that, until `end_recall`: whether the card has not brought this datagram.
   [[nodiscard]] bool is_after_card(std::span<const std::byte> datagram) const noexcept;
+  void end_recall() noexcept { has_just_left_ = false; }
 
   /// The end has come: the counters are final.
   void finish() noexcept;
@@ -131,6 +158,8 @@ class LiveChannel final : private feed::Watcher {
   void late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept override;
   void conflict(const arbitrate::Conflict& conflict) noexcept override;
 
+  void return_to_card(const record::HeaderView& first, std::optional<std::uint32_t> last, bool is_sure) noexcept;
+  [[nodiscard]] bool is_of_run_beside(std::uint16_t epoch_of_card) noexcept;
   /// The number that comes next, of the card or of software; nothing before the first one.
   [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
   [[nodiscard]] arbitrate::Account account() const noexcept;
@@ -178,6 +207,16 @@ class LiveChannel final : private feed::Watcher {
   feed::ChannelDecoder decoder_;
   std::optional<CardChannel> card_;  ///< Nothing: software decodes from the start.
   bool has_left_card_ = false;
+  bool has_just_left_ = false;
+  std::uint32_t messages_left_open_ = 0;      ///< Of the datagram after the card's last one: so many were published.
+  std::uint16_t epoch_at_return_ = 0;         ///< Of software, when the card came back.
+  std::optional<std::uint16_t> overlaps_in_;  ///< The card's numbers begin before software's last one, of this epoch.
+  /// A run of the card, by its count, and the sender that software had when both had that run.
+  struct Beside {
+    std::uint16_t epoch_of_card = 0;
+    std::uint64_t sender = 0;
+  };
+  std::optional<Beside> beside_;
   std::optional<std::uint32_t> known_;    ///< The last number of an earlier process.
   std::uint64_t sender_beside_card_ = 0;  ///< Of the datagram of a port that came last.
   std::array<RememberedGap, kRememberedGaps> gaps_{};

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "host/device/sim/sim_card.hpp"
 #include "host/device/xrt/module.hpp"
@@ -34,9 +35,8 @@ class XrtCard final : public Card {
           "a card receives datagrams from its own network port only: set ingress = \"port\" in [card]; to decode "
           "captures, use the simulated card, xclbin 'sim'"};
     }
-    auto opened = open_xrt_module(xrt);
-    if (!opened) return Failure{opened.message()};
-    device_ = std::move(opened).value();
+    xrt_ = xrt;
+    if (const Status done = reopen(); !done) return done;
     if (options.has_own_port) return Done{};
     auto network = FeedNetwork::connect(feed);
     if (!network) return Failure{network.message()};
@@ -44,6 +44,15 @@ class XrtCard final : public Card {
     return Done{};
   }
 
+  [[nodiscard]] Status reopen() override {
+    if (device_ != nullptr) kept_ = device_->take_kept();
+    device_.reset();
+    auto opened = open_xrt_module(xrt_);
+    if (!opened) return Failure{opened.message()};
+    device_ = std::move(opened).value();
+    for (auto& memory : std::exchange(kept_, {})) device_->keep(std::move(memory));
+    return Done{};
+  }
   [[nodiscard]] Result<std::vector<std::string>> obstacles(const Program& program,
                                                            const EngineOptions& options) override {
     const Result<Kernel> kernel = Kernel::open(*device_);
@@ -57,14 +66,20 @@ class XrtCard final : public Card {
   [[nodiscard]] Result<FarRing> far_ring(const FarRingOptions& options) override {
     return FarRing::start(*device_, options);
   }
-  [[nodiscard]] Result<Kernel> kernel() override { return Kernel::open(*device_); }
+  [[nodiscard]] Result<Kernel> kernel() override {
+    if (device_ == nullptr) return Failure{"it is not open"};
+    return Kernel::open(*device_);
+  }
   [[nodiscard]] Result<std::unique_ptr<LiveCard>> receive(const Program& program, const EngineOptions& options,
                                                           std::span<const feed::Channel> channels,
                                                           const LiveOptions& live) override {
+    if (device_ == nullptr) return Failure{"it is not open"};
     return LiveCard::make(*device_, program, options, channels, live);
   }
 
  private:
+  XrtOptions xrt_;
+  std::vector<std::unique_ptr<HostBuffer>> kept_;  ///< By the device of before, while there is no other.
   std::unique_ptr<Device> device_;
   std::unique_ptr<Network> network_;  ///< Null: it has its own port.
 };

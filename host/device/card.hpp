@@ -41,6 +41,9 @@ class Card {
                                                                   const EngineOptions& options) = 0;
   /// Begins a ring whose records the card sends to subscribers on other nodes; it must not outlive the card.
   [[nodiscard]] virtual Result<FarRing> far_ring(const FarRingOptions& options) = 0;
+  /// Opens the card anew, with its xclbin loaded again if that is possible. Nothing that was made of it is left. After
+  /// a failure everything fails until it has succeeded.
+  [[nodiscard]] virtual Status reopen() = 0;
   /// The card's kernel, beside an engine that runs on it: for filters of subscribers. The same thread.
   [[nodiscard]] virtual Result<Kernel> kernel() = 0;
   /// The same for a card that receives these channels from its own port; intake_obstacles has none, either.

@@ -25,6 +25,16 @@ struct StationCounters {
   std::uint64_t stuck_ns = 0;  ///< For this long the MAC has not taken the last frame; 0: it takes them.
 };
 
+[[nodiscard]] inline StationCounters operator+(StationCounters one, const StationCounters& other) noexcept {
+  one.frames.queries += other.frames.queries;
+  one.frames.reports += other.frames.reports;
+  one.frames.requests += other.frames.requests;
+  one.frames.replies += other.frames.replies;
+  one.frames.refused += other.frames.refused;
+  one.lost += other.lost;
+  return one;
+}
+
 /// Joins the groups of a card that receives from its own port, and answers for it: brings what the kernel keeps
 /// (registers::station) to an ingest::Station, and its frames to the MAC.
 ///

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "microcode/base/result.hpp"
 
@@ -30,6 +32,16 @@ class Device {
   [[nodiscard]] virtual Result<std::uint32_t> read(std::uint32_t offset) = 0;
   [[nodiscard]] virtual Status write(std::uint32_t offset, std::uint32_t value) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<HostBuffer>> allocate(std::size_t bytes) = 0;
+
+  /// Keeps memory that the kernel may still write to, until it is known to rest.
+  void keep(std::unique_ptr<HostBuffer> memory) { kept_.push_back(std::move(memory)); }
+  /// The kernel rests.
+  void free_kept() noexcept { kept_.clear(); }
+  /// For another device of the same kernel, in place of this one.
+  [[nodiscard]] std::vector<std::unique_ptr<HostBuffer>> take_kept() noexcept { return std::exchange(kept_, {}); }
+
+ private:
+  std::vector<std::unique_ptr<HostBuffer>> kept_;
 };
 
 }  // namespace stopbit::device

@@ -104,6 +104,11 @@ Counters operator-(Counters now, const Counters& before) noexcept {
   return now;
 }
 
+Counters operator+(Counters one, const Counters& other) noexcept {
+  for (std::size_t i = 0; i < kCounters; ++i) at(one, i) += at(other, i);
+  return one;
+}
+
 Status Kernel::check() const {
   const Result<std::uint32_t> id = device_->read(registers::kId);
   if (!id) return Failure{id.message()};

@@ -58,6 +58,8 @@ inline constexpr std::size_t kCounters = 14 + registers::verdict::kCount;
 
 /// What was counted between two looks.
 [[nodiscard]] Counters operator-(Counters now, const Counters& before) noexcept;
+/// What two cards have counted, or one before and after its reset.
+[[nodiscard]] Counters operator+(Counters one, const Counters& other) noexcept;
 
 // Verdicts that only the kernel has.
 inline constexpr std::size_t kVerdictChecksumBad = 14;  ///< Of the IPv4 header.

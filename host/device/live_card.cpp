@@ -21,6 +21,8 @@ constexpr std::uint32_t kFatal =
     registers::kErrorsWriteError | registers::kErrorsRingRefused | registers::kErrorsRingBroken;
 /// In which the rate of the clock is measured before the first datagram: a register access more or less is 100 ppm.
 constexpr auto kMeasure = std::chrono::milliseconds(20);
+constexpr int kIdleLooks = 500;
+constexpr auto kIdlePause = std::chrono::milliseconds(1);
 constexpr int kMeasurements = 50;  // so often at most, until it has advanced
 
 }  // namespace
@@ -39,6 +41,8 @@ Status LiveCard::set_up(Device& device, const Program& program, const EngineOpti
   const Result<std::vector<firmware::Word>> words = firmware::device_words(program, options);
   if (!words) return Failure{words.message()};
   Status done = kernel_.receive(false);
+  if (done) done = wait_until_idle();
+  if (done) device.free_kept();
   if (done) done = load_words(kernel_, words.value());
   if (done) done = load_words(kernel_, firmware::channel_words(program, options, kEngineBank));
   // What finds no room is dropped and counted: a network does not wait.
@@ -59,6 +63,17 @@ Status LiveCard::set_up(Device& device, const Program& program, const EngineOpti
   if (live_.station) station_.emplace(device, memberships_of(channels), *live_.station);
   templates_ = program.templates.size();
   return Done{};
+}
+
+/// What an earlier process, or this one before the card failed, has left in it.
+Status LiveCard::wait_until_idle() {
+  for (int look = 0; look < kIdleLooks; ++look) {
+    const Result<bool> idle = kernel_.idle();
+    if (!idle) return Failure{idle.message()};
+    if (idle.value()) return Done{};
+    std::this_thread::sleep_for(kIdlePause);
+  }
+  return Failure{"it does not come to rest"};
 }
 
 Status LiveCard::set_clock() {

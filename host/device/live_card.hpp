@@ -93,6 +93,7 @@ class LiveCard {
   LiveCard(Kernel kernel, const LiveOptions& live) : kernel_(kernel), clock_(kernel_), live_(live) {}
   [[nodiscard]] Status set_up(Device& device, const Program& program, const EngineOptions& options,
                               std::span<const feed::Channel> channels);
+  [[nodiscard]] Status wait_until_idle();
   [[nodiscard]] Status set_clock();
   [[nodiscard]] Status do_step(std::size_t step, std::uint64_t now_ns);
   [[nodiscard]] Status look_at_errors();

@@ -27,6 +27,8 @@ struct Descriptor {
 static_assert(sizeof(Descriptor) == 16);
 
 constexpr std::uint64_t kCreditShare = 4;  // of the ring, after which the device hears of the reader
+/// What reads of a card answer that does not. It may write to memory all the same.
+constexpr std::uint32_t kOffTheBus = ~std::uint32_t{0};
 constexpr int kLooks = 1000;
 constexpr auto kLookEvery = std::chrono::milliseconds(1);
 
@@ -88,12 +90,16 @@ Status DeviceRing::set_up(std::uint64_t descriptors, std::uint64_t segments, std
   if (done) done = write64(*device_, at(reg::kCredit), credited_ + options_.slot_count);
   if (done) done = device_->write(at(reg::kTimeout), options_.timeout_cycles);
   if (done) done = device_->write(at(reg::kCreditTimeout), options_.credit_timeout_cycles);
-  if (done) done = device_->write(at(reg::kCommand), reg::kCommandStart);
+  if (!done) return done;
+  stopped_ = false;  // whatever becomes of the command
+  done = device_->write(at(reg::kCommand), reg::kCommandStart);
   if (!done) return done;
   const Result<std::uint32_t> state = device_->read(at(reg::kState));
   if (!state) return Failure{state.message()};
-  if ((state.value() & reg::kStateRunning) == 0) return Failure{"the kernel refused to begin the ring"};
-  stopped_ = false;
+  if ((state.value() & reg::kStateRunning) == 0) {
+    stopped_ = state.value() != kOffTheBus;
+    return Failure{"the kernel refused to begin the ring"};
+  }
   // The first claim: from then on a reader knows when it is overtaken.
   for (int i = 0; i < kLooks; ++i) {
     if (__atomic_load_n(&header().claim, __ATOMIC_ACQUIRE) != 0) return Done{};
@@ -106,7 +112,7 @@ Status DeviceRing::set_up(std::uint64_t descriptors, std::uint64_t segments, std
 }
 
 DeviceRing::~DeviceRing() {
-  if (!stopped_ && !stop()) (void)memory_.release();
+  if (!stopped_ && !stop()) device_->keep(std::move(memory_));
 }
 
 std::uint32_t DeviceRing::at(std::uint32_t offset) const {
@@ -169,6 +175,7 @@ Status DeviceRing::stop() {
   for (int i = 0; i < kLooks; ++i) {
     const Result<std::uint32_t> status = device_->read(registers::kStatus);
     if (!status) return Failure{status.message()};
+    if (status.value() == kOffTheBus) return Failure{"the card has left the bus"};
     if ((status.value() & registers::kStatusIdle) != 0) return Done{};
     std::this_thread::sleep_for(kLookEvery);
   }

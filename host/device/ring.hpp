@@ -52,7 +52,7 @@ class DeviceRing {
   [[nodiscard]] static Result<std::unique_ptr<DeviceRing>> start(Device& device, const Program& program,
                                                                  std::span<const std::byte> image,
                                                                  const RingOptions& options);
-  /// Ends it, as stop(). If the device does not come to rest, the memory stays: it may still write.
+  /// Ends it, as stop(). If the device does not come to rest, it keeps the memory: it may still write.
   ~DeviceRing();
   DeviceRing(const DeviceRing&) = delete;
   DeviceRing& operator=(const DeviceRing&) = delete;

@@ -306,6 +306,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       default: {
         const auto last = world.taken->last();
+        if ((operation & 8) != 0 && world.taken->has_numbers()) {  // it comes back after software
+          world.taken->go_on_after(last.value_or(0) + input.byte(), 0, input.byte() & 1, (operation & 16) != 0);
+          break;
+        }
         const std::uint32_t messages = world.taken->take_back();
         fuzz::require(world.taken->account().balanced(), "what is taken back is counted back");
         fuzz::require(messages == 0 || *world.taken->last() == *last - 1, "and its number is that of before");

@@ -62,8 +62,10 @@ class HollowCard final : public device::Device {
     return Done{};
   }
   Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override {
-    return std::unique_ptr<device::HostBuffer>(new Memory(bytes));
+    return std::unique_ptr<device::HostBuffer>(new Memory(bytes, in_use_));
   }
+  /// Pieces of memory that it has.
+  [[nodiscard]] long memory_in_use() const noexcept { return in_use_.use_count() - 1; }
 
   /// What a read answers, in place of `value`; empty: that.
   std::function<std::uint32_t(std::uint32_t offset, std::uint32_t value)> answer;
@@ -98,7 +100,7 @@ class HollowCard final : public device::Device {
 
   class Memory final : public device::HostBuffer {
    public:
-    explicit Memory(std::size_t bytes) : bytes_(bytes) {
+    Memory(std::size_t bytes, std::shared_ptr<int> in_use) : in_use_(std::move(in_use)), bytes_(bytes) {
       data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{ring::kPageBytes}));
       std::memset(data_, 0, bytes);
     }
@@ -108,6 +110,7 @@ class HollowCard final : public device::Device {
     std::uint64_t address() const noexcept override { return reinterpret_cast<std::uintptr_t>(data_); }
 
    private:
+    std::shared_ptr<int> in_use_;  // counts
     std::byte* data_;
     std::size_t bytes_;
   };
@@ -146,6 +149,7 @@ class HollowCard final : public device::Device {
     values_[ring + ring_reg::kState] = ring_reg::kStateRunning;
   }
 
+  std::shared_ptr<int> in_use_ = std::make_shared<int>();
   std::map<std::uint32_t, std::uint32_t> values_;
   std::map<std::uint64_t, std::uint32_t> memory_;  ///< Of firmware, by bank and address.
   std::vector<std::byte> sent_;

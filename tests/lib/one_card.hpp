@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,10 +27,18 @@ class OneCard final : public device::Card {
                                                     const device::LiveOptions& live) override {
     return device::LiveCard::make(device_, program, options, channels, live);
   }
+  Status reopen() override {
+    ++reopened;
+    if (mends) mends();
+    return device::Kernel::open(device_).ok() ? Status(Done{}) : Status(Failure{"it does not answer"});
+  }
   Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
     return device::FarRing::start(device_, options);
   }
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
+
+  unsigned reopened = 0;
+  std::function<void()> mends;  ///< Called as it is opened again; empty: nothing is.
 
  private:
   device::Device& device_;

@@ -68,8 +68,8 @@ bool print(const bench::Workload& work, std::size_t count) {
     }
     const auto cycles = static_cast<double>(figures.cycles);
     fmt::print("{:24} {:5} {:8} {:8.3f} {:8.2f} {:8.0f} {}\n", work.name, cores, count,
-               cycles / static_cast<double>(reference.fields()), static_cast<double>(bytes) / cycles,
-               cycles / (static_cast<double>(line_bytes) * 8 / 10'000), text);
+               cycles / static_cast<double>(std::max<std::uint64_t>(1, reference.words())),
+               static_cast<double>(bytes) / cycles, cycles / (static_cast<double>(line_bytes) * 8 / 10'000), text);
     std::fflush(stdout);
   }
   return true;
@@ -78,7 +78,7 @@ bool print(const bench::Workload& work, std::size_t count) {
 int run(std::size_t count, std::string_view only) {
   fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8}  {:^32}\n", "", "cores", "data-", "cycles a", "bytes a", "MHz for",
              "most bytes that wait at");
-  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "value", "cycle", "10 Gbit");
+  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "word", "cycle", "10 Gbit");
   for (const std::uint64_t mhz : kClocks) fmt::print(" {:>6} MHz", mhz);
   fmt::print("\n");
   int status = 0;

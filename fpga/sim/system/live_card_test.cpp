@@ -527,6 +527,106 @@ TEST_F(PulledCard, is_required_without_fallback) {
                                      "\"fast\""));
 }
 
+/// The card is pulled and put back, again and again, while software and another appliance hear everything.
+TEST_F(PulledCard, comes_back_as_often_as_it_works_again_with_the_records_of_software) {
+  constexpr int kRounds = 4;
+  OneChannel& one = make("mac", "[recorder]\nfolder = \"packets\"\nqueue = \"1MiB\"\n");
+  ASSERT_TRUE(one.made) << one.problem;
+  OneChannel software("mode = \"fast\"\n", "engine = \"interp\"\n");
+  ASSERT_TRUE(software.made);
+  cases::Random random(43);
+  std::uint32_t sequence = 0;
+  const auto hear = [&](std::size_t datagrams) {
+    for (; datagrams > 0; --datagrams) {
+      one.now += 1'000;
+      software.now = one.now;
+      std::vector<std::byte> payload = tick(++sequence, static_cast<std::uint32_t>(random.below(100'000)));
+      for (std::uint64_t more = random.below(3); more > 0; --more) {
+        payload.insert(payload.end(), {std::byte{0xC0}, std::byte{0x81}, static_cast<std::byte>(0x80 + more)});
+      }
+      for (const net::Endpoint group : {kGroupA, kGroupB}) {
+        if (!slot_->is_empty) send(group, payload, one.now);
+        for (OneChannel* const of : {&one, &software}) {
+          of->port(group == kGroupA ? "left" : "right")
+              .items.push_back({payload, group, one.now, kSender, record::TimeQuality::Hardware});
+          of->work();
+        }
+      }
+    }
+  };
+  std::vector<std::vector<record::Slot>> expected;
+  std::vector<std::vector<record::Slot>> got;
+  const auto read = [](OneChannel& of, std::vector<std::vector<record::Slot>>& into) {
+    while (of.reader->poll() == ring::Poll::Record) {
+      into.emplace_back(of.reader->record().begin(), of.reader->record().end());
+    }
+  };
+  /// Until the card has come up to what was sent, and its channel is on it.
+  const auto catch_up = [&] {
+    read(software, expected);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    for (bool is_on = false; (!is_on || got.size() < expected.size()) && std::chrono::steady_clock::now() < end;) {
+      one.work();
+      read(one, got);
+      one.now += kPublished;
+      one.work();
+      is_on = count(one, "card_channels") == 1;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(count(one, "card_channels"), 1U);
+    EXPECT_EQ(got.size(), expected.size());
+  };
+  std::vector<int> waits;
+  for (int round = 0; round < kRounds; ++round) {
+    hear(10);
+    catch_up();
+    hear(5);  // on the card, not looked at yet
+    slot_->is_empty = true;
+    hear(5);
+    one.now += kLooked;
+    one.work();
+    EXPECT_THAT(one.made->take_card_failure(), HasSubstr("its first register reads"));
+    hear(5);
+    one.work();
+    read(software, expected);
+    read(one, got);
+    EXPECT_EQ(got.size(), expected.size()) << "software goes on";
+    slot_->is_empty = false;
+    int seconds = 0;
+    while (!one.made->tend_card(one.now).is_back && seconds < 100) {
+      ++seconds;
+      one.now += 1'000'000'000;
+      hear(1);
+    }
+    waits.push_back(seconds);
+    if (HasFailure()) return;
+  }
+  hear(10);
+  catch_up();
+  EXPECT_THAT(waits, ::testing::ElementsAre(1, 2, 4, 8));
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    auto ours = without_place(got[i]);
+    auto theirs = without_place(expected[i]);
+    // What the recorder has kept does not say how good its time is.
+    for (auto* const record : {&ours, &theirs}) (*record)[0].words[3] &= ~(std::uint64_t{0xFF} << 56);
+    ASSERT_EQ(ours.size(), theirs.size()) << "record " << i;
+    for (std::size_t s = 0; s < ours.size(); ++s) {
+      for (std::size_t word = 0; word < record::kSlotWords; ++word) {
+        ASSERT_EQ(ours[s].words[word], theirs[s].words[word]) << "record " << i << ", slot " << s << ", word " << word;
+      }
+    }
+  }
+  EXPECT_EQ(gaps_of(one), std::vector<std::string>());
+  look(one);
+  EXPECT_EQ(count(one, "card_failures"), std::uint64_t{kRounds});
+  EXPECT_EQ(count(one, "card_returns"), std::uint64_t{kRounds});
+  EXPECT_EQ(count(one, "numbers_lost"), 0U);
+  EXPECT_EQ(count(one, "numbers_delivered"), sequence);
+  EXPECT_EQ(count(one, "card_receiving"), 1U);
+  one.expect_balanced();
+}
+
 class SnoopedCard : public PulledCard {
  protected:
   static constexpr net::Endpoint kLineA{0xEF010101, 1000};

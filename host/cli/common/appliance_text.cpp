@@ -231,11 +231,22 @@ std::string broker_text(const appliance::NicStatus& nic) {
   return out + '\n' + files.text(0);
 }
 
-std::string card_text(const appliance::CardStatus& card) {
-  if (!card.exists) return "";
-  Grid grid(headings(Table::Card, appliance::kCardRows, {}));
-  grid.add(values(Table::Card, appliance::kCardRows, card, {}));
-  return "\nCard\n" + grid.text(0);
+std::string card_text(const StatusReport& status) {
+  using appliance::kChannelRows;
+  std::string out;
+  if (status.card.exists) {
+    Grid grid(headings(Table::Card, appliance::kCardRows, {}));
+    grid.add(values(Table::Card, appliance::kCardRows, status.card, {}));
+    out = "\nCard\n" + grid.text(0);
+  }
+  Grid channels(headings(Table::CardChannels, kChannelRows, {"channel"}));
+  bool has_channels = false;
+  for (const ChannelStatus& channel : status.channels) {
+    if (channel.on_card == 0 && channel.card_packets == 0) continue;
+    has_channels = true;
+    channels.add(values(Table::CardChannels, kChannelRows, channel, {plain(channel.name)}));
+  }
+  return has_channels ? out + "\nChannels of the card\n" + channels.text(1) : out;
 }
 
 std::string udp_text(const appliance::UdpStatus& udp) {
@@ -318,7 +329,7 @@ std::string stat_text(const StatusReport& status) {
   const std::string books = books_grid(status);
   const std::string replays = replays_grid(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
-         ports_text(status) + card_text(status.card) + rings_text(status) +
+         ports_text(status) + card_text(status) + rings_text(status) +
          (books.empty() ? "" : "\nInstruments and books\n" + books) +
          (replays.empty() ? "" : "\nReplay services\n" + replays) + agents_text(status) + housekeeper_text(status) +
          recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) + udp_text(status.nic.udp) +

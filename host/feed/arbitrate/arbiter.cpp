@@ -82,9 +82,23 @@ void Arbiter::announce(std::uint64_t sequence) noexcept {
   announced_ = {.is_set = true, .number = wire(sequence), .t_ns = latest_t_ns_};
 }
 
-void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch) noexcept {
+void Arbiter::resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch,
+                           std::uint64_t t_ns) noexcept {
   if (!running_) epoch_ = epoch;
-  known_ = {.is_set = !running_, .number = last_sequence, .sender = sender};
+  known_ = {.is_set = !running_, .number = last_sequence, .sender = sender, .t_ns = t_ns};
+}
+
+void Arbiter::hand_over(Sink& sink) noexcept {
+  finish(sink);
+  if (!running_) return;
+  earlier_ += account();
+  run_ = {};
+  running_ = false;
+  known_ = {};
+  announced_ = {};
+  // Whatever goes on meanwhile, nothing leads back to what was before it.
+  old_runs_ = {};
+  stretch_resumed_ = stretch_began_ = 0;
 }
 
 void Arbiter::go_on_from(const Arbiter& before, bool same) noexcept {

@@ -75,8 +75,14 @@ class Arbiter {
 
   /// Before the first packet: the number that another process delivered last, of this sender. If the first run goes on
   /// after it, what is missing is a gap (GapReason::Down); else the first run is a new one. What comes before that just
-  /// below it is late. `epoch` is that of the first run.
-  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0) noexcept;
+  /// below it is late. `epoch` is that of the first run. `t_ns`: when that number was delivered, if that is known;
+  /// copies that come soon after that are late, however low the numbers are.
+  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0,
+                    std::uint64_t t_ns = 0) noexcept;
+
+  /// Something else goes on with the numbers: the run ends here, what waits is given up, and the next packet is a first
+  /// one again (resume_after). The account goes on; runs of before are forgotten.
+  void hand_over(Sink& sink) noexcept;
 
   /// Before the first packet, in place of another arbiter of the channel in this process, which has finished: has none
   /// of its epochs and, if the numbers are the `same`, goes on after them.

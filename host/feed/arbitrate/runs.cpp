@@ -84,7 +84,9 @@ void Arbiter::leave_run(const OldRun* entered) noexcept {
 /// come just there.
 bool Arbiter::is_known(const Packet& packet) const noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
-  if (!known_.is_set || packet.preamble.sender != known_.sender || sequence <= kRestartNumbers) return false;
+  if (!known_.is_set || packet.preamble.sender != known_.sender) return false;
+  const bool is_soon = since(packet.t_ns, known_.t_ns) < kLateWindows * options_.window_ns;
+  if (sequence <= kRestartNumbers && !is_soon) return false;
   const std::int64_t ahead = distance(sequence, known_.number);
   return ahead <= 0 && ahead > -leap();
 }

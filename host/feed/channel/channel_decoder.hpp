@@ -74,8 +74,14 @@ class ChannelDecoder final : private arbitrate::Sink {
   /// The end: what waits is decoded, what is missing is lost.
   void finish() noexcept { arbiter_.finish(*this); }
   /// Before the first datagram: see Arbiter::resume_after.
-  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0) noexcept {
-    arbiter_.resume_after(sender, last_sequence, epoch);
+  void resume_after(std::uint64_t sender, std::uint64_t last_sequence, std::uint16_t epoch = 0,
+                    std::uint64_t t_ns = 0) noexcept {
+    arbiter_.resume_after(sender, last_sequence, epoch, t_ns);
+  }
+  /// Something else goes on with the numbers: see Arbiter::hand_over.
+  void hand_over() noexcept {
+    arbiter_.hand_over(*this);
+    failed_ = {};
   }
   /// Before the first datagram: the first messages of this one were published by something else.
   void expect_rest(std::uint32_t sequence, std::uint16_t epoch, std::uint32_t messages) noexcept {

@@ -38,4 +38,25 @@ TEST(Books, are_shown_if_a_channel_has_a_map) {
   EXPECT_THAT(stat_text(status), HasSubstr("Instruments and books"));
 }
 
+TEST(Card, is_shown_with_each_channel_that_it_has_or_has_had) {
+  appliance::StatusReport status;
+  status.channels.resize(3);
+  EXPECT_THAT(stat_text(status), Not(HasSubstr("Channels of the card")));
+  status.channels[0].name = "always in software";
+  status.channels[1].name = "given back";
+  status.channels[1].card_packets = 4'711;
+  status.channels[1].card_lost = 2'345;
+  status.channels[2].name = "on it";
+  status.channels[2].on_card = 1;
+  const std::string text = stat_text(status);
+  const std::size_t begin = text.find("\nChannels of the card\n");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string of_card = text.substr(begin, text.find("\n\n", begin + 1) - begin);
+  EXPECT_THAT(of_card, HasSubstr("given back"));
+  EXPECT_THAT(of_card, HasSubstr("4,711"));
+  EXPECT_THAT(of_card, HasSubstr("2,345"));
+  EXPECT_THAT(of_card, HasSubstr("on it"));
+  EXPECT_THAT(of_card, Not(HasSubstr("always in software")));
+}
+
 }  // namespace stopbit::tools::appliance_text_test

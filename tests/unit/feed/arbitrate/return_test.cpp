@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "tests/lib/random.hpp"
 #include "tests/unit/feed/arbitrate/fixture.hpp"
 
 namespace stopbit::arbitrate::testing {
@@ -1121,6 +1122,94 @@ TEST(Carousel, a_line_that_was_led_into_a_cycle_is_where_its_copies_are) {
   offer(bench, B, {1, 2, 4});
   EXPECT_EQ(offer(bench, A, {1, 2, 3}), "");
   EXPECT_EQ(bench.tick(2 * kWindow), "1 2 3 4");
+}
+
+TEST(HandOver, goes_on_after_what_something_else_has_brought) {
+  Bench bench(fast_options());
+  EXPECT_EQ(offer(bench, A, {100, 101, 102}), "start(100) 100 101 102");
+  bench.arbiter.hand_over(bench.story);
+  bench.check();
+  EXPECT_EQ(bench.arbiter.next_sequence(), std::nullopt);
+  bench.arbiter.resume_after(0, 150, 3, bench.now_ns);
+  EXPECT_EQ(offer(bench, B, {101, 149, 150}), "") << "late";
+  EXPECT_EQ(offer(bench, B, {153}), "start(153) gap(151+2) 153");
+  EXPECT_EQ(bench.arbiter.epoch(), 3U);
+  EXPECT_EQ(bench.arbiter.total().numbers.expected, 6U);
+  EXPECT_EQ(bench.arbiter.total().numbers.lost, 2U);
+  EXPECT_EQ(bench.arbiter.total().packets.received[0] + bench.arbiter.total().packets.received[1], 7U);
+}
+
+TEST(HandOver, takes_copies_for_late_however_low_unless_time_has_passed) {
+  for (const bool is_soon : {true, false}) {
+    Bench bench(fast_options());
+    bench.arbiter.resume_after(0, 9, 0, bench.now_ns);
+    if (!is_soon) bench.tick(2 * kSilence);
+    EXPECT_EQ(offer(bench, B, {8, 9, 10}), is_soon ? "start(10) 10" : "start(8) 8 9 10");
+  }
+}
+
+TEST(HandOver, leads_to_no_run_of_before) {
+  Bench bench(fast_options());
+  offer_all(bench, A, 100, 177);
+  bench.tick(2 * kSilence);
+  offer(bench, A, {315, 316});  // a leap at 178
+  bench.tick(2 * kSilence);
+  bench.story.take();
+  bench.arbiter.hand_over(bench.story);
+  bench.arbiter.resume_after(0, 1'000, 0, bench.now_ns);
+  EXPECT_EQ(offer(bench, A, {1'001, 1'002}), "start(1001) 1001 1002");
+  bench.tick(2 * kSilence);
+  offer(bench, A, {178, 179});  // where the leap began
+  EXPECT_EQ(bench.tick(2 * kSilence), "reset(178) 178 179");
+}
+
+TEST(HandOver, gives_up_what_waits_and_keeps_the_account) {
+  Bench bench(ordered_options());
+  offer(bench, A, {10, 11});
+  bench.tick(2 * kWindow);
+  offer(bench, A, {13, 14});
+  offer(bench, B, {5'000});  // far ahead: set aside
+  bench.story.take();
+  bench.arbiter.hand_over(bench.story);
+  bench.check();
+  EXPECT_EQ(bench.story.take(), "gap(12+1) 13 14");
+  EXPECT_EQ(bench.arbiter.total().packets.held, 0U);
+  EXPECT_EQ(bench.arbiter.total().numbers.held, 0U);
+  EXPECT_EQ(bench.arbiter.total().numbers.expected, 5U);
+  bench.arbiter.hand_over(bench.story);  // there is nothing
+  bench.check();
+  EXPECT_EQ(bench.arbiter.total().numbers.expected, 5U);
+}
+
+/// Something else has the numbers again and again.
+TEST(HandOver, delivers_each_other_number_once_or_in_a_gap) {
+  cases::Random random(7);
+  for (int round = 0; round < 40; ++round) {
+    Bench bench(random.chance(50) ? ordered_options() : fast_options());
+    std::uint64_t next = 1'000;
+    std::uint64_t brought = 0;  // by something else
+    for (int turn = 0; turn < 50; ++turn) {
+      const std::uint64_t begin = next;
+      for (std::uint64_t count = 1 + random.below(30); count != 0; --count, ++next) {
+        bench.tick(random.below(20));
+        // The first and the last one come, so that every missing one is found.
+        const bool is_edge = next == begin || count == 1;
+        for (const Line line : {A, B}) {
+          if (is_edge || !random.chance(30)) offer(bench, line, {next});
+        }
+      }
+      bench.story.take();
+      bench.arbiter.hand_over(bench.story);
+      bench.check();
+      const Account total = bench.arbiter.total();
+      ASSERT_EQ(total.numbers.expected, next - 1'000 - brought);
+      ASSERT_EQ(total.numbers.expected, total.numbers.delivered + total.numbers.lost);
+      const std::uint64_t more = random.below(200);
+      brought += more;
+      next += more;
+      bench.arbiter.resume_after(0, next - 1, 0, bench.now_ns);
+    }
+  }
 }
 
 TEST(History, of_numbers_of_16_bits_leaves_most_of_them_out_of_reach) {
