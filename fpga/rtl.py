@@ -15,8 +15,10 @@ def sources():
 
 
 def needed(top):
-    """The files that `top` is made of: packages that are named, and modules, each by its name."""
+    """The files that `top` is made of, which may be a bench's: packages that are named, and modules, each by its name."""
     by_name = {path.stem: path for path in sources()}
+    if top not in by_name:
+        by_name[top] = next(ROOT.glob(f"sim/*/chain/{top}.sv"))
     found, todo = set(), [top]
     while todo:
         name = todo.pop()

@@ -5,8 +5,7 @@
 /// With one it is the core itself. With more, each has `Datagrams` and `Beats` of room in front of it, so that one that is
 /// slow holds up the others only when its room is full; and `Slots` behind it: a record leaves once it is complete, or
 /// once it fills them. So a core that waits in the middle of a record for bytes on their way holds up no other, but for a
-/// record of more than `Slots`. From a datagram's first beat to its record's first slot it is 4 cycles longer, and a cycle
-/// for each slot before slot 0.
+/// record of more than `Slots`. A record of n slots is out n + 2 cycles later than of one core, at least 4.
 ///
 /// All take the same firmware, and read back the same; words in which they differ read back wrong.
 module stopbit_engines

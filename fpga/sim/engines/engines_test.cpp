@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -211,6 +212,33 @@ TEST(Engines, four_give_a_slot_in_each_cycle) {
   const std::uint64_t four = cycles_of(1);
   EXPECT_GT(one, 2 * slots);
   EXPECT_LT(four, slots + 60);
+}
+
+TEST(Engines, take_as_many_cycles_more_than_one_core_as_a_record_has_slots_and_two) {
+  const Program program = sequence_program();
+  EngineOptions options;
+  options.channels = kChannels;
+  for (const unsigned elements : {0U, 1U, 20U}) {
+    const Bytes bytes = sequence_message(elements, 7);
+    const std::vector<Datagram> plain(2,
+                                      datagram_of(bytes, 0, 1));  // the template's first message is not fetched ahead
+    std::uint64_t alone = 0;
+    {
+      Core core(program, options, {});
+      (void)core.decode(plain);
+      alone = core.figures().cycles;
+      (void)core.decode({plain.data(), 1});
+      alone = core.figures().cycles - alone;
+    }
+    EnginesBench cores(program, options, {});
+    EnginesFigures figures;
+    (void)cores.run(std::vector<Arriving>(2, {plain[0]}), figures);
+    figures = {};
+    const std::vector<Record> records = cores.run(std::vector<Arriving>(1, {plain[0]}), figures);
+    ASSERT_EQ(records.size(), 1U);
+    // A record of one slot goes through the whole room; of others the first slots are shown before the last one comes.
+    EXPECT_EQ(figures.cycles, alone + std::max<std::size_t>(4, records[0].size() + 2)) << elements << " elements";
+  }
 }
 
 }  // namespace

@@ -67,18 +67,21 @@ bool print(const bench::Workload& work, std::size_t count) {
       if (mhz != 0) text += fmt::format(" {:10}", paced.most_waiting);
     }
     const auto cycles = static_cast<double>(figures.cycles);
-    fmt::print("{:24} {:5} {:8} {:8.3f} {:8.2f} {:8.0f} {}\n", work.name, cores, count,
+    std::size_t slots = 0;
+    for (const Record& record : wanted) slots += record.size();
+    fmt::print("{:24} {:5} {:8} {:8.3f} {:8.2f} {:8.2f} {:8.0f} {}\n", work.name, cores, count,
                cycles / static_cast<double>(std::max<std::uint64_t>(1, reference.words())),
-               static_cast<double>(bytes) / cycles, cycles / (static_cast<double>(line_bytes) * 8 / 10'000), text);
+               static_cast<double>(bytes) / cycles, static_cast<double>(slots) / cycles,
+               cycles / (static_cast<double>(line_bytes) * 8 / 10'000), text);
     std::fflush(stdout);
   }
   return true;
 }
 
 int run(std::size_t count, std::string_view only) {
-  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8}  {:^32}\n", "", "cores", "data-", "cycles a", "bytes a", "MHz for",
-             "most bytes that wait at");
-  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "word", "cycle", "10 Gbit");
+  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8}  {:^32}\n", "", "cores", "data-", "cycles a", "bytes a",
+             "slots a", "MHz for", "most bytes that wait at");
+  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "word", "cycle", "cycle", "10 Gbit");
   for (const std::uint64_t mhz : kClocks) fmt::print(" {:>6} MHz", mhz);
   fmt::print("\n");
   int status = 0;

@@ -46,6 +46,7 @@ class OneCard final : public device::Card {
   Result<device::FarRing> far_ring(const device::FarRingOptions& options) override {
     return device::FarRing::start(device_, options);
   }
+  Status reopen() override { return Failure{"it is opened once for all tests"}; }
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
   Result<std::unique_ptr<device::LiveCard>> receive(const Program&, const EngineOptions&,
                                                     std::span<const feed::Channel>,
