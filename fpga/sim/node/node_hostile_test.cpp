@@ -245,6 +245,35 @@ TEST_F(NodeHostile, memory_that_does_not_answer_fails_commands_alone) {
   ASSERT_NO_FATAL_FAILURE(expect_at_work());
 }
 
+/// An interval that leads to a unit by a channel that the unit does not take, or to a port that HTAX does not have:
+/// each packet is left out, is counted once, and disturbs nothing.
+TEST_F(NodeHostile, packets_of_intervals_that_lead_astray_are_counted_one_by_one) {
+  constexpr std::uint64_t kHtaxPorts = 16;  // that the four bits of an interval can name
+  std::uint64_t strays = 0;
+  const auto goes_astray = [](std::uint64_t port, std::size_t channel) {
+    return port > kMessagesPort || port < kCommandsPort || (port == kMessagesPort && channel == htax::kNonposted);
+  };
+  for (std::uint64_t port = kFirstUnitPort; port < kHtaxPorts; ++port) {
+    for (const std::size_t channel : {htax::kPosted, htax::kNonposted}) {
+      if (!goes_astray(port, channel)) continue;
+      node(0).set_intervals(port, 1U << channel);
+      for (const std::uint64_t words : {std::uint64_t{0}, std::uint64_t{1}, 2 + random_.below(14)}) {
+        auto& packets = channel == htax::kPosted ? node(0).posted : node(0).requests;
+        packets.push_back(
+            htax::make(random_, {.channel = channel, .length = words, .origin = 2, .address = kElsewhere + 64}));
+        settle();
+        ASSERT_EQ(node(0).count(Count::StrayPacket), ++strays) << "port " << port << ", channel " << channel;
+      }
+    }
+  }
+  node(0).set_intervals(0, 0);
+  EXPECT_EQ(count(Count::StrayPacket), strays);
+  EXPECT_EQ(count(Count::RefusedPacket) + count(Count::Unasked) + count(Count::BadCommand) + count(Count::BadStore),
+            0U);
+  EXPECT_TRUE(node(0).responses.empty());
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
 /// Pages beyond the 48 bits of HTAX: nothing is written or read there, or at an address that its lower bits name.
 TEST_F(NodeHostile, addresses_that_htax_does_not_have_are_refused) {
   constexpr std::uint64_t kBeyond = (std::uint64_t{1} << 36U) | 0x77;
