@@ -274,6 +274,52 @@ TEST_F(NodeHostile, packets_of_intervals_that_lead_astray_are_counted_one_by_one
   ASSERT_NO_FATAL_FAILURE(expect_at_work());
 }
 
+/// A neighbour that sends on classes of traffic that no unit has.
+class NodeForeignClass : public NodeHostile {
+ protected:
+  /// What node 0 sends goes by this class, with the sums of a whole packet.
+  void move_to(std::uint64_t traffic_class) {
+    on_cell = [this, traffic_class](std::size_t from, Cell cell) {
+      if (from != 0 || cell.kind == Cell::Control) return cell;
+      if (cell.kind == Cell::Start) {
+        sim::Start start = sim::Start::of(cell.data);
+        start.traffic_class = traffic_class;
+        cell.data = start.data();
+        packet_.clear();
+      } else if (cell.kind == Cell::End) {
+        cell.data = (cell.data & ~std::uint64_t{0xFFFF'FFFF}) | closing_crc(packet_, cell);
+      }
+      packet_.push_back(cell);
+      return cell;
+    };
+  }
+
+ private:
+  std::vector<Cell> packet_;
+};
+
+/// Three packets: room comes back to the class that the neighbour saw, so the channel that they left by has no more.
+TEST_F(NodeForeignClass, packets_are_taken_counted_and_left_out) {
+  std::uint64_t foreign = 0;
+  for (std::uint64_t word = 0; word < 64; ++word) at(node(1), kSink, word) = 7;
+  for (const std::uint64_t traffic_class : {2U, 3U, 2U}) {
+    move_to(traffic_class);
+    node(0).write(1, foreign == 1 ? put(8) : word_for(Operation::ImmediatePut, foreign, 9));
+    settle();
+    ASSERT_EQ(node(1).count(Count::Foreign), ++foreign) << "class " << traffic_class;
+  }
+  on_cell = nullptr;
+  for (std::uint64_t word = 0; word < 64; ++word) EXPECT_EQ(at(node(1), kSink, word), 7U) << word;
+  // Requests and answers are none of them; both go on.
+  at(node(0), kSink, 3) = 7;
+  node(1).write(1, word_for(Operation::FetchAdd, 3, 1, nic::kNotifyCompleter, 0));
+  settle();
+  EXPECT_EQ(only(1, 1).error, Error::None);
+  EXPECT_EQ(at(node(0), kSink, 3), 8U);
+  EXPECT_EQ(count(Count::Foreign), foreign);
+  EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Malformed) + count(Count::Damaged), 0U);
+}
+
 /// Pages beyond the 48 bits of HTAX: nothing is written or read there, or at an address that its lower bits name.
 TEST_F(NodeHostile, addresses_that_htax_does_not_have_are_refused) {
   constexpr std::uint64_t kBeyond = (std::uint64_t{1} << 36U) | 0x77;
