@@ -320,6 +320,28 @@ TEST_F(NodeForeignClass, packets_are_taken_counted_and_left_out) {
   EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Malformed) + count(Count::Damaged), 0U);
 }
 
+/// As many flushes as may wait, when a reset comes: none is reported after it, and all of their room is free.
+TEST_F(NodeHostile, a_reset_forgets_flushes_that_wait) {
+  node(1).writes_are_shut = true;
+  node(0).write(1, put(64));
+  cycles(2'000);
+  for (std::uint64_t i = 0; i < 100; ++i) node(1).flushes.push_back(kSink / nic::kPageBytes + i % kPages);
+  cycles(4'000);
+  EXPECT_LT(node(1).flushes.size(), 100U);
+  EXPECT_FALSE(node(1).flushes.empty()) << "there was room for all";
+  EXPECT_EQ(node(1).flushed, 0U);
+  node(1).reset();
+  node(1).writes_are_shut = false;
+  node(1).open(1, 7);
+  node(1).open(2, 7);
+  bring_up(1);
+  settle();
+  EXPECT_EQ(node(1).flushed, 0U);
+  for (std::uint64_t i = 0; i < 3; ++i) node(1).flushes.push_back(kSink / nic::kPageBytes + i);
+  settle();
+  EXPECT_EQ(node(1).flushed, 3U);
+}
+
 /// Pages beyond the 48 bits of HTAX: nothing is written or read there, or at an address that its lower bits name.
 TEST_F(NodeHostile, addresses_that_htax_does_not_have_are_refused) {
   constexpr std::uint64_t kBeyond = (std::uint64_t{1} << 36U) | 0x77;
