@@ -320,6 +320,43 @@ TEST_F(NodeForeignClass, packets_are_taken_counted_and_left_out) {
   EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Malformed) + count(Count::Damaged), 0U);
 }
 
+/// A reset in each cycle from a request to its answer: the next answer is whole.
+TEST_F(NodeHostile, a_reset_in_the_middle_of_an_answer_leaves_nothing_of_it) {
+  const Command command = word_for(Operation::ImmediatePut, 30, 0x1234);
+  const auto cycles_to_answer = [&] {
+    node(0).ask(1, command);
+    const std::uint64_t start = node(0).now();
+    run([&] { return !node(0).responses.empty(); }, 2'000);
+    return node(0).now() - start;
+  };
+  const std::uint64_t whole = cycles_to_answer();
+  settle();
+  constexpr std::uint64_t kEach = 6;
+  for (std::uint64_t before = 0; before < whole; ++before) {
+    node(0).ask(1, command);
+    cycles(whole - before);
+    node(0).reset();
+    node(0).open(1, 7);
+    bring_up(0);
+    // Answers of the refuser go between them if one is not whole.
+    for (std::uint64_t i = 0; i < kEach; ++i) {
+      node(0).ask(1, command);
+      node(0).requests.push_back(
+          htax::make(random_, {.channel = htax::kNonposted, .origin = 2, .address = kElsewhere}));
+    }
+    settle();
+    ASSERT_EQ(node(0).responses.size(), 2 * kEach) << before;
+    std::uint64_t words = 0;
+    for (const htax::Packet& response : node(0).responses) {
+      EXPECT_EQ(htax::from_phit(response[0]).channel, htax::kResponse) << before;
+      words += response.size() - 1;
+    }
+    EXPECT_EQ(words, kEach) << before;
+    settle();
+    node(0).responses.clear();
+  }
+}
+
 /// As many flushes as may wait, when a reset comes: none is reported after it, and all of their room is free.
 TEST_F(NodeHostile, a_reset_forgets_flushes_that_wait) {
   node(1).writes_are_shut = true;
