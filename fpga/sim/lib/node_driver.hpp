@@ -37,8 +37,9 @@ namespace protocol = nic::protocol;
 
 inline constexpr std::size_t kPorts = 8;
 inline constexpr std::size_t kWindows = 1024;
-inline constexpr std::uint64_t kCommandsPort = 8;  ///< Of HTAX: the queue of commands,
-inline constexpr std::uint64_t kMessagesPort = 9;  ///< and the message unit.
+inline constexpr std::uint64_t kFirstUnitPort = 4;  ///< Of HTAX: the first unit,
+inline constexpr std::uint64_t kCommandsPort = 8;   ///< the queue of commands,
+inline constexpr std::uint64_t kMessagesPort = 9;   ///< and the message unit.
 
 // Where the host has what is not a port's registered memory.
 inline constexpr std::uint64_t kRings = 0x1000'0000;         ///< Of notifications, a page for each port,
@@ -48,6 +49,7 @@ inline constexpr std::uint64_t kTables = 0x4000'0000;        ///< Of translation
 inline constexpr std::uint64_t kMailboxBytes = nic::PageLayout::kMailboxSlots * nic::PageLayout::kMaxSlotBytes;
 inline constexpr std::uint64_t kLimits = std::uint64_t{0x6B6}
                                          << 28U;  ///< Pages of ports for the limits of their rings.
+inline constexpr std::uint64_t kElsewhere = std::uint64_t{0x7B7} << 28U;  ///< Addresses for no unit.
 inline constexpr std::uint64_t kRingLines = nic::PageLayout::kNotifications;
 
 /// What a node counts, in the order of node_events_t, and how many bits it has there.
@@ -133,17 +135,7 @@ class Node {
     m.patience_i = 0;
     constexpr std::uint32_t kFirstChannels = 0b001'001'001'001;  // one for each class: order is kept
     m.channels_i = kFirstChannels | kFirstChannels << kChannels;
-    BitWriter intervals(m.intervals_i);
-    intervals.put(1U << htax::kPosted | 1U << htax::kNonposted, 4);
-    intervals.put(kCommandsPort, 4);
-    intervals.put(queue::kWindow + 0xFFF'FFFF, 48);
-    intervals.put(queue::kWindow, 48);
-    intervals.put(1, 1);
-    intervals.put(1U << htax::kPosted, 4);
-    intervals.put(kMessagesPort, 4);
-    intervals.put(kLimits + 0xFFF'FFFF, 48);
-    intervals.put(kLimits, 48);
-    intervals.put(1, 1);
+    set_intervals(0, 0);
     m.message_patience_i = 1000;
     m.table_valid_i = m.page_valid_i = m.tick_i = 0;
     m.config_i = m.set_valid_i = m.ring_valid_i = m.port_write_i = m.window_write_i = m.end_valid_i = m.base_write_i =
@@ -197,6 +189,21 @@ class Node {
     m.config_data_i = data;
     bench_.step();
     m.config_i = 0;
+  }
+  /// Where addresses of the host lead: to the queue of commands, to the message unit, and those of kElsewhere to `port`
+  /// of HTAX by `channels`, a bit each (a supervisor should set none). Changed only while the host sends nothing.
+  void set_intervals(std::uint64_t port, std::uint64_t channels) {
+    BitWriter intervals(model().intervals_i);
+    const auto put = [&](std::uint64_t to, std::uint64_t by, std::uint64_t first) {
+      intervals.put(by, 4);
+      intervals.put(to, 4);
+      intervals.put(first + 0xFFF'FFFF, 48);
+      intervals.put(first, 48);
+      intervals.put(by != 0, 1);
+    };
+    put(kCommandsPort, 1U << htax::kPosted | 1U << htax::kNonposted, queue::kWindow);
+    put(kMessagesPort, 1U << htax::kPosted, kLimits);
+    put(port, channels, kElsewhere);
   }
   /// Of the tables of translations of a node: the first one.
   void set_base() {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -46,7 +47,7 @@ class NodeTest : public ::testing::Test {
     run([&] { return node(i).is_set(); });
   }
   void cycle() {
-    for (std::size_t i = 0; i < kNodes; ++i) wire(i).put(node(i).out());
+    for (std::size_t i = 0; i < kNodes; ++i) wire(i).put(on_cell ? on_cell(i, node(i).out()) : node(i).out());
     for (std::size_t i = 0; i < kNodes; ++i) {
       Wire& from = wire(1 - i);
       node(i).in(from.take(), from.has_signal());
@@ -97,6 +98,9 @@ class NodeTest : public ::testing::Test {
   }
 
   static constexpr std::size_t kWire = 5;  ///< Cycles.
+
+  /// What goes on the wire in place of a node's cell.
+  std::function<Cell(std::size_t from, const Cell&)> on_cell;
 
   Random random_{seed()};
   std::vector<std::unique_ptr<Node>> nodes_;

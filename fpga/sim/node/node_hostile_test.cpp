@@ -245,6 +245,140 @@ TEST_F(NodeHostile, memory_that_does_not_answer_fails_commands_alone) {
   ASSERT_NO_FATAL_FAILURE(expect_at_work());
 }
 
+/// An interval that leads to a unit by a channel that the unit does not take, or to a port that HTAX does not have:
+/// each packet is left out, is counted once, and disturbs nothing.
+TEST_F(NodeHostile, packets_of_intervals_that_lead_astray_are_counted_one_by_one) {
+  constexpr std::uint64_t kHtaxPorts = 16;  // that the four bits of an interval can name
+  std::uint64_t strays = 0;
+  const auto goes_astray = [](std::uint64_t port, std::size_t channel) {
+    return port > kMessagesPort || port < kCommandsPort || (port == kMessagesPort && channel == htax::kNonposted);
+  };
+  for (std::uint64_t port = kFirstUnitPort; port < kHtaxPorts; ++port) {
+    for (const std::size_t channel : {htax::kPosted, htax::kNonposted}) {
+      if (!goes_astray(port, channel)) continue;
+      node(0).set_intervals(port, 1U << channel);
+      for (const std::uint64_t words : {std::uint64_t{0}, std::uint64_t{1}, 2 + random_.below(14)}) {
+        auto& packets = channel == htax::kPosted ? node(0).posted : node(0).requests;
+        packets.push_back(
+            htax::make(random_, {.channel = channel, .length = words, .origin = 2, .address = kElsewhere + 64}));
+        settle();
+        ASSERT_EQ(node(0).count(Count::StrayPacket), ++strays) << "port " << port << ", channel " << channel;
+      }
+    }
+  }
+  node(0).set_intervals(0, 0);
+  EXPECT_EQ(count(Count::StrayPacket), strays);
+  EXPECT_EQ(count(Count::RefusedPacket) + count(Count::Unasked) + count(Count::BadCommand) + count(Count::BadStore),
+            0U);
+  EXPECT_TRUE(node(0).responses.empty());
+  ASSERT_NO_FATAL_FAILURE(expect_at_work());
+}
+
+/// A neighbour that sends on classes of traffic that no unit has.
+class NodeForeignClass : public NodeHostile {
+ protected:
+  /// What node 0 sends goes by this class, with the sums of a whole packet.
+  void move_to(std::uint64_t traffic_class) {
+    on_cell = [this, traffic_class](std::size_t from, Cell cell) {
+      if (from != 0 || cell.kind == Cell::Control) return cell;
+      if (cell.kind == Cell::Start) {
+        sim::Start start = sim::Start::of(cell.data);
+        start.traffic_class = traffic_class;
+        cell.data = start.data();
+        packet_.clear();
+      } else if (cell.kind == Cell::End) {
+        cell.data = (cell.data & ~std::uint64_t{0xFFFF'FFFF}) | closing_crc(packet_, cell);
+      }
+      packet_.push_back(cell);
+      return cell;
+    };
+  }
+
+ private:
+  std::vector<Cell> packet_;
+};
+
+/// Three packets: room comes back to the class that the neighbour saw, so the channel that they left by has no more.
+TEST_F(NodeForeignClass, packets_are_taken_counted_and_left_out) {
+  std::uint64_t foreign = 0;
+  for (std::uint64_t word = 0; word < 64; ++word) at(node(1), kSink, word) = 7;
+  for (const std::uint64_t traffic_class : {2U, 3U, 2U}) {
+    move_to(traffic_class);
+    node(0).write(1, foreign == 1 ? put(8) : word_for(Operation::ImmediatePut, foreign, 9));
+    settle();
+    ASSERT_EQ(node(1).count(Count::Foreign), ++foreign) << "class " << traffic_class;
+  }
+  on_cell = nullptr;
+  for (std::uint64_t word = 0; word < 64; ++word) EXPECT_EQ(at(node(1), kSink, word), 7U) << word;
+  // Requests and answers are none of them; both go on.
+  at(node(0), kSink, 3) = 7;
+  node(1).write(1, word_for(Operation::FetchAdd, 3, 1, nic::kNotifyCompleter, 0));
+  settle();
+  EXPECT_EQ(only(1, 1).error, Error::None);
+  EXPECT_EQ(at(node(0), kSink, 3), 8U);
+  EXPECT_EQ(count(Count::Foreign), foreign);
+  EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Malformed) + count(Count::Damaged), 0U);
+}
+
+/// A reset in each cycle from a request to its answer: the next answer is whole.
+TEST_F(NodeHostile, a_reset_in_the_middle_of_an_answer_leaves_nothing_of_it) {
+  const Command command = word_for(Operation::ImmediatePut, 30, 0x1234);
+  const auto cycles_to_answer = [&] {
+    node(0).ask(1, command);
+    const std::uint64_t start = node(0).now();
+    run([&] { return !node(0).responses.empty(); }, 2'000);
+    return node(0).now() - start;
+  };
+  const std::uint64_t whole = cycles_to_answer();
+  settle();
+  constexpr std::uint64_t kEach = 6;
+  for (std::uint64_t before = 0; before < whole; ++before) {
+    node(0).ask(1, command);
+    cycles(whole - before);
+    node(0).reset();
+    node(0).open(1, 7);
+    bring_up(0);
+    // Answers of the refuser go between them if one is not whole.
+    for (std::uint64_t i = 0; i < kEach; ++i) {
+      node(0).ask(1, command);
+      node(0).requests.push_back(
+          htax::make(random_, {.channel = htax::kNonposted, .origin = 2, .address = kElsewhere}));
+    }
+    settle();
+    ASSERT_EQ(node(0).responses.size(), 2 * kEach) << before;
+    std::uint64_t words = 0;
+    for (const htax::Packet& response : node(0).responses) {
+      EXPECT_EQ(htax::from_phit(response[0]).channel, htax::kResponse) << before;
+      words += response.size() - 1;
+    }
+    EXPECT_EQ(words, kEach) << before;
+    settle();
+    node(0).responses.clear();
+  }
+}
+
+/// As many flushes as may wait, when a reset comes: none is reported after it, and all of their room is free.
+TEST_F(NodeHostile, a_reset_forgets_flushes_that_wait) {
+  node(1).writes_are_shut = true;
+  node(0).write(1, put(64));
+  cycles(2'000);
+  for (std::uint64_t i = 0; i < 100; ++i) node(1).flushes.push_back(kSink / nic::kPageBytes + i % kPages);
+  cycles(4'000);
+  EXPECT_LT(node(1).flushes.size(), 100U);
+  EXPECT_FALSE(node(1).flushes.empty()) << "there was room for all";
+  EXPECT_EQ(node(1).flushed, 0U);
+  node(1).reset();
+  node(1).writes_are_shut = false;
+  node(1).open(1, 7);
+  node(1).open(2, 7);
+  bring_up(1);
+  settle();
+  EXPECT_EQ(node(1).flushed, 0U);
+  for (std::uint64_t i = 0; i < 3; ++i) node(1).flushes.push_back(kSink / nic::kPageBytes + i);
+  settle();
+  EXPECT_EQ(node(1).flushed, 3U);
+}
+
 /// Pages beyond the 48 bits of HTAX: nothing is written or read there, or at an address that its lower bits name.
 TEST_F(NodeHostile, addresses_that_htax_does_not_have_are_refused) {
   constexpr std::uint64_t kBeyond = (std::uint64_t{1} << 36U) | 0x77;
