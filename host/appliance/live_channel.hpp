@@ -208,8 +208,8 @@ class LiveChannel final : private feed::Watcher {
   std::optional<CardChannel> card_;  ///< Nothing: software decodes from the start.
   bool has_left_card_ = false;
   bool has_just_left_ = false;
-  std::uint32_t messages_left_open_ = 0;      ///< Of the datagram after the card's last one: so many were published.
-  std::uint16_t epoch_at_return_ = 0;         ///< Of software, when the card came back.
+  std::uint32_t messages_left_open_ = 0;  ///< Messages of the datagram after the card's last one that were published.
+  std::uint16_t epoch_at_return_ = 0;     ///< Of software, when the card came back.
   std::optional<std::uint16_t> overlaps_in_;  ///< The card's numbers begin before software's last one, of this epoch.
   /// A run of the card, by its count, and the sender that software had when both had that run.
   struct Beside {

@@ -1,4 +1,4 @@
-/// A decode core with room in front of it and behind it: one of stopbit_engines. `valid_o` comes with a record that is
+/// A decode core with a FIFO for datagrams before it and one for slots after it: one of stopbit_engines. `valid_o` comes with a record that is
 /// complete, or that fills the room of its slots; within a record that leaves (`inside_i`) with each slot.
 module stopbit_engine_room
   import stopbit_pkg::*;

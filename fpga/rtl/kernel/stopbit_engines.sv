@@ -2,10 +2,10 @@
 /// channel's datagrams and records keep their order, and its dictionary is in one core. Records of different cores are in
 /// no order, and never mixed.
 ///
-/// With one it is the core itself. With more, each has `Datagrams` and `Beats` of room in front of it, so that one that is
-/// slow holds up the others only when its room is full; and `Slots` behind it: a record leaves once it is complete, or
-/// once it fills them. So a core that waits in the middle of a record for bytes on their way holds up no other, but for a
-/// record of more than `Slots`. A record of n slots is out n + 2 cycles later than of one core, at least 4.
+/// With one it is the core itself. With more, each has room for `Datagrams` and `Beats`, so that a slow core holds up the
+/// others only when its room is full; and for `Slots` of records: a record leaves once it is complete, or once it fills
+/// them. So a core that waits in the middle of a record for its bytes holds up no other, unless the record has more than
+/// `Slots`. A record of n slots is out n + 2 cycles later than of one core, at least 4.
 ///
 /// All take the same firmware, and read back the same; words in which they differ read back wrong.
 module stopbit_engines

@@ -20,7 +20,7 @@
 
 namespace stopbit::sim {
 
-/// A datagram in the model's input, and from which cycle on. With `beats` nothing comes after as many of it.
+/// A datagram, and the cycle from which it may go in. With `beats` only its first ones come, and nothing after them.
 struct Arriving {
   Datagram datagram;
   std::uint64_t at = 0;

@@ -69,8 +69,9 @@ bool print(const bench::Workload& work, std::size_t count) {
     const auto cycles = static_cast<double>(figures.cycles);
     std::size_t slots = 0;
     for (const Record& record : wanted) slots += record.size();
-    fmt::print("{:24} {:5} {:8} {:8.3f} {:8.2f} {:8.2f} {:8.0f} {}\n", work.name, cores, count,
-               cycles / static_cast<double>(std::max<std::uint64_t>(1, reference.words())),
+    const std::string a_value =
+        reference.fields() == 0 ? "-" : fmt::format("{:.3f}", cycles / static_cast<double>(reference.fields()));
+    fmt::print("{:24} {:5} {:8} {:>8} {:8.2f} {:8.2f} {:8.0f} {}\n", work.name, cores, count, a_value,
                static_cast<double>(bytes) / cycles, static_cast<double>(slots) / cycles,
                cycles / (static_cast<double>(line_bytes) * 8 / 10'000), text);
     std::fflush(stdout);
@@ -81,7 +82,7 @@ bool print(const bench::Workload& work, std::size_t count) {
 int run(std::size_t count, std::string_view only) {
   fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8}  {:^32}\n", "", "cores", "data-", "cycles a", "bytes a",
              "slots a", "MHz for", "most bytes that wait at");
-  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "word", "cycle", "cycle", "10 Gbit");
+  fmt::print("{:24} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} ", "", "", "grams", "value", "cycle", "cycle", "10 Gbit");
   for (const std::uint64_t mhz : kClocks) fmt::print(" {:>6} MHz", mhz);
   fmt::print("\n");
   int status = 0;

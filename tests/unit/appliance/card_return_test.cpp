@@ -84,7 +84,7 @@ TEST_F(ReturningCard, takes_its_channel_when_it_has_come_up_to_software) {
   host_hears(9, 9);
   publish(8);
   one.work();
-  EXPECT_EQ(count("card_channels"), 0U) << "it is behind";
+  EXPECT_EQ(count("card_channels"), 0U) << "software is ahead";
   publish(9);
   one.work();
   EXPECT_EQ(count("card_channels"), 1U);

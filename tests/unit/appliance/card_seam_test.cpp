@@ -299,9 +299,9 @@ class LossySeam : public CardSeam, public ::testing::WithParamInterface<int> {};
 TEST_P(LossySeam, has_each_number_once_or_in_one_gap) {
   run(static_cast<std::uint64_t>(GetParam()), {.host_loss = 15, .card_loss = 3});
   std::uint64_t lost = 0;
-  std::uint32_t past = 0;        // numbers up to here are done with
-  std::uint32_t open = 0;        // has messages, but not all of them
-  std::uint64_t open_count = 0;  // so many
+  std::uint32_t past = 0;  // numbers up to here are done with
+  std::uint32_t open = 0;  // has messages, but not all of them
+  std::uint64_t open_count = 0;
   const auto pass = [&](std::uint32_t up_to) {
     for (; past + 1 < up_to; ++past) ASSERT_EQ(sent_.at(past).messages, 0U) << "number " << past + 1 << " is missing";
   };
