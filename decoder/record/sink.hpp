@@ -25,6 +25,11 @@ class RecordSink {
   [[nodiscard]] virtual Place open() noexcept = 0;
   /// Makes the record at the open place visible. `first` is the finished slot 0, `slots` the length of the record.
   virtual void commit(const Slot& first, std::uint32_t slots) noexcept = 0;
+  /// Both for a record of one slot, which gets stamp and phase here.
+  virtual void put(const std::uint64_t (&words)[kSlotWords]) noexcept {
+    const Place place = open();
+    commit(in_place(words, place.stamp, place.phase), 1);
+  }
 };
 
 /// Stores a word that another thread or process may read at the same time.

@@ -94,14 +94,16 @@ std::uint64_t Writer::epoch() const noexcept {
   return header().epoch;
 }
 
-record::RecordSink::Place Writer::open() noexcept {
-  if (!core_.has_room()) {
-    if (seats_) {
-      core_.make_room([this](std::uint64_t need, std::uint64_t want) { return seats_->grant(need, want); });
-    } else {
-      core_.make_room(WriterCore<SharedMemory>::Ungated());
-    }
+void Writer::make_room() noexcept {
+  if (seats_) {
+    core_.make_room([this](std::uint64_t need, std::uint64_t want) { return seats_->grant(need, want); });
+  } else {
+    core_.make_room(WriterCore<SharedMemory>::Ungated());
   }
+}
+
+record::RecordSink::Place Writer::open() noexcept {
+  if (!core_.has_room()) make_room();
   const std::uint64_t number = core_.number();
   // A reader that polls holds the first slot, and its processor may have fetched the neighbours since the last commit.
   // They are back when the record is decoded; without this, the commit waits for one after the other.
@@ -109,12 +111,25 @@ record::RecordSink::Place Writer::open() noexcept {
   return {&core_.slot(number), static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)};
 }
 
-void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
-  core_.commit(first, slots);
+inline void Writer::prefetch() noexcept {
   // After the commit, because nothing waits for this. Readers still hold the lines of the last lap.
   const std::uint64_t number = core_.number();
   if (prefetched_ < number) prefetched_ = number;
   for (; prefetched_ < number + kPrefetchSlots; ++prefetched_) prefetch_to_write(&core_.slot(prefetched_));
+}
+
+void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
+  core_.commit(first, slots);
+  prefetch();
+}
+
+void Writer::put(const std::uint64_t (&words)[record::kSlotWords]) noexcept {
+  if (!core_.has_room()) [[unlikely]]
+    make_room();
+  const std::uint64_t number = core_.number();
+  core_.commit(
+      record::in_place(words, static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)), 1);
+  prefetch();
 }
 
 bool Writer::wait_for_readers(std::size_t readers) {

@@ -61,6 +61,7 @@ class Writer final : public record::RecordSink {
 
   [[nodiscard]] Place open() noexcept override;
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
+  void put(const std::uint64_t (&words)[record::kSlotWords]) noexcept override;
 
   /// Lossless: waits until `readers` readers are attached, and beats meanwhile. Returns false if keep_waiting returned
   /// false.
@@ -98,6 +99,9 @@ class Writer final : public record::RecordSink {
   Writer() = default;
 
   [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(mapping_.data()); }
+  void make_room() noexcept;
+  /// Loads the slots that come, to be written.
+  void prefetch() noexcept;
 
   std::string path_;
   struct Unnamed {

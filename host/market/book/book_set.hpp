@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -54,6 +55,14 @@ struct Applied {
   bool best_changed = false;
   Fault fault = Fault::None;
   bool is_quiet = false;  ///< As before: best rows, how far the book may be trusted, and whole sides.
+  std::uint8_t unused = 0;
+
+  /// The same, put together in a register: compilers store the members one by one and load them as one word, which
+  /// waits until all are in the cache.
+  [[nodiscard]] Applied as_word() const noexcept {
+    return std::bit_cast<Applied>(std::uint32_t{best_changed} | static_cast<std::uint32_t>(fault) << 8 |
+                                  std::uint32_t{is_quiet} << 16);
+  }
 };
 
 /// The books of all instruments of an outlet, built from events. The appliance and its readers use the same code, so
@@ -107,13 +116,13 @@ class BookSet {
 
   /// Applies an event; those without meaning for books change nothing. Instruments that a fault makes stale are in the
   /// list of take_stale(): that of the event, and at last-of-event those whose books are crossed.
-  Applied apply(const Event& event) noexcept {
+  [[gnu::always_inline]] Applied apply(const Event& event) noexcept {
     const std::uint32_t row = event.instrument();
     const bool is_of_book = row - 1 < count_ && is_entry(event.kind());
     const Applied applied = is_of_book ? apply_entry(event, instruments_[row], row) : apply_rest(event, row);
     if (listed_ != 0 && event.last_of_event()) [[unlikely]]
       check_crossed(event.channel());
-    return applied;
+    return applied.as_word();
   }
 
   [[nodiscard]] bool has_stale() const noexcept { return stale_ != kNoHandle; }

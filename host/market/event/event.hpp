@@ -281,12 +281,7 @@ struct alignas(record::kSlotBytes) Event {
 
   /// As a slot of a ring: `place` is what the ring's sink gave.
   [[nodiscard]] record::Slot slot(std::uint32_t stamp, bool phase) const noexcept {
-    record::Slot slot;
-    slot.words[0] = (words[0] & 0xFFFF'FFFF) | std::uint64_t{stamp} << 32;
-#pragma GCC unroll 8
-    for (std::size_t i = 1; i < record::kTagWord; ++i) slot.words[i] = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
-    slot.words[record::kTagWord] = kTags | record::tag_word_base(phase, 0);
-    return slot;
+    return record::in_place(words, stamp, phase);
   }
   /// The event in a slot that record::check_frame accepted and whose template index is kEventIndex.
   [[nodiscard]] static constexpr Event from(const record::Slot& slot) noexcept {

@@ -745,6 +745,11 @@ class Compiler {
                         .id = slot(rule.id),
                         .sides = {},
                         .statistics = {}};
+    if (!map_.books.empty()) {
+      const CompiledBook& book = map_.books[rule.book];
+      if (entry.price == kNoSlot) entry.price = book.price;
+      if (entry.quantity == kNoSlot) entry.quantity = book.quantity;
+    }
     entry.sides = compile(rule.sides, entry.side_slot);
     entry.statistics = compile(rule.statistics, entry.statistic_slot);
     return entry;

@@ -139,8 +139,8 @@ struct CompiledEntry {
   Statistic statistic = Statistic::Other;
   std::uint8_t side_slot = kNoSlot;
   std::uint8_t statistic_slot = kNoSlot;
-  std::uint8_t price = kNoSlot;
-  std::uint8_t quantity = kNoSlot;
+  std::uint8_t price = kNoSlot;     ///< Its own, else its book's.
+  std::uint8_t quantity = kNoSlot;  ///< Likewise.
   std::uint8_t id = kNoSlot;
   Span sides;
   Span statistics;

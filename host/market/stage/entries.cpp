@@ -5,6 +5,13 @@
 
 namespace stopbit::market {
 
+struct Translator::OnMessage {
+  Translator& self;
+  void begin() noexcept { self.begin(); }
+  void entry() noexcept { self.entry(); }
+  void depth() noexcept { self.depth_element(); }
+};
+
 // Events of an entry. What each entry goes through becomes one function: calls would cost as much as what they do.
 
 inline void Translator::book_entry(const Route& route, std::uint32_t row, Side side, bool is_also) noexcept {
@@ -19,10 +26,8 @@ inline void Translator::book_entry(const Route& route, std::uint32_t row, Side s
   bool is_wide = false;
   bool is_hashed = false;  // an order is found by its hash: nothing of the row is missing
   // A trade's own price and quantity are not those of the order that it leaves.
-  const std::uint8_t own_price = is_also ? kNoSlot : rule.price;
-  const std::uint8_t own_quantity = is_also ? kNoSlot : rule.quantity;
-  const std::int64_t price = amounts_.price(own_price != kNoSlot ? own_price : book.price, is_wide);
-  const std::int64_t quantity = amounts_.quantity(own_quantity != kNoSlot ? own_quantity : book.quantity, is_wide);
+  const std::int64_t price = amounts_.price(is_also ? book.price : rule.price, is_wide);
+  const std::int64_t quantity = amounts_.quantity(is_also ? book.quantity : rule.quantity, is_wide);
   std::uint16_t level = kNoLevel;
   std::uint64_t id = 0;
   switch (book.kind) {
@@ -40,12 +45,11 @@ inline void Translator::book_entry(const Route& route, std::uint32_t row, Side s
     case BookKind::Order: id = amounts_.identifier(book.id, is_hashed); break;
     case BookKind::None: break;
   }
-  Event event;
+  Event& event = made_.add_book();
   event.assign(head_);
   event.set_instrument(row);
   event.set_entry(route.kind, side, book.of, level, price, quantity, id);
   if (is_wide) event.add_flags(kFlagWide);
-  made_.add_book(event);
 }
 
 void Translator::plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept {
@@ -53,10 +57,8 @@ void Translator::plain_entry(const Route& route, Kind kind, std::uint32_t row) n
   bool is_wide = false;
   Content event = message_.content(kind, row);
   event.side = route.side;
-  const CompiledBook* const book = map_.books.empty() ? nullptr : &map_.books[rule.book];
-  event.price = amounts_.price(rule.price != kNoSlot || book == nullptr ? rule.price : book->price, is_wide);
-  event.quantity =
-      amounts_.quantity(rule.quantity != kNoSlot || book == nullptr ? rule.quantity : book->quantity, is_wide);
+  event.price = amounts_.price(rule.price, is_wide);
+  event.quantity = amounts_.quantity(rule.quantity, is_wide);
   if (rule.id != kNoSlot) event.id = amounts_.identifier(rule.id, is_wide);
   if (kind == Kind::Statistic) {
     Statistic statistic = rule.statistic;
@@ -83,7 +85,7 @@ inline void Translator::make_events(const Route& route, std::uint32_t row) noexc
       if (!message_.is_snapshot()) {
         Content clear = message_.content(Kind::Clear, row);
         clear.id = static_cast<std::uint64_t>(Cause::Exchange);
-        made_.add_book(Event::of(clear));
+        made_.add_book() = Event::of(clear);
       }
       break;
     case EntryRole::Statistic: plain_entry(route, Kind::Statistic, row); break;
@@ -143,60 +145,110 @@ inline void Translator::send_increment(std::uint32_t row) noexcept {
   if (is_unknown_) end_unknown(row);
 }
 
+template <bool kIsSnapshot>
 inline void Translator::market_entry() noexcept {
-  if (is_void_) {
+  if (is_void_) [[unlikely]] {
     ++counts_.voided;
     return;
   }
-  const bool is_snapshot = message_.is_snapshot();
   const TypedRules& typed = *message_.typed;
-  const Route& route = routes_.find(typed, is_snapshot);
+  const Route& route = routes_.find(typed, kIsSnapshot);
   const CompiledEntry* const rule = route.rule;
   const Key key = directory_.find();
   if (tracer_ != nullptr) [[unlikely]] {
     const std::ptrdiff_t number = rule == nullptr ? -1 : rule - typed.entries.data();
     tracer_->entry(values_, *message_.plan, static_cast<int>(number), key.row);
   }
-  if (is_snapshot && (picture_ == nullptr || key.row != picture_->row())) return;
+  if (kIsSnapshot && (picture_ == nullptr || key.row != picture_->row())) return;
   if (rule == nullptr) ++counts_.unmapped;
-  if (!key.exists()) {
-    const bool is_for_all = key.found == Key::Found::Nothing && rule != nullptr && rule->role == EntryRole::Empty;
-    if (is_for_all) return empty_all();
-    ++counts_.nameless;
-    return writer_.emit(message_.content(Kind::Other, kAllInstruments));
-  }
-  if (key.row == 0) {
-    ++counts_.refused;
-    return;
-  }
+  if (key.row == 0) [[unlikely]]
+    return rowless_entry(route, key);
   made_.clear();
   is_unknown_ = false;
-  if (is_snapshot && !message_.rule->entry_states.empty()) {
+  if (kIsSnapshot && !message_.rule->entry_states.empty()) {
     states(message_.slots->entry_states, typed.entry_states, message_.rule->entry_states, true);
   }
-  if (!is_snapshot && !begin_increment(key.row)) return;
+  if (!kIsSnapshot && !begin_increment(key.row)) return;
   if (rule == nullptr) {
     made_.add_plain(Event::of(message_.content(Kind::Other, key.row)));
   } else {
     make_events(route, key.row);
   }
-  if (!is_snapshot) return send_increment(key.row);
+  if (!kIsSnapshot) return send_increment(key.row);
   made_.for_each([this](const Event& event) { picture_->add(event); });
 }
 
-void Translator::entry() noexcept {
+/// It names no instrument, or one without a row.
+void Translator::rowless_entry(const Route& route, const Key& key) noexcept {
+  if (key.exists()) {
+    ++counts_.refused;
+    return;
+  }
+  const bool is_for_all =
+      key.found == Key::Found::Nothing && route.rule != nullptr && route.rule->role == EntryRole::Empty;
+  if (is_for_all) return empty_all();
+  ++counts_.nameless;
+  writer_.emit(message_.content(Kind::Other, kAllInstruments));
+}
+
+inline void Translator::entry() noexcept {
   ++counts_.entries;
   number_product();
+  if (message_.plan->kind == MessageKind::Incremental && tracer_ == nullptr) [[likely]]
+    return market_entry<false>();
+  any_entry();
+}
+
+void Translator::any_entry() noexcept {
   switch (message_.plan->kind) {
     case MessageKind::Incremental:
+      market_entry<false>();
+      break;
     case MessageKind::Snapshot:
-      market_entry();
-      if (tracer_ != nullptr) tracer_->entry_end();
-      return;
+      market_entry<true>();
+      break;
     case MessageKind::Definition: return definition();
     case MessageKind::State:
       return states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, false);
     case MessageKind::Other: return other();
+    default: return;
+  }
+  if (tracer_ != nullptr) tracer_->entry_end();
+}
+
+void Translator::read_message(std::span<const record::Slot> slots) noexcept {
+  const TemplatePlan& plan = *message_.plan;
+  message_.rule = &map_.source.messages[plan.rule];
+  message_.slots = &map_.messages[plan.rule];
+  message_.typed = &map_.typed[plan.typed];
+  has_cleared_ = is_void_ = is_numbered_ = false;
+  picture_ = nullptr;
+  product_ = 0;
+  std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
+  OnMessage handler{*this};
+  if (extractor_.run(plan, slots, handler) != record::ReadError::None) {
+    // What came after the error is missing.
+    ++counts_.unreadable;
+    if (picture_ != nullptr) picture_->spoil();
+    if (plan.kind == MessageKind::Incremental) lose_packet(true);
+    return;
+  }
+  begin();
+  if (plan.is_entry) entry();
+  switch (plan.kind) {
+    case MessageKind::Snapshot: return end_snapshot();
+    case MessageKind::Definition:
+      if (!plan.has_entries) definition();
+      return;
+    case MessageKind::Reset:
+      // On a channel of snapshots it begins a cycle, and means nothing for books.
+      if (increments_ != nullptr && afford(kResetRounds * instruments_.view().capacity())) {
+        increments_->forget(Cause::Reset);
+      }
+      return;
+    case MessageKind::Other:
+      if (!plan.has_entries) other();
+      return;
     default: return;
   }
 }

@@ -18,7 +18,8 @@ class EntryEvents {
     for_book_[0] = event;
     sessions_ = 1;
   }
-  void add_book(const Event& event) noexcept { for_book_[books_++].assign(event); }
+  /// Its content is undefined.
+  [[nodiscard]] Event& add_book() noexcept { return for_book_[books_++]; }
   void add_plain(const Event& event) noexcept { others_[plain_++] = event; }
 
   [[nodiscard]] std::span<const Event> for_book() const noexcept { return {for_book_.data(), books_}; }

@@ -79,19 +79,27 @@ class ExchangeClock {
                                                       : 0),
         unit_ns_(format == TimeFormat::DateTimeMs ? 1'000'000 : 1'000) {}
 
-  [[nodiscard]] std::optional<std::int64_t> ns(std::uint64_t value, std::uint64_t arrival_ns) noexcept {
+  static constexpr std::int64_t kNone = INT64_MIN;
+
+  /// kNone for a number that is no time. Not optional: compilers copy those through memory.
+  [[nodiscard]] std::int64_t ns(std::uint64_t value, std::uint64_t arrival_ns) noexcept {
     const std::uint64_t below = value - minute_;  // seconds and what is below them
     if (below < known_) [[likely]]
       return minute_ns_ + static_cast<std::int64_t>(below) * unit_ns_;
-    const std::optional<std::int64_t> time = exchange_ns(value, format_, utc_offset_s_, arrival_ns);
-    if (!time || of_minute_ == 0) return time;
-    minute_ = value / of_minute_ * of_minute_;
-    minute_ns_ = *time - static_cast<std::int64_t>(value - minute_) * unit_ns_;
-    known_ = of_minute_ / 100 * 60;
-    return time;
+    return look(value, arrival_ns);
   }
 
  private:
+  [[nodiscard, gnu::noinline]] std::int64_t look(std::uint64_t value, std::uint64_t arrival_ns) noexcept {
+    const std::optional<std::int64_t> time = exchange_ns(value, format_, utc_offset_s_, arrival_ns);
+    if (!time) return kNone;
+    if (of_minute_ == 0) return *time;
+    minute_ = value / of_minute_ * of_minute_;
+    minute_ns_ = *time - static_cast<std::int64_t>(value - minute_) * unit_ns_;
+    known_ = of_minute_ / 100 * 60;
+    return *time;
+  }
+
   TimeFormat format_;
   std::int64_t utc_offset_s_;
   std::uint64_t of_minute_;   ///< Numbers from one minute to the next; 0: the format has no date, or no minutes.

@@ -277,14 +277,18 @@ class Extractor {
     const std::span<const Step> steps_of(map_.steps.data() + body, step.end - body);
     const bool is_flat =
         !steps_of.empty() && steps_of[0].run == steps_of.size() && steps_of[0].block == step.element_block;
-    for (std::uint64_t element = 0; element < count; ++element) {
+    const bool is_entries = step.loop == Step::Loop::Entries;
+    for (; count != 0; --count) {
       values_.clear(step.clears);
       if (const ReadError error = open(step.element_block, 0); error != ReadError::None) return error;
-      if (step.loop == Step::Loop::Entries) values_.set_block(SlotPlace::In::Entry, cursor_.block());
+      if (is_entries) values_.set_block(SlotPlace::In::Entry, cursor_.block());
       const ReadError error = is_flat ? fill(steps_of[0]) : steps(body, step.end, handler);
       if (error != ReadError::None) return error;
-      if (step.loop == Step::Loop::Entries) handler.entry();
-      if (step.loop == Step::Loop::Depth) handler.depth();
+      if (is_entries) [[likely]] {
+        handler.entry();
+      } else if (step.loop == Step::Loop::Depth) {
+        handler.depth();
+      }
     }
     open_ = kNoBlock;
     return ReadError::None;

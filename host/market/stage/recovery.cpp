@@ -37,7 +37,10 @@ Recovery::Recovery(const RecoveryOptions& options, ScopeOf scope, const Market& 
                    .queued = share(options.queued, options),
                    .holes = share(options.holes, options),
                    .patience_ns = options.patience_ns};
-  const auto make = [&] { channels_.push_back(std::make_unique<SyncChannel>(market, sync, options.picture)); };
+  const auto make = [&] {
+    const auto index = static_cast<std::uint16_t>(channels_.size() + 1);
+    channels_.push_back(std::make_unique<SyncChannel>(market, sync, options.picture, index));
+  };
   for (const ChannelPlan& plan : options.channels) {
     if (!plan.has_increments) continue;
     const auto snapshots = std::find_if(options.channels.begin(), options.channels.end(),
@@ -101,16 +104,11 @@ SyncChannel* Recovery::of_snapshot(std::uint32_t row, std::uint16_t channel) noe
   return bound_ == 0 && !is_planned_ ? bind(channel, false) : nullptr;
 }
 
-bool Recovery::settle(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept {
+bool Recovery::settle_anew(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept {
   Home& home = homes_[row];
-  const std::uint16_t at = by_channel_[channel.channel()];
-  if (home.at == at) {
-    home.has_increments = home.has_increments || is_increment;
-    return true;
-  }
   if (home.has_increments) return false;
   const bool has_moved = home.at != 0;
-  home = {.at = at, .has_increments = is_increment};
+  home = {.at = channel.index(), .has_increments = is_increment};
   shapes_.define(row, channel.channel());
   if (has_moved) begin_anew(row, channel);
   channel.introduce(row);

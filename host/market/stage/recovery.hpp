@@ -40,7 +40,14 @@ class Recovery {
   }
   [[nodiscard]] bool has_increments(std::uint32_t row) const noexcept { return homes_[row].has_increments; }
   /// The instrument's books belong to the channel from here on. False: its increments come on another channel.
-  [[nodiscard]] bool settle(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept;
+  [[nodiscard]] bool settle(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept {
+    Home& home = homes_[row];
+    if (home.at == channel.index()) [[likely]] {
+      home.has_increments |= is_increment;
+      return true;
+    }
+    return settle_anew(row, channel, is_increment);
+  }
   /// The instrument has other books than before: they begin anew.
   void reshape(std::uint32_t row) noexcept;
 
@@ -62,6 +69,7 @@ class Recovery {
     bool has_increments = false;
   };
 
+  [[nodiscard]] bool settle_anew(std::uint32_t row, SyncChannel& channel, bool is_increment) noexcept;
   [[nodiscard]] SyncChannel* bind(std::uint16_t channel, bool has_increments) noexcept;
   void move(SyncChannel& from, std::uint16_t channel) noexcept;
   void begin_anew(std::uint32_t row, const SyncChannel& home) noexcept;

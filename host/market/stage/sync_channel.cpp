@@ -2,8 +2,9 @@
 
 namespace stopbit::market {
 
-SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture)
-    : market_(market), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns, options.instruments) {}
+SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture,
+                         std::uint16_t index)
+    : market_(market), index_(index), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns, options.instruments) {}
 
 // Numbers.
 

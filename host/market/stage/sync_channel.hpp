@@ -45,7 +45,8 @@ struct Market {
 /// One thread; allocates when it is made only.
 class SyncChannel final : private SyncSink {
  public:
-  SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture);
+  /// `index`: which one of its Recovery's it is, from 1.
+  SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture, std::uint16_t index);
   SyncChannel(const SyncChannel&) = delete;
   SyncChannel& operator=(const SyncChannel&) = delete;
 
@@ -56,6 +57,7 @@ class SyncChannel final : private SyncSink {
     has_increments_ = has_increments;
   }
   [[nodiscard]] std::uint16_t channel() const noexcept { return channel_; }
+  [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
   /// Records of the channel have its numbers; else it is a channel of snapshots whose increments have not come yet.
   [[nodiscard]] bool has_increments() const noexcept { return has_increments_; }
   [[nodiscard]] bool has_packet_numbers() const noexcept { return sequence_bits_ != 0; }
@@ -171,6 +173,7 @@ class SyncChannel final : private SyncSink {
   [[nodiscard]] std::uint64_t judge_resumed(std::uint64_t number) noexcept;
 
   Market market_;
+  const std::uint16_t index_;
   std::uint16_t channel_ = 0;
   std::uint8_t sequence_bits_ = 32;
   bool has_increments_ = false;

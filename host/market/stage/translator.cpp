@@ -23,13 +23,6 @@ std::uint32_t replacement_room(const Map& map, const RecoveryOptions& options) n
 
 }  // namespace
 
-struct Translator::OnMessage {
-  Translator& self;
-  void begin() noexcept { self.begin(); }
-  void entry() noexcept { self.entry(); }
-  void depth() noexcept { self.depth_element(); }
-};
-
 Translator::Translator(const Map& map, const Program& program, InstrumentTable& instruments, BookSet& books,
                        Publisher& publisher, std::uint64_t salt, const RecoveryOptions& recovery,
                        const BookRoom& beside)
@@ -163,51 +156,14 @@ void Translator::trace(Tracer* tracer) noexcept {
   writer_.trace([](void* of) { static_cast<Tracer*>(of)->made(); }, tracer);
 }
 
-void Translator::read_message(std::span<const record::Slot> slots) noexcept {
-  const TemplatePlan& plan = *message_.plan;
-  message_.rule = &map_.source.messages[plan.rule];
-  message_.slots = &map_.messages[plan.rule];
-  message_.typed = &map_.typed[plan.typed];
-  has_cleared_ = is_void_ = is_numbered_ = false;
-  picture_ = nullptr;
-  product_ = 0;
-  std::fill(std::begin(depth_), std::end(depth_), std::uint16_t{0});
-  OnMessage handler{*this};
-  if (extractor_.run(plan, slots, handler) != record::ReadError::None) {
-    // What came after the error is missing.
-    ++counts_.unreadable;
-    if (picture_ != nullptr) picture_->spoil();
-    if (plan.kind == MessageKind::Incremental) lose_packet(true);
-    return;
-  }
-  begin();
-  if (plan.is_entry) entry();
-  switch (plan.kind) {
-    case MessageKind::Snapshot: return end_snapshot();
-    case MessageKind::Definition:
-      if (!plan.has_entries) definition();
-      return;
-    case MessageKind::Reset:
-      // On a channel of snapshots it begins a cycle, and means nothing for books.
-      if (increments_ != nullptr && afford(kResetRounds * instruments_.view().capacity())) {
-        increments_->forget(Cause::Reset);
-      }
-      return;
-    case MessageKind::Other:
-      if (!plan.has_entries) other();
-      return;
-    default: return;
-  }
-}
-
 /// What the message says of itself, before its entries.
 void Translator::begin() noexcept {
   if (message_.has_begun) return;
   message_.has_begun = true;
   if (map_.time != kNoSlot && values_.has(map_.time)) {
-    const auto time = exchange_clock_.ns(amounts_.integer(map_.time), message_.arrival_ns);
-    if (time) {
-      message_.delay_ns = static_cast<std::int64_t>(message_.arrival_ns - static_cast<std::uint64_t>(*time));
+    const std::int64_t time = exchange_clock_.ns(amounts_.integer(map_.time), message_.arrival_ns);
+    if (time != ExchangeClock::kNone) {
+      message_.delay_ns = static_cast<std::int64_t>(message_.arrival_ns - static_cast<std::uint64_t>(time));
       if (increments_ != nullptr) increments_->note_time();
     }
   }

@@ -154,7 +154,6 @@ class Translator {
   /// Whether the packet may cause this much more work; if not, nothing more of it is read, and nothing is known of its
   /// channel's books.
   [[nodiscard]] bool afford(std::uint64_t rows) noexcept;
-  void read_message(std::span<const record::Slot> slots) noexcept;
   void end_record(const record::HeaderView& header) noexcept;
   void feed_event(const record::Slot& slot) noexcept;
   void lose_packet(bool has_number) noexcept;
@@ -165,12 +164,16 @@ class Translator {
     if (scope_ == ScopeOf::Product && !is_numbered_) number_in_product();
   }
   void number_in_product() noexcept;
-  void entry() noexcept;
   void other() noexcept;
   [[nodiscard]] bool holds(const CompiledCondition& condition) const noexcept;
 
-  // entries.cpp: entries of increments and snapshots.
+  // entries.cpp: a message and its entries, those of increments and snapshots.
+  void read_message(std::span<const record::Slot> slots) noexcept;
+  [[gnu::always_inline]] void entry() noexcept;
+  void any_entry() noexcept;
+  template <bool kIsSnapshot>
   [[gnu::always_inline]] void market_entry() noexcept;
+  void rowless_entry(const Route& route, const Key& key) noexcept;
   [[gnu::always_inline]] void book_entry(const Route& route, std::uint32_t row, Side side, bool is_also) noexcept;
   void plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept;
   [[gnu::always_inline]] void make_events(const Route& route, std::uint32_t row) noexcept;

@@ -50,9 +50,7 @@ class Publisher {
   static constexpr std::uint32_t kEnd = 0xFFFF'FFFF;  ///< Ends the list; 0 is not in it.
 
   void write(const Event& event) noexcept {
-    if (ring_ == nullptr) return;
-    const record::RecordSink::Place place = ring_->open();
-    ring_->commit(event.slot(place.stamp, place.phase), 1);
+    if (ring_ != nullptr) ring_->put(event.words);
   }
 
   template <class OnStale>
