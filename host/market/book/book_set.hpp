@@ -54,7 +54,7 @@ struct InstrumentStatus {
 struct Applied {
   bool best_changed = false;
   Fault fault = Fault::None;
-  bool is_quiet = false;  ///< As before: best rows, how far the book may be trusted, and whole sides.
+  bool is_quiet = false;  ///< As before: best rows, their extent, and how far the book may be trusted.
   std::uint8_t unused = 0;
 
   /// The same, put together in a register: compilers store the members one by one and load them as one word, which
@@ -371,6 +371,8 @@ class BookSet {
     // An entry with a side changes no other; one without may be about an order of either.
     const Side side = event.side() == Side::Ask ? Side::Ask : Side::Bid;
     const bool is_of_both = event.side() != side;
+    const auto is_whole = [&] { return !book.is_open(side) && (!is_of_both || !book.is_open(Side::Ask)); };
+    const bool was_whole = is_whole();
     const Row before = book.best(side, pools_);
     const Row other_before = is_of_both ? book.best(Side::Ask, pools_) : before;
     const Fault fault = book.apply(event, sets, pools_);
@@ -380,7 +382,7 @@ class BookSet {
     }
     if (same_best(book.best(side, pools_), before) &&
         (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
-      return {};
+      return {.is_quiet = was_whole && is_whole()};
     }
     if (event.book() == BookOf::Direct) list_if_crossed(item, row);
     return {.best_changed = true};

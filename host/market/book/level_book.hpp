@@ -81,7 +81,7 @@ class LevelBook {
     bool is_done = false;  ///< Else nothing has changed, and the entry is for apply().
     bool best_changed = false;
     bool is_better = false;  ///< A new best price.
-    bool is_quiet = false;   ///< The best has not changed, and the side is whole before and after.
+    bool is_quiet = false;   ///< Neither has the best changed, nor extent(); may be false without need.
   };
   /// New, change and delete where all rows of the side are known. An entry that apply() refuses is not done.
   [[nodiscard, gnu::always_inline]] Moved move(const Event& event, Pool& pool) noexcept {
@@ -98,18 +98,17 @@ class LevelBook {
     Row& row = rows[place];
     if (event.price() != kNoPrice && event.price() != row.price) [[unlikely]]
       return {};
-    bool changes = true;
+    const bool is_best = index == 0;
     if (event.kind() == Kind::Change) {
-      changes = row.quantity != event.quantity();
+      const bool best_changed = is_best & (row.quantity != event.quantity());
       row.quantity = event.quantity();
       row.arrival_ns = event.arrival_ns();
       row.orders = orders_of(event);
-    } else {
-      --state.count;
-      state.word = moved(state.word, index, state.count, place);
+      return {true, best_changed, false, !best_changed};
     }
-    const bool best_changed = (index == 0) & changes;
-    return {true, best_changed, false, !best_changed && !state.is_open};
+    --state.count;
+    state.word = moved(state.word, index, state.count, place);
+    return {true, is_best, false, !is_best && !state.is_open};
   }
 
   void prefetch(Side side, const Pool& pool) const noexcept {
@@ -198,7 +197,8 @@ class LevelBook {
     const bool was_open = state.is_open;
     // A side of full depth has no further rows; where no depth is known, a row that falls off may still exist.
     state.is_open = depth_ != 0 ? was_open && after != depth_ : was_open || is_full;
-    return {true, is_first != 0, is_first != 0, is_first == 0 && !was_open && !state.is_open};
+    const bool has_extent = was_open == state.is_open && (!was_open || after == count);
+    return {true, is_first != 0, is_first != 0, is_first == 0 && has_extent};
   }
 
   [[nodiscard]] std::uint64_t known_of(const State& state) const noexcept {

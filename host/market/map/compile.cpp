@@ -702,6 +702,7 @@ class Compiler {
       for (std::size_t i = 0; i < typed.entries.size(); ++i)
         check_book_entry(index, source_.entries[i], typed.entries[i]);
     }
+    typed.number = static_cast<std::uint16_t>(map_.typed.size());
     map_.typed.push_back(std::move(typed));
   }
 

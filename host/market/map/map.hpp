@@ -176,6 +176,7 @@ struct TypedRules {
   static constexpr std::size_t kMostDeciding = 6;
   std::array<std::uint8_t, kMostDeciding> deciding{kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot};
   std::uint8_t deciding_count = 0;
+  std::uint16_t number = 0;  ///< Of Map::typed.
   std::uint64_t deciding_slots = 0;
 };
 

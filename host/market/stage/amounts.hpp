@@ -19,10 +19,10 @@ class Amounts {
  public:
   Amounts(const Map& map, const Values& values) noexcept : map_(map), values_(values) {}
 
-  [[nodiscard]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept {
+  [[nodiscard, gnu::always_inline]] std::int64_t price(std::uint8_t slot, bool& is_wide) const noexcept {
     return number(slot, -9, -static_cast<std::int32_t>(map_.source.price_decimals), kNoPrice, is_wide);
   }
-  [[nodiscard]] std::int64_t quantity(std::uint8_t slot, bool& is_wide) const noexcept {
+  [[nodiscard, gnu::always_inline]] std::int64_t quantity(std::uint8_t slot, bool& is_wide) const noexcept {
     return number(slot, -static_cast<std::int32_t>(map_.source.quantity_decimals), 0, kNoQuantity, is_wide);
   }
   /// A number below 2^64 without leading zeros, or a hash.

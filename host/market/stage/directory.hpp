@@ -45,7 +45,7 @@ class Directory {
         is_restored_(std::make_unique<bool[]>(std::size_t{instruments.view().capacity()} + 1)) {}
 
   /// The row of the key in the slots.
-  [[nodiscard]] Key find() noexcept {
+  [[nodiscard, gnu::always_inline]] Key find() noexcept {
     // Most keys are one number.
     const MessageSlots& slots = *message_.slots;
     if (slots.key_count == 1 && values_.has(slots.key[0])) [[likely]] {

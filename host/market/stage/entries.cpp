@@ -8,7 +8,7 @@ namespace stopbit::market {
 struct Translator::OnMessage {
   Translator& self;
   void begin() noexcept { self.begin(); }
-  void entry() noexcept { self.entry(); }
+  [[gnu::always_inline]] void entry() noexcept { self.entry(); }
   void depth() noexcept { self.depth_element(); }
 };
 
@@ -52,7 +52,7 @@ inline void Translator::book_entry(const Route& route, std::uint32_t row, Side s
   if (is_wide) event.add_flags(kFlagWide);
 }
 
-void Translator::plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept {
+[[gnu::noinline]] void Translator::plain_entry(const Route& route, Kind kind, std::uint32_t row) noexcept {
   const CompiledEntry& rule = *route.rule;
   bool is_wide = false;
   Content event = message_.content(kind, row);

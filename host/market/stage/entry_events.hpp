@@ -26,7 +26,7 @@ class EntryEvents {
   [[nodiscard]] std::span<const Event> others() const noexcept { return {others_.data(), plain_}; }
   /// Calls emit(event) for all, in order.
   template <class Emit>
-  void for_each(const Emit& emit) const noexcept {
+  [[gnu::always_inline]] void for_each(const Emit& emit) const noexcept {
     if (books_ == 1 && (plain_ | sessions_) == 0) [[likely]]
       return emit(for_book_[0]);
     for (std::size_t i = 0; i < sessions_; ++i) emit(for_book_[i]);

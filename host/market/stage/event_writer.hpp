@@ -30,9 +30,9 @@ class EventWriter {
   void begin_record() noexcept {
     if (has_pending_ && (packet_ != message_.sequence || channel_ != message_.channel)) flush(true);
   }
-  void emit(const Content& content) noexcept { emit(Event::of(content)); }
+  [[gnu::noinline]] void emit(const Content& content) noexcept { emit(Event::of(content)); }
   /// The event waits for the next one, which may say that it was not the last.
-  void emit(const Event& event) noexcept {
+  [[gnu::always_inline]] void emit(const Event& event) noexcept {
     if (has_pending_) [[likely]] {
       is_open_[channel_] = true;
       write(pending_);

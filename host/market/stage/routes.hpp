@@ -28,7 +28,7 @@ class Routes {
   Routes(const Map& map, const Values& values) noexcept : map_(map), values_(values) {}
 
   /// That of the entry in the slots; valid until the next call. `typed` is for one kind of message.
-  [[nodiscard]] const Route& find(const TypedRules& typed, bool is_snapshot) noexcept {
+  [[nodiscard, gnu::always_inline]] const Route& find(const TypedRules& typed, bool is_snapshot) noexcept {
     Known& known = known_[place(typed)];
     if (!is_like(known, typed)) [[unlikely]]
       fill(known, typed, is_snapshot);
@@ -36,7 +36,7 @@ class Routes {
   }
 
  private:
-  static constexpr std::size_t kKept = 32;
+  static constexpr std::size_t kKept = 64;
 
   struct Known {
     const TypedRules* typed = nullptr;
@@ -45,8 +45,8 @@ class Routes {
     Route route;
   };
 
-  [[nodiscard]] std::size_t place(const TypedRules& typed) const noexcept {
-    return (values_.bits(typed.deciding[0]) + 5 * values_.bits(typed.deciding[1])) % kKept;
+  [[nodiscard, gnu::always_inline]] std::size_t place(const TypedRules& typed) const noexcept {
+    return (values_.bits(typed.deciding[0]) + 5 * values_.bits(typed.deciding[1]) + 11 * typed.number) % kKept;
   }
   [[nodiscard, gnu::always_inline]] bool is_like(const Known& known, const TypedRules& typed) const noexcept {
     if (known.typed != &typed || known.present != (values_.present() & typed.deciding_slots)) return false;

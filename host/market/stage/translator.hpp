@@ -183,7 +183,7 @@ class Translator {
   void end_unknown(std::uint32_t row) noexcept;
   /// Ends the book of the session before, if the session has changed. True: what is missing may belong to the new
   /// session, so no event can say that its book is empty.
-  [[nodiscard]] bool begin_session(std::uint32_t row, std::uint64_t number) noexcept {
+  [[nodiscard, gnu::always_inline]] bool begin_session(std::uint32_t row, std::uint64_t number) noexcept {
     const std::uint8_t slot = message_.slots->session;
     return values_.has(slot) && values_.bits(slot) != instruments_.row(row).session && change_session(row, number);
   }
