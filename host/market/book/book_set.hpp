@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,21 +47,6 @@ struct InstrumentStatus {
   TradingState state = TradingState::Unknown;
   std::uint8_t scale = 0;           ///< Of `exchange_code`.
   std::uint32_t exchange_code = 0;  ///< The exchange's state.
-};
-
-/// What became of an event.
-struct Applied {
-  bool best_changed = false;
-  Fault fault = Fault::None;
-  bool is_quiet = false;  ///< As before: best rows, their extent, and how far the book may be trusted.
-  std::uint8_t unused = 0;
-
-  /// The same, put together in a register: compilers store the members one by one and load them as one word, which
-  /// waits until all are in the cache.
-  [[nodiscard]] Applied as_word() const noexcept {
-    return std::bit_cast<Applied>(std::uint32_t{best_changed} | static_cast<std::uint32_t>(fault) << 8 |
-                                  std::uint32_t{is_quiet} << 16);
-  }
 };
 
 /// The books of all instruments of an outlet, built from events. The appliance and its readers use the same code, so
@@ -368,24 +352,13 @@ class BookSet {
   /// Applies an entry that may change the best row.
   [[gnu::noinline]] Applied apply_to_best(const Event& event, Instrument& item, std::uint32_t row, AnyBook& book,
                                           bool sets) noexcept {
-    // An entry with a side changes no other; one without may be about an order of either.
-    const Side side = event.side() == Side::Ask ? Side::Ask : Side::Bid;
-    const bool is_of_both = event.side() != side;
-    const auto is_whole = [&] { return !book.is_open(side) && (!is_of_both || !book.is_open(Side::Ask)); };
-    const bool was_whole = is_whole();
-    const Row before = book.best(side, pools_);
-    const Row other_before = is_of_both ? book.best(Side::Ask, pools_) : before;
-    const Fault fault = book.apply(event, sets, pools_);
-    if (fault != Fault::None) [[unlikely]] {
-      fail(row, fault);
-      return {.best_changed = cause_of(fault) != Cause::None, .fault = fault};
+    const Applied applied = book.apply_to_best(event, sets, pools_);
+    if (applied.fault != Fault::None) [[unlikely]] {
+      fail(row, applied.fault);
+      return {.best_changed = cause_of(applied.fault) != Cause::None, .fault = applied.fault};
     }
-    if (same_best(book.best(side, pools_), before) &&
-        (!is_of_both || same_best(book.best(Side::Ask, pools_), other_before))) {
-      return {.is_quiet = was_whole && is_whole()};
-    }
-    if (event.book() == BookOf::Direct) list_if_crossed(item, row);
-    return {.best_changed = true};
+    if (applied.best_changed && event.book() == BookOf::Direct) list_if_crossed(item, row);
+    return applied.as_word();
   }
 
   /// A crossed book is looked at again when its event ends.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -40,5 +41,21 @@ inline constexpr std::size_t kFaults = 0
   }
   return {};
 }
+
+/// What became of an event.
+struct Applied {
+  bool best_changed = false;
+  Fault fault = Fault::None;
+  /// Best rows, their extent, and how far the book may be trusted are as before. May be false even so.
+  bool is_quiet = false;
+  std::uint8_t unused = 0;
+
+  /// The same, put together in a register: compilers store the members one by one and load them as one word, which
+  /// waits until all are in the cache.
+  [[nodiscard]] constexpr Applied as_word() const noexcept {
+    return std::bit_cast<Applied>(std::uint32_t{best_changed} | static_cast<std::uint32_t>(fault) << 8 |
+                                  std::uint32_t{is_quiet} << 16);
+  }
+};
 
 }  // namespace stopbit::market
