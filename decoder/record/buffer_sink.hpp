@@ -35,9 +35,7 @@ class BufferSink final : public RecordSink {
 
   void commit(const Slot& first, std::uint32_t slots) noexcept override {
     const std::span<Slot> record(slots_.data() + at_, slots);
-    // Word by word, as in in_place().
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < kSlotWords; ++i) store_word(record[0].words[i], first.words[i]);
+    copy_words(record[0].words, first.words);
     at_ += slots;
     number_ += slots;
     on_record_(std::span<const Slot>(record));

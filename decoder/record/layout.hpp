@@ -60,13 +60,17 @@ constexpr std::uint64_t tag_word_base(bool phase, std::size_t slot_number) {
   return static_cast<std::uint64_t>((phase ? 0x80U : 0U) | (slot_number & 0x7F)) << 56;
 }
 
-/// A record of one slot in its place: with the stamp and phase of that, whatever it had. Copied word by word: wider loads
-/// would wait until words that were stored just now, one by one, are in the cache.
+/// Copies a slot word by word: wider loads would wait until words that were stored just now, one by one, are in the
+/// cache.
+inline void copy_words(std::uint64_t (&to)[kSlotWords], const std::uint64_t* from) {
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kSlotWords; ++i) __atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+}
+/// A record of one slot in its place: with the stamp and phase of that, whatever it had.
 inline Slot in_place(const std::uint64_t (&words)[kSlotWords], std::uint32_t stamp, bool phase) {
   Slot slot;
+  copy_words(slot.words, words);
   slot.words[0] = (words[0] & 0xFFFF'FFFF) | std::uint64_t{stamp} << 32;
-#pragma GCC unroll 8
-  for (std::size_t i = 1; i < kTagWord; ++i) slot.words[i] = __atomic_load_n(&words[i], __ATOMIC_RELAXED);
   slot.words[kTagWord] = (words[kTagWord] & ~(std::uint64_t{0xFF} << 56)) | tag_word_base(phase, 0);
   return slot;
 }

@@ -290,7 +290,7 @@ class ReaderCore {
     record::Slot* slots;
     [[nodiscard]] bool begin() const noexcept { return true; }
     void slot(std::uint64_t number, const Words& words) const noexcept {
-      std::copy(words.begin(), words.end(), slots[number].words);
+      record::copy_words(slots[number].words, words.data());
     }
   };
   template <std::size_t begin, std::size_t... word>

@@ -281,7 +281,7 @@ class Renumbered {
   }
   void slot(std::uint64_t number, const std::array<std::uint64_t, record::kSlotWords>& words) noexcept {
     if (number == 0) {
-      std::copy(words.begin(), words.end(), first_.words);
+      record::copy_words(first_.words, words.data());
       first_.words[0] = (words[0] & 0xFFFF'FFFF) | stamp_;
       first_.words[record::kTagWord] = (words[record::kTagWord] & ~kPhaseBit) | phase_;
       return;

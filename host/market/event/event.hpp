@@ -270,14 +270,8 @@ struct alignas(record::kSlotBytes) Event {
   constexpr void add_flags(std::uint8_t flags) noexcept { words[2] |= std::uint64_t{flags} << 56; }
   constexpr void remove_flags(std::uint8_t flags) noexcept { words[2] &= ~(std::uint64_t{flags} << 56); }
 
-  /// The same event, copied word by word: wider loads would wait until words that were stored just now, one by one, are
-  /// in the cache.
-  void assign(const Event& event) noexcept {
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < record::kSlotWords; ++i) {
-      words[i] = __atomic_load_n(&event.words[i], __ATOMIC_RELAXED);
-    }
-  }
+  /// The same event.
+  void assign(const Event& event) noexcept { record::copy_words(words, event.words); }
 
   /// As a slot of a ring: `place` is what the ring's sink gave.
   [[nodiscard]] record::Slot slot(std::uint32_t stamp, bool phase) const noexcept {

@@ -18,13 +18,17 @@ class MarketStage final : public feed::Stage {
   explicit MarketStage(Translator& translator, std::vector<bool> channels = {}) noexcept
       : translator_(translator), channels_(std::move(channels)) {}
 
-  [[nodiscard]] Place open() noexcept override { return place_ = Stage::open(); }
+  [[nodiscard]] Place open() noexcept override {
+    const Place place = Stage::open();
+    slots_ = place.slots;
+    return place;
+  }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     next().commit(first, slots);
     if (!channels_.empty() && !takes(record::HeaderView(first).channel())) return;
     // The record is complete in its place, and still in the cache; the writer does not take the place again before the
     // next open().
-    translator_.take(std::span<const record::Slot>(place_.slots, slots));
+    translator_.take(std::span<const record::Slot>(slots_, slots));
   }
 
  private:
@@ -34,7 +38,7 @@ class MarketStage final : public feed::Stage {
 
   Translator& translator_;
   std::vector<bool> channels_;  ///< By number; empty: all.
-  Place place_;
+  record::Slot* slots_ = nullptr;  ///< Of the open place.
 };
 
 }  // namespace stopbit::market
