@@ -40,6 +40,10 @@ class BufferSink final : public RecordSink {
     number_ += slots;
     on_record_(std::span<const Slot>(record));
   }
+  void put(const std::uint64_t (&words)[kSlotWords]) noexcept override {
+    const Place place = open();  // of this class, so it can be inlined
+    commit(in_place(words, place.stamp, place.phase), 1);
+  }
 
  private:
   std::vector<Slot> slots_;

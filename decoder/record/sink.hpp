@@ -16,8 +16,9 @@ class RecordSink {
   struct Place {
     Slot* slots =
         nullptr;  ///< Space for max_record_slots of the program; content undefined. Slot 0 is written by commit.
-    std::uint32_t stamp = 0;  ///< Low half of slot 0's number in the ring.
-    bool phase = false;       ///< Of every slot of this record.
+    std::uint32_t stamp = 0;      ///< Low half of slot 0's number in the ring.
+    bool phase = false;           ///< Of every slot of this record.
+    std::uint8_t unused[3] = {};  ///< Two whole words are copied in registers.
   };
 
   virtual ~RecordSink() = default;

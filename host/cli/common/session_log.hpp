@@ -36,7 +36,7 @@ class SessionLog final : public record::RecordSink {
 
   record::RecordSink& inner_;
   record::JsonPrinter printer_;
-  std::vector<bool> is_session_;  ///< By template index.
+  std::vector<bool> is_session_;   ///< By template index.
   record::Slot* slots_ = nullptr;  ///< Of the open place.
   std::vector<std::string> lines_;
   std::uint64_t more_ = 0;

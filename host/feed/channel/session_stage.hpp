@@ -40,7 +40,7 @@ class SessionStage final : public Stage {
   explicit SessionStage(std::vector<std::uint8_t> places) : places_(std::move(places)) {}
 
   std::vector<std::uint8_t>
-      places_;  ///< By template index: the field's word, counted from the record's start; 0: none.
+      places_;                     ///< By template index: the field's word, counted from the record's start; 0: none.
   record::Slot* slots_ = nullptr;  ///< Of the open place.
   std::optional<Announcement> announced_;
 };

@@ -170,19 +170,20 @@ class AnyBook {
       case BookKind::Level:
         return compared(
             event, [&](Side side) { return level_.row(side, 0, pools.rows); },
-            [&](Side side) { return level_.is_open(side); }, [&] { return level_.apply(event, sets, pools.rows); });
+            [&](Side side) { return level_.extent(side).is_whole; },
+            [&] { return level_.apply(event, sets, pools.rows); });
       case BookKind::Price:
         return compared(
             event, [&](Side side) { return price_.row(side, 0, pools.rows); },
-            [&](Side side) { return price_.is_open(side); }, [&] { return price_.apply(event, sets, pools.rows); });
+            [&](Side side) { return !price_.is_open(side); }, [&] { return price_.apply(event, sets, pools.rows); });
       case BookKind::Order:
         return compared(
-            event, [&](Side side) { return order_.best(side, pools.orders); }, [&](Side) { return order_.is_open(); },
+            event, [&](Side side) { return order_.best(side, pools.orders); }, [&](Side) { return !order_.is_open(); },
             [&] { return order_.apply(event, pools.orders); });
       case BookKind::Position:
         return compared(
             event, [&](Side side) { return position_.best(side, pools.placed); },
-            [&](Side side) { return position_.is_open(side) || position_.unknown(side) != 0; },
+            [&](Side side) { return !position_.is_open(side) && position_.unknown(side) == 0; },
             [&] { return position_.apply(event, sets, pools.placed); });
     }
     return Applied{.fault = Fault::NoBook}.as_word();
@@ -288,21 +289,20 @@ class AnyBook {
   static constexpr std::uint32_t kMany = 0xFFFF'FFFF;  ///< `known_to` of sides whose prices are not counted.
 
  private:
-  template <class Best, class IsOpen, class Apply>
-  [[nodiscard, gnu::always_inline]] static Applied compared(const Event& event, const Best& best, const IsOpen& is_open,
-                                                            const Apply& apply) noexcept {
+  template <class Best, class IsWhole, class Apply>
+  [[nodiscard, gnu::always_inline]] static Applied compared(const Event& event, const Best& best,
+                                                            const IsWhole& is_whole, const Apply& apply) noexcept {
     // An entry with a side changes no other; one without may be about an order of either.
     const Side side = event.side() == Side::Ask ? Side::Ask : Side::Bid;
     const bool is_of_both = event.side() != side;
-    const auto is_whole = [&] { return !is_open(side) && (!is_of_both || !is_open(Side::Ask)); };
-    const bool was_whole = is_whole();
+    const auto are_whole = [&] { return is_whole(side) && (!is_of_both || is_whole(Side::Ask)); };
+    const bool were_whole = are_whole();
     const Row before = best(side);
     const Row other_before = is_of_both ? best(Side::Ask) : Row();
     if (const Fault fault = apply(); fault != Fault::None) [[unlikely]]
       return Applied{.fault = fault}.as_word();
-    const bool is_same =
-        same_best(best(side), before) && (!is_of_both || same_best(best(Side::Ask), other_before));
-    return Applied{.best_changed = !is_same, .is_quiet = is_same && was_whole && is_whole()}.as_word();
+    const bool is_same = same_best(best(side), before) && (!is_of_both || same_best(best(Side::Ask), other_before));
+    return Applied{.best_changed = !is_same, .is_quiet = is_same && were_whole && are_whole()}.as_word();
   }
 
   BookKind kind_ = BookKind::None;

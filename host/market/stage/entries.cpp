@@ -201,12 +201,8 @@ inline void Translator::entry() noexcept {
 
 void Translator::any_entry() noexcept {
   switch (message_.plan->kind) {
-    case MessageKind::Incremental:
-      market_entry<false>();
-      break;
-    case MessageKind::Snapshot:
-      market_entry<true>();
-      break;
+    case MessageKind::Incremental: market_entry<false>(); break;
+    case MessageKind::Snapshot: market_entry<true>(); break;
     case MessageKind::Definition: return definition();
     case MessageKind::State:
       return states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, false);

@@ -24,7 +24,9 @@ class Values {
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
 
-  [[nodiscard, gnu::always_inline]] bool has(std::uint8_t slot) const noexcept { return (present_ >> (slot & 63U) & 1) != 0; }
+  [[nodiscard, gnu::always_inline]] bool has(std::uint8_t slot) const noexcept {
+    return (present_ >> (slot & 63U) & 1) != 0;
+  }
   /// Slots that have a value.
   [[nodiscard]] std::uint64_t present() const noexcept { return present_; }
   [[nodiscard, gnu::always_inline]] std::uint64_t bits(std::uint8_t slot) const noexcept {
@@ -36,8 +38,12 @@ class Values {
     return static_cast<std::int32_t>(word(place.in, place.exponent_offset));
   }
   [[nodiscard, gnu::always_inline]] FieldType type(std::uint8_t slot) const noexcept { return places_[slot].type; }
-  [[nodiscard, gnu::always_inline]] SlotPlace::Form form(std::uint8_t slot) const noexcept { return places_[slot].form; }
-  [[nodiscard, gnu::always_inline]] bool is_text(std::uint8_t slot) const noexcept { return form(slot) == SlotPlace::Form::Text; }
+  [[nodiscard, gnu::always_inline]] SlotPlace::Form form(std::uint8_t slot) const noexcept {
+    return places_[slot].form;
+  }
+  [[nodiscard, gnu::always_inline]] bool is_text(std::uint8_t slot) const noexcept {
+    return form(slot) == SlotPlace::Form::Text;
+  }
   /// A text's bytes; a text of more than kTextBytes is cut. `room` holds those that the record has in a word.
   [[nodiscard]] std::string_view text(std::uint8_t slot, std::array<char, 8>& room) const noexcept {
     const std::uint64_t value = bits(slot);

@@ -37,7 +37,7 @@ class MarketStage final : public feed::Stage {
   }
 
   Translator& translator_;
-  std::vector<bool> channels_;  ///< By number; empty: all.
+  std::vector<bool> channels_;     ///< By number; empty: all.
   record::Slot* slots_ = nullptr;  ///< Of the open place.
 };
 

@@ -2,9 +2,12 @@
 
 namespace stopbit::market {
 
-SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture,
-                         std::uint16_t index)
-    : market_(market), index_(index), sync_(options, *this), picture_(picture), cycle_(options.cycle_ns, options.instruments) {}
+SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture, std::uint16_t index)
+    : market_(market),
+      index_(index),
+      sync_(options, *this),
+      picture_(picture),
+      cycle_(options.cycle_ns, options.instruments) {}
 
 // Numbers.
 

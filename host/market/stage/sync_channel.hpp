@@ -77,7 +77,8 @@ class SyncChannel final : private SyncSink {
   /// The same of a snapshot. False: it is that of a sender before.
   [[nodiscard]] bool attach_snapshot(std::uint32_t row, std::uint32_t product) noexcept;
   /// An entry. True: the events are the caller's to emit, now.
-  [[nodiscard, gnu::always_inline]] bool entry(std::uint32_t row, std::uint64_t number, std::span<const Event> events) noexcept {
+  [[nodiscard, gnu::always_inline]] bool entry(std::uint32_t row, std::uint64_t number,
+                                               std::span<const Event> events) noexcept {
     const std::uint64_t holes = sync_.holes();
     const std::uint64_t returns = sync_.returns();
     if (sync_.entry(row, number, events)) [[likely]]

@@ -45,7 +45,8 @@ struct MarketDelays {
 ///     record -> plan of its template -> entries -> rule -> instrument -> its channel's synchroniser
 ///            -> writer -> publisher: books, ring, states
 ///
-/// translator.cpp has records and losses, entries.cpp entries and snapshots, definitions.cpp definitions and states.
+/// translator.cpp has records and losses, entries.cpp messages, entries and snapshots, definitions.cpp definitions and
+/// states.
 /// One thread. Allocates when it is made only. Map, program, table, books and publisher must outlive it.
 class Translator {
  public:

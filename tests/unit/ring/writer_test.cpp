@@ -236,6 +236,27 @@ TEST_F(RingWriter, claims_slots_before_it_gives_them_away) {
   }
 }
 
+TEST_F(RingWriter, puts_a_record_of_one_slot_as_open_and_commit_do) {
+  Writer writer = make_writer();
+  Reader reader = make_reader();
+  for (std::uint64_t i = 0; i < 5 * kSlots; ++i) {
+    if (i % 7 == 0) {
+      write_record(writer, 3, i);  // so that laps end with padding
+    } else {
+      record::Slot slot{};
+      for (std::size_t word = 1; word < record::kValueWords; ++word) slot.words[word] = i * 1'000'003 + word;
+      // Stamp and phase of another ring.
+      slot.words[0] = i % 1000 | std::uint64_t{1} << 16 | std::uint64_t{0xDEAD} << 32;
+      slot.words[record::kTagWord] = first_slot_tags(i % 2 == 0);
+      writer.put(slot.words);
+    }
+    ASSERT_EQ(reader.poll(), Poll::Record) << i;
+    ASSERT_EQ(test::seed_of(reader.record()), i);
+    ASSERT_EQ(reader.poll(), Poll::Nothing) << i;
+  }
+  EXPECT_EQ(writer.records(), 5 * kSlots);
+}
+
 TEST_F(RingWriter, makes_no_system_call_after_its_creation) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer makes system calls of its own";
   Writer writer = make_writer();
