@@ -106,9 +106,12 @@ def check_errors(tab):
 def drill_down(tab):
     gaps = rows(tab, "gaps")
     assert gaps[0] == ["time", "channel", "numbers", "count", "cause", "lines", "on books", "packets"], gaps
-    assert all(row[1] == "incremental" and row[5].startswith("A was at ") and row[6] == "" for row in gaps[1:]), gaps
-    tab.run("document.querySelector('#gaps tbody button').focus()")
-    key = tab.run("document.activeElement.dataset.key")
+    # One of those that the exchange made; a busy machine may lose packets of its own beside them.
+    is_made = "cells[1] === 'incremental' && cells[5].startsWith('A was at ') && cells[6] === ''"
+    key = tab.run(f"""(() => {{ const made = [...document.querySelectorAll('#gaps tbody tr')].find(row => {{
+      const cells = [...row.cells].map(cell => cell.textContent); return {is_made}; }});
+      const button = made?.querySelector('button'); button?.focus(); return button?.dataset.key ?? ''; }})()""")
+    assert key, gaps
     tab.press("Enter")
     tab.wait("document.querySelectorAll('#gap_packets details').length > 0", "the packets around a gap are explained")
     assert "The recordings have none of the numbers" in text(tab, "gap_state"), text(tab, "gap_state")
