@@ -66,12 +66,20 @@ inline void copy_words(std::uint64_t (&to)[kSlotWords], const std::uint64_t* fro
 #pragma GCC unroll 8
   for (std::size_t i = 0; i < kSlotWords; ++i) __atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
 }
-/// A record of one slot in its place: with the stamp and phase of that, whatever it had.
+/// Word 0 of a record with this stamp, whatever it had.
+constexpr std::uint64_t stamped(std::uint64_t word, std::uint32_t stamp) {
+  return (word & 0xFFFF'FFFF) | std::uint64_t{stamp} << 32;
+}
+/// The tag word of a slot with this phase, likewise.
+constexpr std::uint64_t with_phase(std::uint64_t tags, bool phase) {
+  return (tags & ~(std::uint64_t{1} << 63)) | std::uint64_t{phase} << 63;
+}
+/// A record of one slot in its place.
 inline Slot in_place(const std::uint64_t (&words)[kSlotWords], std::uint32_t stamp, bool phase) {
   Slot slot;
   copy_words(slot.words, words);
-  slot.words[0] = (words[0] & 0xFFFF'FFFF) | std::uint64_t{stamp} << 32;
-  slot.words[kTagWord] = (words[kTagWord] & ~(std::uint64_t{0xFF} << 56)) | tag_word_base(phase, 0);
+  slot.words[0] = stamped(words[0], stamp);
+  slot.words[kTagWord] = with_phase(words[kTagWord], phase);
   return slot;
 }
 

@@ -9,10 +9,6 @@ namespace {
 constexpr std::uint64_t kPhaseBit = std::uint64_t{1} << 63;
 constexpr std::uint64_t kHeaderTags = ring::first_slot_tags(false) & 0xFFFF'FFFF;
 
-constexpr std::uint64_t with_phase(std::uint64_t tags, bool phase) noexcept {
-  return (tags & ~kPhaseBit) | (phase ? kPhaseBit : 0);
-}
-
 }  // namespace
 
 bool SlotWriter::is_first(const record::Slot& slot) noexcept {
@@ -28,8 +24,8 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     total_ = head.slots();
     place_ = sink_.open();
     first_ = slot;
-    first_.words[0] = (slot.words[0] & 0xFFFF'FFFF) | std::uint64_t{place_.stamp} << 32;
-    first_.words[record::kTagWord] = with_phase(tags, place_.phase);
+    first_.words[0] = record::stamped(slot.words[0], place_.stamp);
+    first_.words[record::kTagWord] = record::with_phase(tags, place_.phase);
   } else {
     // Header tags are at the beginning of a record and nowhere else: a reader finds records by them.
     if (number != (taken_ & 0x7FU) || (tags & 0xFFFF'FFFF) == kHeaderTags) {
@@ -38,7 +34,7 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     }
     record::Slot& to = place_.slots[taken_];
     for (std::size_t word = 0; word < record::kTagWord; ++word) record::store_word(to.words[word], slot.words[word]);
-    record::store_word(to.words[record::kTagWord], with_phase(tags, place_.phase));
+    record::store_word(to.words[record::kTagWord], record::with_phase(tags, place_.phase));
   }
   if (++taken_ < total_) return Outcome::Part;
   sink_.commit(first_, total_);

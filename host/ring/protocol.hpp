@@ -111,7 +111,7 @@ class WriterCore {
       record::Slot pad{};
       pad.words[0] = record::kPadIndex | rest << 16 | number_ << 32;
       pad.words[record::kTagWord] = first_slot_tags(phase_of(number_, geometry_.slot_count));
-      publish(pad);
+      publish(pad.words[0], pad.words, pad.words[record::kTagWord]);
       number_ += rest;
       Memory::template store<Step::Head>(header_->head, number_);
     }
@@ -120,13 +120,14 @@ class WriterCore {
 
   /// Publishes the record at number(). Its first slot is `first`; the others are in their places.
   void commit(const record::Slot& first, std::uint32_t slots) noexcept {
-    publish(first);
-    // Kept here, as the stores below could change a member as far as a compiler knows.
-    Header& header = *header_;
-    const std::uint64_t records = ++records_;
-    const std::uint64_t number = number_ += slots;
-    Memory::template store<Step::Records>(header.records, records);
-    Memory::template store<Step::Head>(header.head, number);
+    publish(first.words[0], first.words, first.words[record::kTagWord]);
+    advance(slots);
+  }
+  /// The same for a record of one slot, which gets the stamp and phase of its place.
+  void put(const std::uint64_t (&words)[record::kSlotWords]) noexcept {
+    publish(record::stamped(words[0], static_cast<std::uint32_t>(number_)), words,
+            record::with_phase(words[record::kTagWord], phase_of(number_, geometry_.slot_count)));
+    advance(1);
   }
 
   struct Ungated {
@@ -137,13 +138,22 @@ class WriterCore {
   /// The only stores to the line that readers poll. Header tags with the phase of this lap occur nowhere else and at no
   /// other time, so the tag word marks the record as complete. No value chosen by a sender can be mistaken for it, and
   /// nothing has to be cleared.
-  void publish(const record::Slot& first) noexcept {
+  void publish(std::uint64_t head, const std::uint64_t (&words)[record::kSlotWords], std::uint64_t tags) noexcept {
     record::Slot& to = slot(number_);
+    Memory::template store<Step::FirstSlot>(to.words[0], head);
 #pragma GCC unroll 8
-    for (std::size_t word = 0; word < record::kTagWord; ++word) {
-      Memory::template store<Step::FirstSlot>(to.words[word], first.words[word]);
+    for (std::size_t word = 1; word < record::kTagWord; ++word) {
+      Memory::template store<Step::FirstSlot>(to.words[word], words[word]);
     }
-    Memory::template store<Step::Commit>(to.words[record::kTagWord], first.words[record::kTagWord]);
+    Memory::template store<Step::Commit>(to.words[record::kTagWord], tags);
+  }
+  void advance(std::uint32_t slots) noexcept {
+    // Kept here, as the stores below could change a member as far as a compiler knows.
+    Header& header = *header_;
+    const std::uint64_t records = ++records_;
+    const std::uint64_t number = number_ += slots;
+    Memory::template store<Step::Records>(header.records, records);
+    Memory::template store<Step::Head>(header.head, number);
   }
 
   template <class Gate>

@@ -275,15 +275,15 @@ class Renumbered {
   [[nodiscard]] bool begin() noexcept {
     const record::RecordSink::Place place = sink_.open();
     slots_ = place.slots;
-    stamp_ = std::uint64_t{place.stamp} << 32;
-    phase_ = place.phase ? kPhaseBit : 0;
+    stamp_ = place.stamp;
+    phase_ = place.phase;
     return true;
   }
   void slot(std::uint64_t number, const std::array<std::uint64_t, record::kSlotWords>& words) noexcept {
     if (number == 0) {
       record::copy_words(first_.words, words.data());
-      first_.words[0] = (words[0] & 0xFFFF'FFFF) | stamp_;
-      first_.words[record::kTagWord] = (words[record::kTagWord] & ~kPhaseBit) | phase_;
+      first_.words[0] = record::stamped(words[0], stamp_);
+      first_.words[record::kTagWord] = record::with_phase(words[record::kTagWord], phase_);
       return;
     }
     record::Slot& to = slots_[number];
@@ -291,16 +291,15 @@ class Renumbered {
       (record::store_word(to.words[word], words[word]), ...);
     }
     (std::make_index_sequence<record::kTagWord>());
-    record::store_word(to.words[record::kTagWord], (words[record::kTagWord] & ~kPhaseBit) | phase_);
+    record::store_word(to.words[record::kTagWord], record::with_phase(words[record::kTagWord], phase_));
   }
   void commit(std::uint32_t slots) noexcept { sink_.commit(first_, slots); }
 
  private:
-  static constexpr std::uint64_t kPhaseBit = std::uint64_t{1} << 63;
   record::RecordSink& sink_;
   record::Slot* slots_ = nullptr;
-  std::uint64_t stamp_ = 0;
-  std::uint64_t phase_ = 0;
+  std::uint32_t stamp_ = 0;
+  bool phase_ = false;
   record::Slot first_;
 };
 

@@ -126,9 +126,7 @@ void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
 void Writer::put(const std::uint64_t (&words)[record::kSlotWords]) noexcept {
   if (!core_.has_room()) [[unlikely]]
     make_room();
-  const std::uint64_t number = core_.number();
-  core_.commit(
-      record::in_place(words, static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)), 1);
+  core_.put(words);
   prefetch();
 }
 
