@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "host/device/sim/sim_card.hpp"
-#include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/card_leaf.hpp"
 #include "tests/lib/frames.hpp"
 #include "tests/lib/igmp_frames.hpp"
 #include "tests/lib/one_card.hpp"
@@ -71,9 +71,9 @@ frames::ByteVector frame(net::Endpoint group, const std::vector<std::byte>& payl
 class LiveCardAppliance : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto sim = device::SimCard::prepare();
+    auto sim = device::SimCard::prepare(testing::leaf_of_run());
     ASSERT_TRUE(sim.ok()) << sim.message();
-    auto opened = device::open_xrt({.card = 0, .xclbin = sim.value()->xclbin(), .kernel = 0, .memory = 0});
+    auto opened = sim.value()->opener()();
     ASSERT_TRUE(opened.ok()) << opened.message();
     device_ = std::move(opened).value();
     auto network = device::FeedNetwork::connect(sim.value()->feed());
