@@ -223,7 +223,7 @@ def main(description, make_test):
     finally:
         if test.guest is not None:
             try:
-                print(test.guest.ask("cat /tmp/run.log")[1], file=sys.stderr)
+                print(test.guest.ask("[ ! -e /tmp/run.log ] || cat /tmp/run.log")[1], file=sys.stderr)
             except Failed:
                 pass  # it has ended, or hangs
             test.guest.kill()
