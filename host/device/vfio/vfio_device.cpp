@@ -187,12 +187,12 @@ std::optional<std::vector<std::array<std::uint64_t, 2>>> pairs_of(std::span<cons
 class AddressSpace {
  public:
   AddressSpace() = default;
-  AddressSpace(std::vector<Run> runs, std::uint32_t bits) {
+  AddressSpace(const std::vector<Run>& runs, std::uint32_t bits) {
     const std::uint64_t most = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     for (Run run : runs) {
       run.begin = std::max(run.begin, kFirstAddress);
       run.last = std::min(run.last, most);
-      if (run.begin < run.last && run.last - run.begin >= kPage) runs_.push_back(run);
+      if (run.begin < run.last && run.last - run.begin >= kPage - 1) runs_.push_back(run);
     }
   }
 
@@ -289,7 +289,7 @@ class Container {
       }
     }
     if (runs.empty()) runs.push_back({0, kLastUnasked});
-    space_ = AddressSpace(std::move(runs), options.address_bits);
+    space_ = AddressSpace(runs, options.address_bits);
     return Done{};
   }
 
