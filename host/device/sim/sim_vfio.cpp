@@ -50,13 +50,13 @@ int tell(void* to, const Info& head, const std::vector<std::byte>& capability, c
 /// A capability of another kind, which a reader has to pass over, and then a list of pairs.
 template <class Capability, class Pairs>
 std::vector<std::byte> list_of(std::uint32_t at, std::uint16_t id, std::uint32_t Capability::*how_many,
-                               const Pairs& pairs) {
+                               const Pairs& pairs, std::uint32_t length) {
   std::vector<std::byte> bytes;
   put(bytes, vfio_info_cap_header{.id = 0x7FFF, .version = 1, .next = at + 8});
   Capability capability{};
   capability.header.id = id;
   capability.header.version = 1;
-  capability.*how_many = static_cast<std::uint32_t>(pairs.size());
+  capability.*how_many = length != 0 ? length : static_cast<std::uint32_t>(pairs.size());
   put(bytes, capability);
   for (const auto& [first, second] : pairs) {
     put(bytes, std::uint64_t{first});
@@ -254,7 +254,7 @@ int SimulatedVfio::tell_iommu(void* argument) const {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     for (const VfioMachine::Range& range : machine_.ranges) pairs.emplace_back(range.begin, range.last);
     capability = list_of(sizeof(info), VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE,
-                         &vfio_iommu_type1_info_cap_iova_range::nr_iovas, pairs);
+                         &vfio_iommu_type1_info_cap_iova_range::nr_iovas, pairs, machine_.list_length);
   }
   return tell(argument, info, capability, machine_);
 }
@@ -277,7 +277,7 @@ int SimulatedVfio::tell_region(void* argument) const {
     if (machine_.sparse) {
       info.flags |= VFIO_REGION_INFO_FLAG_CAPS;
       capability = list_of(sizeof(info), VFIO_REGION_INFO_CAP_SPARSE_MMAP, &vfio_region_info_cap_sparse_mmap::nr_areas,
-                           *machine_.sparse);
+                           *machine_.sparse, machine_.list_length);
     }
   } else if (index >= VFIO_PCI_NUM_REGIONS) {
     return refuse(EINVAL);

@@ -61,6 +61,7 @@ struct VfioMachine {
   int map_error = 0;
   std::uint32_t info_bytes = 0;        ///< What structures say of their size; 0: the truth.
   std::uint32_t first_capability = 0;  ///< Where they say that the first one is; 0: the truth.
+  std::uint32_t list_length = 0;       ///< What lists say of their length; 0: the truth.
   bool is_gone = false;                ///< Off the bus: reads are all ones, writes go nowhere.
   bool is_broken = false;              ///< An access to registers is a bus error.
   bool unmap_fails = false;

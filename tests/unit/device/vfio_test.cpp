@@ -129,6 +129,7 @@ TEST_F(Vfio, stops_the_kernel_before_it_takes_the_memory_away) {
   EXPECT_EQ(function->values[registers::ring::base(7) + registers::ring::kCommand], registers::ring::kCommandStop);
   EXPECT_THAT(kernel->story(), ElementsAre("master", "map", "map", "unmap", "no master", "reset"));
   EXPECT_TRUE(function->memory.empty());
+  EXPECT_EQ(kernel->open_files(), 0U) << "a buffer keeps nothing open";
   std::memset(outlives.value()->data(), 7, outlives.value()->bytes());  // it is the process's
 }
 
@@ -137,9 +138,12 @@ TEST_F(Vfio, closes_a_kernel_that_does_not_rest_or_is_none) {
   EXPECT_NE(open(), nullptr);
   EXPECT_THAT(kernel->story(), ElementsAre("master", "no master", "reset"));
   function->id = 0x0100'00ED;
+  function->never_rests = false;
   function->looks = 0;
+  function->values.clear();
   EXPECT_NE(open(), nullptr);
-  EXPECT_EQ(function->looks, 0) << "registers of something else are left alone";
+  EXPECT_EQ(function->looks, 0);
+  EXPECT_TRUE(function->values.empty()) << "registers of something else are left alone";
 }
 
 TEST_F(Vfio, says_what_is_in_the_way_before_and_while_it_opens) {
@@ -244,6 +248,17 @@ TEST_F(Vfio, distrusts_lists_of_capabilities) {
     machine->first_capability = first;
     EXPECT_EQ(refusal(), "opened") << first;
   }
+  machine->first_capability = 0;
+  machine->ranges = {{0x1'0000'0000, 0x2'0000'0000}};
+  for (const std::uint32_t length : {2U, 50U, 1U << 29, ~0U}) {
+    machine->list_length = length;
+    auto device = open();
+    ASSERT_NE(device, nullptr);
+    EXPECT_THAT(device->allocate(4096).message(), HasSubstr("cannot map it: Invalid argument"))
+        << "at an address of a list that is not believed, " << length;
+  }
+  machine->list_length = 1;
+  EXPECT_EQ(open()->allocate(4096).value()->address(), 0x1'0000'0000U);
 }
 
 TEST_F(Vfio, chooses_addresses_that_iommu_and_function_can_have) {
@@ -264,6 +279,8 @@ TEST_F(Vfio, chooses_addresses_that_iommu_and_function_can_have) {
   EXPECT_FALSE(device->allocate(std::size_t{1} << 40).ok());
   EXPECT_FALSE(device->allocate(0).ok());
   first = Failure{"gone"};
+  auto tight = device->allocate(0x3000);
+  EXPECT_EQ(address(tight), 0x1'0000'2000U) << "there would be no page before the second one";
   auto again = device->allocate(0x1000);
   EXPECT_EQ(address(again), 0x10'0000U) << "what was given back is given again";
   device.reset();
