@@ -414,6 +414,7 @@ class VfioDevice final : public Device {
   [[nodiscard]] Status reset() override {
     if (!can_reset_) return Failure{name() + " cannot be reset"};
     if (is_gone()) return Failure{name() + " has left the bus"};
+    rest();  // it may answer again
     if (Status done = set_command(kCommandMemory); !done) return done;
     if (calls_->control(function_.get(), VFIO_DEVICE_RESET, nullptr) != 0) {
       return Failure{name() + " cannot be reset: " + reason()};

@@ -346,6 +346,7 @@ TEST_F(Vfio, is_reset_where_it_is_and_keeps_its_memory) {
   ASSERT_TRUE(buffer.ok());
   const std::size_t files = kernel->open_files();
   ASSERT_TRUE(device->reset().ok());
+  EXPECT_EQ(function->reached_at_control, (std::vector<std::size_t>{0, 1, 0})) << "opened, before the reset, after it";
   EXPECT_EQ(kernel->open_files(), files) << "a confined process opens nothing";
   EXPECT_THAT(kernel->story(), ElementsAre("master", "map", "no master", "reset", "master"));
   EXPECT_EQ(function->memory.count(buffer.value()->address()), 1U);
