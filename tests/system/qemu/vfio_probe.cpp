@@ -87,7 +87,8 @@ void use(Device& device) {
   transfer(device, out->address(), kOwnMemory, 0);
   transfer(device, kOwnMemory, in->address() + kPage, kToHost);
   promise(std::memcmp(in->data() + kPage, out->data(), kBytes) == 0, "the bytes that came back are others");
-  promise(in->data()[kPage - 1] == std::byte{0} && in->data()[kPage + kBytes] == std::byte{0}, "others were written, too");
+  promise(in->data()[kPage - 1] == std::byte{0} && in->data()[kPage + kBytes] == std::byte{0},
+          "others were written, too");
   // What it has no more is out of its reach, though the pages are still ours.
   const std::uint64_t address = out->address();
   out.reset();
