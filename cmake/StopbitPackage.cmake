@@ -50,7 +50,7 @@ endforeach()
 option(STOPBIT_ALL_FEATURES "Fail if a feature of the packages cannot be built" OFF)
 set(missing)
 foreach(feature stopbit_ingest_dpdk=libdpdk-dev stopbit_fabric=libfabric-dev stopbit_fi=libfabric-dev stopbit_nats=libnats-dev stopbit_kafka=librdkafka-dev "stopbit_xrt=libxrt-dev and uuid-dev"
-    "stopbit_python=python3-dev and pybind11-dev" "sim_card=verilator and libxrt-dev")
+    "stopbit_python=python3-dev and pybind11-dev" "sim_card=verilator and libxrt-dev" sim_vfio=verilator)
   string(REPLACE "=" ";" feature "${feature}")
   list(GET feature 0 target)
   list(GET feature 1 packages)
@@ -66,7 +66,7 @@ endif()
 # What the packages are made of, and no test.
 add_custom_target(stopbit_packaged)
 foreach(target stopbit stopbit_shared stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_nic stopbit_fabric stopbit_fi
-    stopbit_python stopbit_xrt sim_card)
+    stopbit_python stopbit_xrt sim_card sim_vfio)
   if(TARGET ${target})
     add_dependencies(stopbit_packaged ${target})
   endif()

@@ -107,6 +107,32 @@ function(stopbit_rtl_test name)
   add_dependencies(stopbit_fpga ${name})
 endfunction()
 
+# stopbit_card_test(name LEAVES xrt vfio CARD card VFIO library SOURCES ... LIBS ... ENVIRONMENT NAME=value ...)
+#
+# A program card_NAME, and a test XXX_NAME for each leaf that it opens its simulated card by (tests/lib/card_leaf.hpp): the
+# stopbit_sim_card CARD, or the stopbit_sim_vfio VFIO. None without leaves.
+function(stopbit_card_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CARD;VFIO" "LEAVES;SOURCES;LIBS;ENVIRONMENT")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "stopbit_card_test(${name}): wants SOURCES; got '${ARGN}'")
+  endif()
+  if(NOT arg_LEAVES)
+    return()
+  endif()
+  list(TRANSFORM arg_LEAVES APPEND _${name} OUTPUT_VARIABLE tests)
+  stopbit_unit_test(card_${name} OPTIMISED SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} TESTS ${tests})
+  foreach(leaf IN LISTS arg_LEAVES)
+    set_tests_properties(${leaf}_${name} PROPERTIES LABELS fpga ENVIRONMENT "STOPBIT_LEAF=${leaf};${arg_ENVIRONMENT}")
+  endforeach()
+  if(xrt IN_LIST arg_LEAVES)
+    add_dependencies(card_${name} ${arg_CARD} stopbit_xrt)
+  endif()
+  if(vfio IN_LIST arg_LEAVES)
+    add_dependencies(card_${name} ${arg_VFIO})
+  endif()
+  add_dependencies(stopbit_fpga card_${name})
+endfunction()
+
 # stopbit_rtl_proof(name TOP module [PARAMETERS Depth=8 ...])
 #
 # A ctest test, labelled `fpga`: the assertions of the module, and of what it uses, hold in every state it can reach from

@@ -1,43 +1,24 @@
 // The driver of a simulated card: what XRT 2.13's library loads instead of a card's driver, with the Verilated kernel
 // as the device. The functions are those of xrt.h; beside them go some objects of Debian's own emulation driver, which
 // know XRT's inside (CMakeLists.txt). One card, one kernel, buffers in host memory only.
-//
-// One thread owns the model. Others hand it work and wait.
 #include <xclbin.h>
 #include <xrt.h>
 
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "host/device/sim/feed.hpp"
-#include "host/os/shm/segment.hpp"
-#include "kernel_model.hpp"
+#include "running_model.hpp"
 
 // What the objects of the emulation driver and XRT's library want to find. The names are theirs.
 namespace xrt_core {
@@ -71,21 +52,6 @@ namespace {
 constexpr std::uint64_t kHostBase = 0x20'0000'0000;  // as make_xclbin.py says
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMaxBufferBytes = std::size_t{4} << 30;
-constexpr std::uint64_t kRun = 8;               // cycles between two looks at what others want
-constexpr std::uint64_t kQuietCycles = 20'000;  // then the model rests until something comes
-constexpr std::size_t kMaxWaiting = 64;         // packets; more stay in the socket
-constexpr auto kNap = std::chrono::microseconds(50);
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const std::uint64_t value = std::strtoull(text, &end, 10);
-  if (*end == '\0') return value;
-  std::fprintf(stderr, "stopbit simulation: %s is '%s', which is no number: taking %llu\n", variable, text,
-               static_cast<unsigned long long>(otherwise));
-  return otherwise;
-}
 
 struct Buffer {
   std::byte* data = nullptr;
@@ -95,96 +61,15 @@ struct Buffer {
   bool is_ours = false;  // else the caller's memory
 };
 
-/// Takes packets out of the feed's socket.
-class FeedSocket {
- public:
-  explicit FeedSocket(const char* path) : path_(path), message_(sizeof(FeedHeader) + kMaxFeedBytes) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path_.size() >= sizeof(address.sun_path)) {
-      complain("its path is too long");
-      return;
-    }
-    std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
-    listener_ = os::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    ::unlink(path);
-    if (!listener_.ok() || ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::listen(listener_.get(), 1) != 0) {
-      listener_ = {};
-      complain(std::strerror(errno));
-    }
-  }
-  ~FeedSocket() {
-    if (listener_.ok()) ::unlink(path_.c_str());
-  }
-  FeedSocket(const FeedSocket&) = delete;
-  FeedSocket& operator=(const FeedSocket&) = delete;
-
-  std::optional<Packet> receive() {
-    if (!listener_.ok()) return std::nullopt;
-    if (!peer_.ok()) peer_ = os::Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!peer_.ok()) return std::nullopt;
-    const ssize_t got = ::recv(peer_.get(), message_.data(), message_.size(), MSG_TRUNC);
-    if (got < 0) return std::nullopt;
-    if (got == 0) {
-      peer_ = {};
-      return std::nullopt;
-    }
-    const auto bytes = static_cast<std::size_t>(got);
-    FeedHeader header{};
-    if (bytes < sizeof(header) || bytes > message_.size()) {
-      complain("a message has no length that a packet can have; it is dropped");
-      return std::nullopt;
-    }
-    std::memcpy(&header, message_.data(), sizeof(header));
-    Packet packet;
-    packet.bytes.assign(message_.begin() + sizeof(header), message_.begin() + static_cast<std::ptrdiff_t>(bytes));
-    packet.socket = header.socket;
-    packet.arrival_ns = header.arrival_ns;
-    return packet;
-  }
-
-  /// A frame that the card sends; lost if the peer does not read.
-  void send(const std::vector<std::byte>& frame) {
-    FeedHeader header{};
-    iovec parts[2] = {{&header, sizeof(header)}, {const_cast<std::byte*>(frame.data()), frame.size()}};
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = 2;
-    if (peer_.ok()) (void)::sendmsg(peer_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
-
- private:
-  void complain(const char* why) const {
-    std::fprintf(stderr, "stopbit simulation: feed '%s': %s\n", path_.c_str(), why);
-  }
-
-  std::string path_;
-  std::vector<std::byte> message_;
-  os::Descriptor listener_;
-  os::Descriptor peer_;
-};
-
 class Card {
  public:
-  Card()
-      : model_(number_from("STOPBIT_SIM_SEED", 1),
-               static_cast<std::uint32_t>(std::min<std::uint64_t>(number_from("STOPBIT_SIM_STALL", 0), 95))) {
-    const char* feed = std::getenv("STOPBIT_SIM_FEED");
-    if (feed != nullptr && *feed != '\0') feed_ = std::make_unique<FeedSocket>(feed);
-    if (feed_) model_.on_frame([this](const std::vector<std::byte>& frame) { feed_->send(frame); });
-    thread_ = std::thread([this] { run(); });
-  }
   ~Card() {
-    ending_ = true;
-    wake_.notify_all();
-    thread_.join();
-    const std::string problem = model_.problem();
-    if (!problem.empty()) std::fprintf(stderr, "stopbit simulation: %s\n", problem.c_str());
+    model_.reset();  // nothing writes to the buffers any more
     for (const auto& [handle, buffer] : buffers_) {
       if (buffer.is_ours) ::munmap(buffer.data, buffer.bytes);
     }
   }
+  Card() = default;
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
@@ -211,15 +96,7 @@ class Card {
     contexts_.erase(ip);
   }
 
-  std::uint32_t read(std::uint32_t offset) {
-    return ask<std::uint32_t>([this, offset] { return model_.read(offset); });
-  }
-  void write(std::uint32_t offset, std::uint32_t value) {
-    ask<int>([this, offset, value] {
-      model_.write(offset, value);
-      return 0;
-    });
-  }
+  [[nodiscard]] RunningModel& kernel() { return *model_; }
   [[nodiscard]] std::uint64_t base() const { return base_; }
 
   unsigned int allocate(std::size_t size, unsigned int flags, void* memory) {
@@ -242,20 +119,14 @@ class Card {
       next_address_ += buffer.bytes + kPage;  // what goes over an end meets nothing
       buffers_[handle] = buffer;
     }
-    ask<int>([this, buffer] {
-      model_.map(buffer.address, buffer.data, buffer.bytes);
-      return 0;
-    });
+    model_->map(buffer.address, buffer.data, buffer.bytes);
     return handle;
   }
 
   void free(unsigned int handle) {
     const std::optional<Buffer> buffer = find(handle);
     if (!buffer) return;
-    ask<int>([this, address = buffer->address] {
-      model_.unmap(address);
-      return 0;
-    });
+    model_->unmap(buffer->address);
     if (buffer->is_ours) ::munmap(buffer->data, buffer->bytes);
     const std::scoped_lock lock(mutex_);
     buffers_.erase(handle);
@@ -268,52 +139,14 @@ class Card {
   }
 
  private:
-  template <class T, class Work>
-  T ask(Work work) {
-    std::packaged_task<T()> task(std::move(work));
-    std::future<T> answer = task.get_future();
-    {
-      const std::scoped_lock lock(mutex_);
-      work_.emplace_back([&task] { task(); });
-    }
-    wake_.notify_one();
-    return answer.get();
-  }
-
-  void run() {
-    while (!ending_) {
-      std::deque<std::function<void()>> work;
-      {
-        std::unique_lock lock(mutex_);
-        const bool rests = model_.quiet_cycles() > kQuietCycles && model_.waiting() == 0;
-        if (rests) wake_.wait_for(lock, kNap, [this] { return ending_ || !work_.empty(); });
-        work.swap(work_);
-      }
-      for (const std::function<void()>& task : work) task();
-      while (feed_ != nullptr && model_.waiting() < kMaxWaiting) {
-        std::optional<Packet> packet = feed_->receive();
-        if (!packet) break;
-        model_.send(std::move(*packet));
-      }
-      // A client that has sent one request may send more: it ran the clock, and waits.
-      const std::uint64_t cycles = work.empty() ? kRun : 1;
-      if (model_.quiet_cycles() <= kQuietCycles || model_.waiting() > 0) model_.run(cycles);
-    }
-  }
-
-  KernelModel model_;
-  std::unique_ptr<FeedSocket> feed_;
+  std::unique_ptr<RunningModel> model_ = std::make_unique<RunningModel>();
   std::uint64_t base_ = 0;
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> work_;
   std::map<unsigned int, Buffer> buffers_;
   std::set<unsigned int> contexts_;
   unsigned int next_handle_ = 1;
   std::uint64_t next_address_ = kHostBase;
-  std::atomic<bool> ending_ = false;
-  std::thread thread_;
 };
 
 /// What XRT holds as a device handle.
@@ -379,12 +212,12 @@ XCL_DRIVER_DLLESPEC int xclCloseContext(xclDeviceHandle handle, const xuid_t, un
 }
 
 XCL_DRIVER_DLLESPEC int xclRegRead(xclDeviceHandle handle, std::uint32_t, std::uint32_t offset, std::uint32_t* value) {
-  *value = card_of(handle).read(offset);
+  *value = card_of(handle).kernel().read(offset);
   return 0;
 }
 
 XCL_DRIVER_DLLESPEC int xclRegWrite(xclDeviceHandle handle, std::uint32_t, std::uint32_t offset, std::uint32_t value) {
-  card_of(handle).write(offset, value);
+  card_of(handle).kernel().write(offset, value);
   return 0;
 }
 
@@ -392,7 +225,7 @@ XCL_DRIVER_DLLESPEC size_t xclRead(xclDeviceHandle handle, xclAddressSpace, std:
                                    size_t bytes) {
   auto& card = card_of(handle);
   for (size_t at = 0; at + 4 <= bytes; at += 4) {
-    const std::uint32_t value = card.read(static_cast<std::uint32_t>(offset - card.base() + at));
+    const std::uint32_t value = card.kernel().read(static_cast<std::uint32_t>(offset - card.base() + at));
     std::memcpy(static_cast<char*>(to) + at, &value, sizeof(value));
   }
   return bytes;
@@ -404,7 +237,7 @@ XCL_DRIVER_DLLESPEC size_t xclWrite(xclDeviceHandle handle, xclAddressSpace, std
   for (size_t at = 0; at + 4 <= bytes; at += 4) {
     std::uint32_t value = 0;
     std::memcpy(&value, static_cast<const char*>(from) + at, sizeof(value));
-    card.write(static_cast<std::uint32_t>(offset - card.base() + at), value);
+    card.kernel().write(static_cast<std::uint32_t>(offset - card.base() + at), value);
   }
   return bytes;
 }

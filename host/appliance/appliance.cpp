@@ -307,7 +307,7 @@ Status Appliance::make_counters(bool is_private) {
   }
   if (has_card_port()) {
     builder.card(card_counter_set_);
-    builder.port(card_port_counter_set_, "card:" + std::to_string(settings_.card->index));
+    builder.port(card_port_counter_set_, "card:" + settings_.card->label());
   }
   builder.clock_steps(clock_steps_);
   builder.writer();
@@ -369,7 +369,13 @@ void Appliance::add_channel_info(CounterSetBuilder& builder, ChannelEntry& entry
 
 Status Appliance::open_card(const OpenCard& open) {
   if (!settings_.card) return Done{};
-  auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index, .has_own_port = has_card_port()});
+  const CardSettings& said = *settings_.card;
+  auto card = open({.xclbin = said.xclbin,
+                    .index = said.index,
+                    .device = said.device,
+                    .bar = said.bar,
+                    .offset = said.offset,
+                    .has_own_port = has_card_port()});
   if (!card) return Failure{"[card]: " + card.message()};
   card_ = std::move(card).value();
   return Done{};
@@ -910,7 +916,8 @@ std::string Appliance::take_card_failure() {
 }
 
 Status Appliance::bring_card_back() {
-  const Status answers = card_answers();
+  Status answers = card_answers();
+  if (!answers && card_->reset()) answers = card_answers();
   if (!answers && settings_.confined) {
     return Failure{answers.message() +
                    "; a confined process cannot open it again, so it comes back when it answers, or after a restart"};

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/appliance/entitlements.hpp"
+#include "host/device/vfio/vfio_device.hpp"
 #include "host/market/map/find.hpp"
 #include "host/market/state/layout.hpp"
 #include "host/monitor/control/command.hpp"
@@ -118,18 +119,18 @@ class SettingsReader {
   }
 
   void read_engine() {
-    enum : std::size_t { kNative, kQuick, kInterp, kXrt };
+    enum : std::size_t { kNative, kQuick, kInterp, kCard, kXrt };
     const std::size_t engine = root_.choice("engine");
     if (engine == kQuick) settings_.engine = EngineKind::Quick;
     if (engine == kInterp) settings_.engine = EngineKind::Interp;
     auto table = root_.table("card");
-    if (engine != kXrt) {
-      if (table) root_.error("card", "[card] needs engine = \"xrt\"");
+    if (engine != kCard && engine != kXrt) {
+      if (table) root_.error("card", "[card] needs engine = \"card\"");
       if (table) (void)read_card(*table);
       return;
     }
     if (!table) {
-      root_.error("engine", "\"xrt\" needs a table [card] with the xclbin");
+      root_.error("engine", "a card needs a table [card] with its xclbin or device");
       return;
     }
     settings_.card = read_card(*table);
@@ -138,8 +139,25 @@ class SettingsReader {
   CardSettings read_card(config::Table& table) const {
     CardSettings card;
     card.xclbin = table.text("xclbin");
-    if (card.xclbin != "sim") card.xclbin = config::in_folder(folder_, card.xclbin);
+    card.device = table.text("device");
+    if (table.has("xclbin") == table.has("device")) {
+      table.error("a card has either an 'xclbin', for XRT, or a 'device', for VFIO");
+    }
+    if (!card.xclbin.empty() && card.xclbin != "sim") card.xclbin = config::in_folder(folder_, card.xclbin);
+    if (table.has("index") && table.has("device")) table.error("index", "only a card with an 'xclbin' has an index");
+    for (const char* const key : {"bar", "offset"}) {
+      if (table.has(key) && !table.has("device")) {
+        table.error(key, "[card] has '" + std::string(key) + "' only with a 'device'");
+      }
+    }
+    if (table.has("device") && card.device != "sim" && !device::is_pci_address(card.device)) {
+      table.error("device",
+                  "'" + card.device + "' is not the address of a PCI function, such as 0000:81:00.0, nor sim");
+    }
     card.index = static_cast<std::uint32_t>(table.integer("index"));
+    card.bar = static_cast<std::uint32_t>(table.integer("bar"));
+    card.offset = table.bytes("offset");
+    if (card.offset % 4096 != 0) table.error("offset", "not a multiple of 4096");
     card.fallback = table.flag("fallback");
     card.ingress = static_cast<CardIngress>(table.choice("ingress"));
     card.clock = static_cast<CardClock>(table.choice("clock"));

@@ -118,10 +118,15 @@ enum class CardClock : std::uint8_t {
   Mac,   ///< Its MAC's, which something else disciplines (PTP).
 };
 
-/// A card decodes instead of software.
+/// A card decodes instead of software. It has either an xclbin or a device.
 struct CardSettings {
+  // Opened by XRT:
   std::string xclbin;  ///< A file, or "sim".
   std::uint32_t index = 0;
+  // or by VFIO:
+  std::string device;  ///< A PCI function, or "sim"; empty: by XRT.
+  std::uint32_t bar = 0;
+  std::uint64_t offset = 0;
   bool fallback = true;  ///< Software does what the card cannot; else the appliance does not start.
   CardIngress ingress = CardIngress::Host;
   // Of its own port:
@@ -130,6 +135,9 @@ struct CardSettings {
   std::optional<ingest::MacAddress> mac = {};
   std::uint32_t address = 0;  ///< Of IPv4, for IGMP and ARP; 0: none.
   bool fcs = false;           ///< Frames end with their FCS, which the card checks; else its MAC has.
+
+  /// What logs and counters call it.
+  [[nodiscard]] std::string label() const { return device.empty() ? std::to_string(index) : device; }
 };
 
 /// A ring as others know it: the name that clients of the broker attach it by.

@@ -181,31 +181,43 @@ Key books_table() {
 
 Key card_table() {
   const CardSettings usual;
-  return table_key("card",
-                   {.keys = {text_key("xclbin", "The card's program: a file, or sim.").required().such_as("\"sim\""),
-                             integer_key("index", {0, 0xFFFF}, "Number of the card.").otherwise(usual.index),
-                             flag_key("fallback", usual.fallback,
-                                      "Software does what the card cannot; else the appliance does not start."),
-                             choice_key("ingress", {"host", "port"},
-                                        "Where the card's datagrams come from: the ports of the host, or the card's "
-                                        "own network port, which it receives, arbitrates and decodes.")
-                                 .otherwise(0),
-                             choice_key("clock", {"card", "mac"},
-                                        "Arrival times of its own port: the card's clock, which follows that of the "
-                                        "host, or the MAC's.")
-                                 .otherwise(0),
-                             text_key("mac",
-                                      "The Ethernet address of its own port: with it the card joins the groups. No "
-                                      "other station may have it. Without: the switch sends the groups by itself.")
-                                 .unless("none")
-                                 .such_as("\"02:1b:00:00:00:07\""),
-                             text_key("address", "The IPv4 address of its own port, for IGMP and ARP.")
-                                 .unless("0.0.0.0")
-                                 .such_as("\"10.1.2.3\""),
-                             flag_key("fcs", usual.fcs,
-                                      "Frames of its own port end with their FCS, which the card checks; else the MAC "
-                                      "has checked it.")}},
-                   "The card.")
+  return table_key(
+             "card",
+             {.keys =
+                  {text_key("xclbin", "For a card of XRT, its program: a file, or sim. A card has this or a device.")
+                       .unless("a device")
+                       .such_as("\"sim\""),
+                   integer_key("index", {0, 0xFFFF}, "For a card of XRT, its number.").otherwise(usual.index),
+                   text_key("device",
+                            "For a card of VFIO, the address of its PCI function, which vfio-pci drives; or "
+                            "sim.")
+                       .unless("an xclbin")
+                       .such_as("\"0000:81:00.0\""),
+                   integer_key("bar", {0, 5}, "The BAR of the function that has the kernel's registers.")
+                       .otherwise(usual.bar),
+                   bytes_key("offset", {0, std::uint64_t{1} << 40}, "Where they begin in it.").otherwise(usual.offset),
+                   flag_key("fallback", usual.fallback,
+                            "Software does what the card cannot; else the appliance does not start."),
+                   choice_key("ingress", {"host", "port"},
+                              "Where the card's datagrams come from: the ports of the host, or the card's "
+                              "own network port, which it receives, arbitrates and decodes.")
+                       .otherwise(0),
+                   choice_key("clock", {"card", "mac"},
+                              "Arrival times of its own port: the card's clock, which follows that of the "
+                              "host, or the MAC's.")
+                       .otherwise(0),
+                   text_key("mac",
+                            "The Ethernet address of its own port: with it the card joins the groups. No "
+                            "other station may have it. Without: the switch sends the groups by itself.")
+                       .unless("none")
+                       .such_as("\"02:1b:00:00:00:07\""),
+                   text_key("address", "The IPv4 address of its own port, for IGMP and ARP.")
+                       .unless("0.0.0.0")
+                       .such_as("\"10.1.2.3\""),
+                   flag_key("fcs", usual.fcs,
+                            "Frames of its own port end with their FCS, which the card checks; else the MAC "
+                            "has checked it.")}},
+             "The card.")
       .unless("no card");
 }
 
@@ -487,43 +499,45 @@ const TableKeys& settings_keys() {
     constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
     const Settings usual;
     return TableKeys{
-        .keys =
-            {text_key("name", "Name of the appliance; its counters are NAME.counters in the folder of rings.")
-                 .required()
-                 .such_as("\"moex\""),
-             text_key("state",
-                      "Folder for gaps and what else outlives the process. It belongs to one appliance. A path that "
-                      "begins with ~/ is in the home folder of the user.")
-                 .required()
-                 .such_as("\"/var/lib/stopbit/moex\""),
-             integer_key("keep_days", {1, 366}, "Days for which gaps are kept.").otherwise(usual.keep_days),
-             choice_key("engine", {"native", "quick", "interp", "xrt"}, "What decodes; xrt is a card.").otherwise(0),
-             duration_key("silence", {1'000'000, kHour},
-                          "A line or sender that brings nothing for this long counts as silent.")
-                 .otherwise(usual.silence_ns),
-             integer_key("stale_after", {1, 1'000'000},
-                         "Datagrams in a row that do not decode before a channel is stale.")
-                 .otherwise(usual.stale_after),
-             flag_key("lock_memory", usual.lock_memory, "No page of the process is swapped."),
-             flag_key("confined", usual.confined, "Gives up privileges when everything is open."),
-             limits_table(),
-             control_table(),
-             http_table(),
-             recorder_table(),
-             rings_table(),
-             books_table(),
-             table_key("dpdk",
-                       {.keys = {bytes_key("memory", {64U << 20, 1ULL << 36}, "For the frames of all DPDK ports.")
-                                     .otherwise(usual.dpdk_memory)}},
-                       "Ports of kind dpdk."),
-             card_table(),
-             agents(),
-             ports(),
-             feeds(),
-             replays(),
-             nic_table(),
-             publications(),
-             multicasts()},
+        .keys = {text_key("name", "Name of the appliance; its counters are NAME.counters in the folder of rings.")
+                     .required()
+                     .such_as("\"moex\""),
+                 text_key(
+                     "state",
+                     "Folder for gaps and what else outlives the process. It belongs to one appliance. A path that "
+                     "begins with ~/ is in the home folder of the user.")
+                     .required()
+                     .such_as("\"/var/lib/stopbit/moex\""),
+                 integer_key("keep_days", {1, 366}, "Days for which gaps are kept.").otherwise(usual.keep_days),
+                 choice_key("engine", {"native", "quick", "interp", "card", "xrt"},
+                            "What decodes; card is a card, and xrt its older name.")
+                     .otherwise(0),
+                 duration_key("silence", {1'000'000, kHour},
+                              "A line or sender that brings nothing for this long counts as silent.")
+                     .otherwise(usual.silence_ns),
+                 integer_key("stale_after", {1, 1'000'000},
+                             "Datagrams in a row that do not decode before a channel is stale.")
+                     .otherwise(usual.stale_after),
+                 flag_key("lock_memory", usual.lock_memory, "No page of the process is swapped."),
+                 flag_key("confined", usual.confined, "Gives up privileges when everything is open."),
+                 limits_table(),
+                 control_table(),
+                 http_table(),
+                 recorder_table(),
+                 rings_table(),
+                 books_table(),
+                 table_key("dpdk",
+                           {.keys = {bytes_key("memory", {64U << 20, 1ULL << 36}, "For the frames of all DPDK ports.")
+                                         .otherwise(usual.dpdk_memory)}},
+                           "Ports of kind dpdk."),
+                 card_table(),
+                 agents(),
+                 ports(),
+                 feeds(),
+                 replays(),
+                 nic_table(),
+                 publications(),
+                 multicasts()},
         .any = {}};
   }();
   return keys;

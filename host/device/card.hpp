@@ -14,8 +14,12 @@
 namespace stopbit::device {
 
 struct CardOptions {
-  std::string xclbin;         ///< The file that holds the kernel; "sim": the simulated card that comes with stopbit.
-  std::uint32_t index = 0;    ///< Number of the card, as in `xbutil examine`.
+  // A card is opened by XRT or by VFIO. "sim" in place of xclbin or device: the simulated card that comes with stopbit.
+  std::string xclbin;         ///< XRT: the file that holds the kernel,
+  std::uint32_t index = 0;    ///< and the number of the card, as in `xbutil examine`.
+  std::string device;         ///< VFIO: the PCI function, with
+  std::uint32_t bar = 0;      ///< the BAR that has the kernel's registers,
+  std::uint64_t offset = 0;   ///< and where they begin in it.
   bool has_own_port = false;  ///< It receives from its own port: `receive`, else `run`.
 };
 
@@ -23,7 +27,7 @@ struct CardOptions {
 class Card {
  public:
   /// A real card takes datagrams from its own network port, and nothing can send there: so without `has_own_port`
-  /// `xclbin` is "sim", or the environment names the socket of another simulated card's network (STOPBIT_SIM_FEED);
+  /// it is "sim", or the environment names the socket of another simulated card's network (STOPBIT_SIM_FEED);
   /// with it that variable says where the simulated card listens for frames. The process must have one thread, and must
   /// not have used XRT before.
   [[nodiscard]] static Result<std::unique_ptr<Card>> open(const CardOptions& options);
@@ -41,6 +45,9 @@ class Card {
                                                                   const EngineOptions& options) = 0;
   /// Begins a ring whose records the card sends to subscribers on other nodes; it must not outlive the card.
   [[nodiscard]] virtual Result<FarRing> far_ring(const FarRingOptions& options) = 0;
+  /// Brings a card that does not answer back without opening anything, as a confined process has to. What was made of
+  /// it stays, but for its state in the card.
+  [[nodiscard]] virtual Status reset() { return Failure{"it cannot be reset"}; }
   /// Opens the card anew, with its xclbin loaded again if that is possible. Nothing that was made of it is left. After
   /// a failure everything fails until it has succeeded.
   [[nodiscard]] virtual Status reopen() = 0;

@@ -32,6 +32,9 @@ class Device {
   [[nodiscard]] virtual Result<std::uint32_t> read(std::uint32_t offset) = 0;
   [[nodiscard]] virtual Status write(std::uint32_t offset, std::uint32_t value) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<HostBuffer>> allocate(std::size_t bytes) = 0;
+  /// Brings hardware that does not answer into the state after it was opened, by calls that a confined process may
+  /// make. Memory keeps its addresses. After a failure it is as it was, or fails everything.
+  [[nodiscard]] virtual Status reset() { return Failure{"it cannot be reset"}; }
 
   /// Keeps memory that the kernel may still write to, until it is known to rest.
   void keep(std::unique_ptr<HostBuffer> memory) { kept_.push_back(std::move(memory)); }

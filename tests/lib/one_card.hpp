@@ -27,6 +27,12 @@ class OneCard final : public device::Card {
                                                     const device::LiveOptions& live) override {
     return device::LiveCard::make(device_, program, options, channels, live);
   }
+  Status reset() override {
+    ++resets;
+    if (!resets_mend) return device_.reset();
+    mends();
+    return Done{};
+  }
   Status reopen() override {
     ++reopened;
     if (mends) mends();
@@ -38,6 +44,8 @@ class OneCard final : public device::Card {
   Result<device::Kernel> kernel() override { return device::Kernel::open(device_); }
 
   unsigned reopened = 0;
+  unsigned resets = 0;
+  bool resets_mend = false;     ///< A reset calls `mends`, too.
   std::function<void()> mends;  ///< Called as it is opened again; empty: nothing is.
 
  private:

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "host/device/sim/sim_card.hpp"
-#include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/card_leaf.hpp"
 
 // An appliance whose datagrams a card decodes: what runs there, what does not, and what becomes of a card that fails.
 
@@ -65,9 +65,9 @@ constexpr std::uint64_t kPublished = 2'000'000;  // counters are at most a milli
 class ApplianceOnCard : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto sim = device::SimCard::prepare();
+    auto sim = device::SimCard::prepare(testing::leaf_of_run());
     ASSERT_TRUE(sim.ok()) << sim.message();
-    auto opened = device::open_xrt({.card = 0, .xclbin = sim.value()->xclbin(), .kernel = 0, .memory = 0});
+    auto opened = sim.value()->opener()();
     ASSERT_TRUE(opened.ok()) << opened.message();
     device_ = std::move(opened).value();
     auto network = device::FeedNetwork::connect(sim.value()->feed());

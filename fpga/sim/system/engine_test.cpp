@@ -15,15 +15,15 @@
 #include "host/device/engine.hpp"
 #include "host/device/firmware/device.hpp"
 #include "host/device/sim/sim_card.hpp"
-#include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/card_leaf.hpp"
 #include "tests/lib/engines.hpp"
 #include "tests/lib/file_text.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
 
-// A device as an engine, through the XRT library, beside the interpreter: outcomes and records, byte for byte.
+// A device as an engine, through the leaf of the run, beside the interpreter: outcomes and records, byte for byte.
 
 namespace stopbit::device {
 namespace {
@@ -35,10 +35,10 @@ using Bytes = std::vector<std::byte>;
 class DeviceEngineTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto sim = SimCard::prepare();
+    auto sim = SimCard::prepare(stopbit::testing::leaf_of_run());
     ASSERT_TRUE(sim.ok()) << sim.message();
     sim_ = std::move(sim).value();
-    auto device = open_xrt({.card = 0, .xclbin = sim_->xclbin(), .kernel = 0, .memory = 0});
+    auto device = sim_->opener()();
     ASSERT_TRUE(device.ok()) << device.message();
     device_ = std::move(device).value();
     auto network = FeedNetwork::connect(sim_->feed());

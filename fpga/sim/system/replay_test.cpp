@@ -1,4 +1,4 @@
-// `stopbit replay --engine xrt` as a user types it, beside `--engine interp`: the same lines, the same ring, the same
+// `stopbit replay --engine card` as a user types it, beside `--engine interp`: the same lines, the same ring, the same
 // summary.
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/cli/common/command.hpp"
+#include "tests/lib/card_leaf.hpp"
 #include "tests/lib/form.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
@@ -47,12 +48,20 @@ std::vector<std::string> joined(std::vector<std::string> all, const std::vector<
   return all;
 }
 
-const std::vector<std::string> kCard = {"--engine", "xrt", "--xclbin", "sim"};
+bool is_xrt() {
+  return stopbit::testing::leaf_of_run() == device::Leaf::Xrt;
+}
+
+/// XRT by the older name of the engine.
+std::vector<std::string> card() {
+  if (is_xrt()) return {"--engine", "xrt", "--xclbin", "sim"};
+  return {"--engine", "card", "--device", "sim"};
+}
 
 /// Runs both. The card has to do it, not software.
 void expect_same(const std::vector<std::string>& arguments, int status = kExitDone) {
   const Finished wanted = run_stopbit(joined(arguments, {"--engine", "interp"}));
-  const Finished got = run_stopbit(joined(joined(arguments, kCard), {"--no-fallback"}));
+  const Finished got = run_stopbit(joined(joined(arguments, card()), {"--no-fallback"}));
   EXPECT_EQ(got.status, status) << got.err;
   EXPECT_EQ(wanted.status, status) << wanted.err;
   EXPECT_FALSE(wanted.out.empty());
@@ -61,7 +70,7 @@ void expect_same(const std::vector<std::string>& arguments, int status = kExitDo
   EXPECT_TRUE(contains(got.err, "\nCard\n")) << got.err;
 }
 
-class XrtReplay : public ::testing::Test {
+class CardReplay : public ::testing::Test {
  protected:
   std::vector<std::string> arguments(const std::vector<CapturedPacket>& packets, const std::string& framing,
                                      const std::vector<std::string>& more = {}) {
@@ -88,7 +97,7 @@ std::vector<CapturedPacket> packets_with_errors() {
   return packets;
 }
 
-TEST_F(XrtReplay, errors_resets_and_groups_give_the_same_lines_and_the_same_words) {
+TEST_F(CardReplay, errors_resets_and_groups_give_the_same_lines_and_the_same_words) {
   const std::vector<CapturedPacket> packets = packets_with_errors();
   expect_same(arguments(packets, "cme"), kExitRejected);
   expect_same(arguments(packets, "cme", {"--group", "224.0.31.1:10001", "--format", "csv"}), kExitRejected);
@@ -97,7 +106,7 @@ TEST_F(XrtReplay, errors_resets_and_groups_give_the_same_lines_and_the_same_word
   }
 }
 
-TEST_F(XrtReplay, datagrams_of_blocks_give_the_same) {
+TEST_F(CardReplay, datagrams_of_blocks_give_the_same) {
   // Two blocks, then one that ends past the datagram.
   const std::string block = from_hex("05e08185c1c0");
   std::vector<CapturedPacket> packets;
@@ -111,13 +120,13 @@ TEST_F(XrtReplay, datagrams_of_blocks_give_the_same) {
   }
 }
 
-TEST_F(XrtReplay, the_sample_gives_the_same_lines) {
+TEST_F(CardReplay, the_sample_gives_the_same_lines) {
   const std::string sample = STOPBIT_SAMPLE_FOLDER;
   expect_same(joined(
       {"replay", sample + "/capture.pcap.gz", "--templates", sample + "/templates.xml", "--framing", "cme"}, limit()));
 }
 
-TEST_F(XrtReplay, captures_of_the_corpus_give_the_same_lines) {
+TEST_F(CardReplay, captures_of_the_corpus_give_the_same_lines) {
   const char* const folder = std::getenv("STOPBIT_CORPUS");
   if (folder == nullptr || *folder == '\0') GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   const std::pair<const char*, const char*> captures[] = {
@@ -130,11 +139,12 @@ TEST_F(XrtReplay, captures_of_the_corpus_give_the_same_lines) {
   }
 }
 
-TEST_F(XrtReplay, readers_of_the_ring_get_the_same_records) {
+TEST_F(CardReplay, readers_of_the_ring_get_the_same_records) {
   std::string script = "cd " + shell_quoted(scratch_.path("")) + "\n";
   (void)arguments(packets_with_errors(), "cme");
   int ring = 0;
-  for (const char* engine : {"interp", "xrt --xclbin sim --no-fallback"}) {
+  const std::string on_card = is_xrt() ? "xrt --xclbin sim" : "card --device sim";
+  for (const std::string& engine : {std::string("interp"), on_card + " --no-fallback"}) {
     const std::string number = std::to_string(++ring);
     script += "\"$stopbit\" tail --wait ./ring" + number + " >out" + number + " & tail=$!\n" +
               "\"$stopbit\" replay day.pcap --templates t.xml --framing cme -q --ring ./ring" + number +
@@ -150,49 +160,52 @@ TEST_F(XrtReplay, readers_of_the_ring_get_the_same_records) {
   EXPECT_TRUE(contains(scratch_.read("out1"), R"("Px":)"));
 }
 
-TEST_F(XrtReplay, a_program_beyond_the_card_falls_back_or_is_refused) {
+TEST_F(CardReplay, a_program_beyond_the_card_falls_back_or_is_refused) {
   const std::vector<std::string> all =
       arguments({{from_hex("e08185c1"), 10'000, 1}}, "custom:skip=0,reset=template", {"--strict"});
-  const Finished fallen = run_stopbit(joined(all, kCard));
+  const Finished fallen = run_stopbit(joined(all, card()));
   EXPECT_EQ(fallen.status, kExitDone) << fallen.err;
   EXPECT_EQ(fallen.out, run_stopbit(all).out);
   EXPECT_TRUE(contains(fallen.err, "The card cannot run the program: strict decoding")) << fallen.err;
   EXPECT_TRUE(contains(fallen.err, "The program runs in software instead.\n")) << fallen.err;
   EXPECT_FALSE(contains(fallen.err, "\nCard\n")) << fallen.err;
-  const Finished refused = run_stopbit(joined(joined(all, kCard), {"--no-fallback"}));
+  const Finished refused = run_stopbit(joined(joined(all, card()), {"--no-fallback"}));
   EXPECT_EQ(refused.status, kExitRejected);
   EXPECT_EQ(refused.out, "");
   EXPECT_TRUE(contains(refused.err, "the card cannot run the program")) << refused.err;
 }
 
-TEST_F(XrtReplay, a_card_that_is_not_there_is_status_3_with_what_to_do) {
-  const std::vector<std::string> all = arguments({{from_hex("e08185c1"), 10'000, 1}}, "none", {"--engine", "xrt"});
-  const Finished real = run_stopbit(joined(all, {"--xclbin", scratch_.write("no.xclbin", "nothing")}));
-  EXPECT_EQ(real.status, kExitEnvironment);
-  EXPECT_TRUE(contains(real.err, "xclbin 'sim'")) << real.err;
-  const Finished missing = run_script(
-      "STOPBIT_SIM_CARD=/nowhere \"$stopbit\" replay " + shell_quoted(scratch_.path("day.pcap")) + " --templates " +
-      shell_quoted(scratch_.path("t.xml")) + " --framing none " + "--engine xrt --xclbin sim");
-  EXPECT_EQ(missing.status, kExitEnvironment);
-  EXPECT_TRUE(contains(missing.err, "the simulated card is missing: '/nowhere/lib/libxrt_hwemu.so.2'")) << missing.err;
-  const Finished second = run_stopbit(joined(all, {"--xclbin", "sim", "--card", "1"}));
-  EXPECT_EQ(second.status, kExitEnvironment);
-  EXPECT_TRUE(contains(second.err, "cannot use card 1")) << second.err;
-  const Finished broken =
-      run_script("STOPBIT_SIM_FEED=./feed \"$stopbit\" replay " + shell_quoted(scratch_.path("day.pcap")) +
-                 " --templates " + shell_quoted(scratch_.path("t.xml")) + " --framing none " +
-                 "--engine xrt --xclbin " + shell_quoted(scratch_.path("no.xclbin")));
-  EXPECT_EQ(broken.status, kExitEnvironment);
-  EXPECT_TRUE(contains(broken.err, "is not an xclbin")) << broken.err;
+TEST_F(CardReplay, a_card_that_is_not_there_is_status_3_with_what_to_do) {
+  const std::vector<std::string> all = arguments({{from_hex("e08185c1"), 10'000, 1}}, "none", {"--engine", "card"});
+  const auto refused = [&](const std::vector<std::string>& which, const std::string& environment = "") {
+    std::string script = environment + " \"$stopbit\"";
+    for (const std::string& argument : joined(all, which)) script += " " + shell_quoted(argument);
+    const Finished finished = run_script(script);
+    EXPECT_EQ(finished.status, kExitEnvironment);
+    return finished.err;
+  };
+  const std::string real = scratch_.write("no.xclbin", "nothing");
+  const std::vector<std::string> absent =
+      is_xrt() ? std::vector<std::string>{"--xclbin", real} : std::vector<std::string>{"--device", "ffff:ff:1f.7"};
+  EXPECT_TRUE(contains(refused(absent), is_xrt() ? "xclbin 'sim'" : "device 'sim'"));
+  const std::vector<std::string> simulated = {is_xrt() ? "--xclbin" : "--device", "sim"};
+  EXPECT_TRUE(contains(refused(simulated, "STOPBIT_SIM_CARD=/nowhere"),
+                       std::string("the simulated card is missing: '/nowhere/") +
+                           (is_xrt() ? "lib/libxrt_hwemu.so.2'" : "stopbit-sim-vfio.so'")));
+  EXPECT_TRUE(contains(refused(absent, "STOPBIT_SIM_FEED=./feed"),
+                       is_xrt() ? "is not an xclbin" : "device ffff:ff:1f.7: this machine has no such PCI function"));
+  if (!is_xrt()) return;
+  EXPECT_TRUE(contains(refused({"--xclbin", "sim", "--card", "1"}), "cannot use card 1"));
 }
 
-TEST_F(XrtReplay, leaves_nothing_behind) {
+TEST_F(CardReplay, leaves_nothing_behind) {
   const std::string folder = scratch_.path("tmp");
   std::filesystem::create_directory(folder);
   (void)arguments({{from_hex("e08185c1"), 10'000, 1}}, "none");
-  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + " && TMPDIR=" + shell_quoted(folder) +
-                                       " \"$stopbit\" replay day.pcap --templates t.xml --framing none -q --engine xrt "
-                                       "--xclbin sim >out && ls tmp . && cat out");
+  const Finished finished =
+      run_script("cd " + shell_quoted(scratch_.path("")) + " && TMPDIR=" + shell_quoted(folder) +
+                 " \"$stopbit\" replay day.pcap --templates t.xml --framing none -q --engine " +
+                 (is_xrt() ? "xrt --xclbin" : "card --device") + " sim >out && ls tmp . && cat out");
   EXPECT_EQ(finished.status, kExitDone) << finished.err;
   EXPECT_EQ(finished.out, ".:\nday.pcap\nout\nt.xml\ntmp\n\ntmp:\n" + scratch_.read("out")) << finished.err;
 }

@@ -686,7 +686,7 @@ Command replay_command() {
                    {"stopbit replay day.pcap --to udp --interface eth1 --rename "
                     "224.0.31.1:10001=239.1.1.1:30001",
                     "all groups at their own pace, one of them under another address"},
-                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine card --xclbin sim",
                     "decoded by the simulated hardware"}},
       .run = [arguments] { return run_replay(*arguments); },
   };

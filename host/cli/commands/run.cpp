@@ -503,9 +503,12 @@ int run(const RunArguments& arguments) {
     log.write({appliance::Change::Level::Warning, "note", {{"text", warning}}});
   }
   if (!appliance.on_card().empty()) {
-    log.write({appliance::Change::Level::Info,
-               "card",
-               {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
+    const appliance::CardSettings& card = *appliance.settings().card;
+    const bool is_vfio = !card.device.empty();
+    log.write(
+        {appliance::Change::Level::Info,
+         "card",
+         {{"decodes", appliance.on_card()}, {is_vfio ? "device" : "xclbin", is_vfio ? card.device : card.xclbin}}});
   }
   appliance::ReaderWatch watch(ring_places(appliance));
   housekeeper.watch_readers(watch);
@@ -588,8 +591,8 @@ Command run_command() {
           "  [[agent]] name, core, idle = spin|yield|sleep|backoff, sleep, batch\n"
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file;\n"
           "  several ports of one device are its receive queues\n"
-          "  engine = native|quick|interp|xrt: the decode engine;\n"
-          "  [card] xclbin, index, fallback, ingress, clock, fcs\n"
+          "  engine = native|quick|interp|card: the decode engine;\n"
+          "  [card] xclbin, index | device, bar, offset; fallback, ingress, clock, mac, address, fcs\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
           "  hosts; [nic.udp] listen, token_file, encryption, frame, bytes_per_second: to hosts, encrypted;\n"

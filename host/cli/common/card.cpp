@@ -9,6 +9,7 @@
 
 #include "host/cli/common/messages.hpp"
 #include "host/device/card.hpp"
+#include "host/device/vfio/vfio_device.hpp"
 #include "host/os/readable.hpp"
 #include "host/replay/summary.hpp"
 
@@ -16,38 +17,59 @@ namespace stopbit::tools {
 
 void CardArguments::check(bool wants_card) const {
   if (wants_card) {
-    if (xclbin.empty()) throw ToolError(kExitUsage, "--engine xrt needs --xclbin FILE or --xclbin sim");
+    if (xclbin.empty() == device.empty()) {
+      throw ToolError(kExitUsage,
+                      "--engine card needs either --xclbin FILE or --device ADDRESS; sim is a simulated one");
+    }
+    if (card && xclbin.empty()) throw ToolError(kExitUsage, "--card needs --xclbin");
+    if (!device.empty() && device != "sim" && !device::is_pci_address(device)) {
+      throw ToolError(kExitUsage,
+                      "--device: '" + device + "' is not the address of a PCI function, such as 0000:81:00.0");
+    }
     if (card.value_or(0) > 0xFFFF) throw ToolError(kExitUsage, "--card: at most 65535");
     return;
   }
-  const char* const lonely = !xclbin.empty() ? "--xclbin" : card ? "--card" : no_fallback ? "--no-fallback" : nullptr;
-  if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --engine xrt");
+  const char* const lonely = !xclbin.empty()   ? "--xclbin"
+                             : !device.empty() ? "--device"
+                             : card            ? "--card"
+                             : no_fallback     ? "--no-fallback"
+                                               : nullptr;
+  if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --engine card");
 }
 
 std::vector<Option> card_options(CardArguments& target) {
   return {
       {.names = "--xclbin",
        .value = "FILE",
-       .help = "With --engine xrt: the file with the card's kernel; sim selects the simulated card that comes with "
-               "stopbit.",
+       .help =
+           "With --engine card: opens the card by XRT, with this file of its kernel; sim selects the simulated card "
+           "that comes with stopbit.",
        .target = &target.xclbin,
        .hint = file_hint()},
       {.names = "--card",
        .value = "N",
-       .help = "With --engine xrt: index of the card in `xbutil examine`. Default 0.",
+       .help = "With --xclbin: index of the card in `xbutil examine`. Default 0.",
        .target = &target.card},
+      {.names = "--device",
+       .value = "ADDRESS",
+       .help = "With --engine card: opens the card by VFIO, at this PCI address; sim selects the simulated card that "
+               "comes with stopbit.",
+       .target = &target.device},
       {.names = "--no-fallback",
        .value = "",
-       .help = "With --engine xrt: exits with status 1 if the card cannot run the program, instead of decoding in "
+       .help = "With --engine card: exits with status 1 if the card cannot run the program, instead of decoding in "
                "software.",
        .target = &target.no_fallback},
   };
 }
 
 std::string card_text() {
-  return "Cards: --engine xrt decodes on a card, through the XRT library; records, errors and summary are the same as "
-         "with the software engines. --xclbin sim selects a simulated card: the hardware description itself, executed "
-         "by this processor at a few hundred datagrams per second. A real card receives datagrams from its own "
+  return "Cards: --engine card (or xrt, its older name) decodes on a card, through the XRT library or the kernel's "
+         "VFIO; "
+         "records, errors and summary are the same as with the software engines. --xclbin sim and --device sim select "
+         "a "
+         "simulated card: the hardware description itself, executed by this processor at a few hundred datagrams per "
+         "second. A real card receives datagrams from its own "
          "network port, and stopbit cannot send a capture to that port. For another simulated card, set its driver's "
          "environment: XILINX_XRT, XCL_EMULATION_MODE=hw_emu, and STOPBIT_SIM_FEED for the socket of its network.\n"
          "\n"
@@ -110,8 +132,9 @@ Value need(Result<Value> result) {
 }  // namespace
 
 std::unique_ptr<Card> Card::open(const CardArguments& arguments, const Program& program, EngineOptions& options) {
-  auto card = need(device::Card::open(
-      {.xclbin = arguments.xclbin, .index = static_cast<std::uint32_t>(arguments.card.value_or(0))}));
+  auto card = need(device::Card::open({.xclbin = arguments.xclbin,
+                                       .index = static_cast<std::uint32_t>(arguments.card.value_or(0)),
+                                       .device = arguments.device}));
   EngineOptions fitting = options;
   fitting.channels = std::max<std::uint16_t>(1, device::channels_with_room(program, options));
   const std::vector<std::string> obstacles = need(card->obstacles(program, fitting));

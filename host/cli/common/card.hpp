@@ -10,19 +10,20 @@
 #include "host/cli/common/command.hpp"
 #include "microcode/program.hpp"
 
-/// --engine xrt: a card as the engine of a command.
+/// --engine card: a card as the engine of a command.
 namespace stopbit::tools {
 
 struct CardArguments {
   std::string xclbin;  ///< A file, or "sim".
   std::optional<std::uint64_t> card;
+  std::string device;  ///< In place of both: a PCI function, or "sim".
   bool no_fallback = false;
 
-  /// A ToolError if they go without --engine xrt, or it without them.
+  /// A ToolError if they go without --engine card, or it without them.
   void check(bool wants_card) const;
 };
 
-/// --xclbin, --card, --no-fallback. `target` must outlive them.
+/// --xclbin, --card, --device, --no-fallback. `target` must outlive them.
 [[nodiscard]] std::vector<Option> card_options(CardArguments& target);
 
 /// A paragraph for the description of a command with these options.

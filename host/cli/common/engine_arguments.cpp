@@ -84,7 +84,8 @@ Option engine_option(std::string& target, bool with_card) {
       "reference interpreter";
   std::vector<std::string> words = {"native", "quick", "interp"};
   if (with_card) {
-    help += "; xrt, a card, see above";
+    help += "; card, a card, see above";
+    words.emplace_back("card");
     words.emplace_back("xrt");
   }
   help += ". All give the same records. Default: native, or quick if native code cannot run on this machine.";
@@ -96,7 +97,7 @@ Option engine_option(std::string& target, bool with_card) {
 }
 
 bool wants_card(const std::string& word) {
-  return word == "xrt";
+  return word == "card" || word == "xrt";
 }
 
 EngineKind engine_from(const std::string& word) {

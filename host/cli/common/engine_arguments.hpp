@@ -28,7 +28,8 @@ struct EngineArguments {
 /// Throws a ToolError for a number that is out of range.
 void apply(const EngineArguments& arguments, replay::Options& options);
 
-/// --engine native|quick|interp; empty = native where it runs. `with_card`: xrt, too (card.hpp).
+/// --engine native|quick|interp; empty = native where it runs. `with_card`: card and its older name xrt, too
+/// (card.hpp).
 [[nodiscard]] Option engine_option(std::string& target, bool with_card = false);
 /// Whether `word` asks for a card.
 [[nodiscard]] bool wants_card(const std::string& word);

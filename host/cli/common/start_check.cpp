@@ -14,6 +14,7 @@
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/listening.hpp"
 #include "host/device/intake.hpp"
+#include "host/device/vfio/vfio_device.hpp"
 #include "host/os/readable.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/replay/summary.hpp"
@@ -69,10 +70,18 @@ StartCheck::StartCheck(const appliance::Settings& settings) {
   look_at_clock();
 }
 
-/// By the settings alone: the card itself is not opened, and the program may have other obstacles.
+/// By the settings, and what the kernel says of a PCI function: the card itself is not opened, and the program may have
+/// other obstacles.
 void StartCheck::look_at_card(const appliance::Settings& settings) {
   if (!settings.card) return;
-  const std::string card = fmt::format("card {}", settings.card->index);
+  const std::string card = "card " + settings.card->label();
+  if (!settings.card->device.empty() && settings.card->device != "sim") {
+    const Status found = device::check_vfio(
+        {.address = settings.card->device, .bar = settings.card->bar, .offset = settings.card->offset},
+        *device::vfio::system_calls());
+    add(card, found ? fmt::format("VFIO, bar {}", settings.card->bar) : "NOT USABLE");
+    if (!found) missing_.push_back("[card] " + found.message());
+  }
   if (settings.card->ingress == appliance::CardIngress::Host) return add(card, "decodes what the ports receive");
   for (const appliance::FeedSettings& feed : settings.feeds) {
     std::map<std::pair<std::string, std::size_t>, std::vector<feed::Channel>> rings;

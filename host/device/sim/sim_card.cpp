@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "host/device/vfio/module.hpp"
+#include "host/device/vfio/vfio_device.hpp"
+#include "host/device/xrt/module.hpp"
+
 namespace stopbit::device {
 namespace {
 
@@ -40,15 +44,16 @@ Status FeedNetwork::send(std::span<const std::byte> datagram, std::uint16_t chan
                  " bytes to the simulated card: " + error_text()};
 }
 
-Result<std::unique_ptr<SimCard>> SimCard::prepare(const std::string& feed) {
+Result<std::unique_ptr<SimCard>> SimCard::prepare(Leaf leaf, const std::string& feed) {
   const fs::path card = sim_card_folder();
-  const fs::path xclbin = card / "stopbit_decoder.xclbin";
+  std::vector<fs::path> parts = {card / "lib" / "libxrt_hwemu.so.2", card / "stopbit_decoder.xclbin"};
+  if (leaf == Leaf::Vfio) parts = {card / kSimVfioModule};
   std::error_code error;
-  for (const fs::path& part : {card / "lib" / "libxrt_hwemu.so.2", xclbin}) {
+  for (const fs::path& part : parts) {
     if (fs::exists(part, error)) continue;
-    return Failure{"the simulated card is missing: '" + part.string() +
-                   "' does not exist. It is built if CMake finds Verilator and XRT 2.13; set STOPBIT_SIM_CARD if it "
-                   "is not next to the program"};
+    return Failure{
+        "the simulated card is missing: '" + part.string() + "' does not exist. It is built if CMake finds Verilator" +
+        (leaf == Leaf::Xrt ? " and XRT 2.13" : "") + "; set STOPBIT_SIM_CARD if it is not next to the program"};
   }
   std::unique_ptr<SimCard> made(new SimCard);
   if (feed.empty()) {
@@ -59,14 +64,31 @@ Result<std::unique_ptr<SimCard>> SimCard::prepare(const std::string& feed) {
     }
     made->folder_ = std::move(folder);
   }
+  made->leaf_ = leaf;
   made->feed_ = feed.empty() ? made->folder_ + "/feed" : feed;
-  made->xclbin_ = xclbin.string();
-  const std::pair<const char*, const char*> variables[] = {
-      {"XILINX_XRT", card.c_str()}, {"XCL_EMULATION_MODE", "hw_emu"}, {"STOPBIT_SIM_FEED", made->feed_.c_str()}};
+  made->file_ = parts.back().string();
+  std::vector<std::pair<const char*, const char*>> variables = {{"STOPBIT_SIM_FEED", made->feed_.c_str()}};
+  if (leaf == Leaf::Xrt) {
+    variables.emplace_back("XILINX_XRT", card.c_str());
+    variables.emplace_back("XCL_EMULATION_MODE", "hw_emu");
+  }
   for (const auto& [name, value] : variables) {
     if (::setenv(name, value, 1) != 0) return Failure{std::string("cannot set ") + name + ": " + error_text()};
   }
   return made;
+}
+
+OpenDevice SimCard::opener(std::uint32_t index) const {
+  if (leaf_ == Leaf::Xrt) {
+    return [options = XrtOptions{.card = index, .xclbin = file_, .kernel = 0, .memory = 0}] {
+      return open_xrt_module(options);
+    };
+  }
+  return [file = file_]() -> Result<std::unique_ptr<Device>> {
+    auto calls = simulated_calls(file);
+    if (!calls) return Failure{calls.message()};
+    return open_vfio({.address = kSimulatedFunction}, std::move(calls).value());
+  };
 }
 
 SimCard::~SimCard() {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "host/device/device.hpp"
 #include "host/device/network.hpp"
 #include "host/device/sim/feed.hpp"
 #include "microcode/base/result.hpp"
@@ -26,30 +29,38 @@ class FeedNetwork final : public Network {
   sim::Feed feed_;
 };
 
-/// The simulated card that comes with stopbit: a driver for the XRT library whose card is the Verilated kernel
-/// (fpga/xrt/README.md). It lies in a folder `lib/stopbit/sim_card` beside the folder of the running program, or where
-/// STOPBIT_SIM_CARD says.
+/// What a card is opened by.
+enum class Leaf : std::uint8_t { Xrt, Vfio };
+
+/// Opens a card, again if it was closed.
+using OpenDevice = std::function<Result<std::unique_ptr<Device>>()>;
+
+/// The simulated card that comes with stopbit, the Verilated kernel: under the real XRT library (fpga/xrt/README.md),
+/// or on the bus of a machine with a simulated VFIO (fpga/vfio/README.md). Both are in a folder `lib/stopbit/sim_card`
+/// beside the folder of the running program, or where STOPBIT_SIM_CARD says.
 ///
-/// The XRT library looks for its driver in the environment, so making one of these changes that of the process, which
-/// must have one thread and must not have used XRT before.
+/// XRT and the card read the environment, so making one of these changes that of the process, which must have one
+/// thread and must not have used XRT before.
 class SimCard {
  public:
   /// `feed`: where it listens; empty: in a folder of its own.
-  [[nodiscard]] static Result<std::unique_ptr<SimCard>> prepare(const std::string& feed = {});
+  [[nodiscard]] static Result<std::unique_ptr<SimCard>> prepare(Leaf leaf, const std::string& feed = {});
   /// Removes the folder of its socket.
   ~SimCard();
   SimCard(const SimCard&) = delete;
   SimCard& operator=(const SimCard&) = delete;
 
-  [[nodiscard]] const std::string& xclbin() const noexcept { return xclbin_; }
+  /// Opens it; outlives this. `index`: of XRT's card.
+  [[nodiscard]] OpenDevice opener(std::uint32_t index = 0) const;
   /// Path of the feed's socket, once the card is open.
   [[nodiscard]] const std::string& feed() const noexcept { return feed_; }
 
  private:
   SimCard() = default;
+  Leaf leaf_ = Leaf::Xrt;
   std::string folder_;  ///< Empty: none.
   std::string feed_;
-  std::string xclbin_;
+  std::string file_;  ///< The xclbin, or the library with the simulated VFIO.
 };
 
 }  // namespace stopbit::device

@@ -1,9 +1,8 @@
-#include <dlfcn.h>
-
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "host/device/module.hpp"
 #include "host/device/xrt/module.hpp"
 
 namespace stopbit::device {
@@ -15,11 +14,6 @@ std::string module_path() {
   return (program.parent_path().parent_path() / "lib" / "stopbit" / kXrtModule).string();
 }
 
-std::string last_problem() {
-  const char* const problem = ::dlerror();
-  return problem != nullptr ? problem : "unknown reason";
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_xrt_module(const XrtOptions& options) {
@@ -29,13 +23,11 @@ Result<std::unique_ptr<Device>> open_xrt_module(const XrtOptions& options) {
     return Failure{"cards need the package stopbit-xrt: '" + path +
                    "' does not exist (a build makes it where libxrt-dev and uuid-dev are installed)"};
   }
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return Failure{"XRT cannot be loaded: " + last_problem()};
-  void* const found = ::dlsym(library, kOpenXrtSymbol);
-  if (found == nullptr) return Failure{"'" + path + "' is of another version of stopbit: " + last_problem()};
+  const Result<void*> found = function_of(path, kOpenXrtSymbol);
+  if (!found) return Failure{"XRT cannot be loaded: " + found.message()};
   std::unique_ptr<Device> device;
   std::string problem;
-  if (!reinterpret_cast<OpenXrt*>(found)(options, device, problem)) return Failure{std::move(problem)};
+  if (!reinterpret_cast<OpenXrt*>(found.value())(options, device, problem)) return Failure{std::move(problem)};
   return device;
 }
 

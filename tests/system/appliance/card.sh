@@ -2,10 +2,11 @@
 # The simulated card decodes what comes from a socket and from a DPDK port, confined: its ring holds the records that
 # the ring of software holds, which listens beside it. What the card cannot have goes to software, and the log says why.
 #
-#     card.sh BIN_FOLDER        status 77: no namespaces here, no XRT, or no simulated card, which is
-#                               built without sanitizers only
+#     card.sh BIN_FOLDER xclbin|device      the card is opened by XRT or by VFIO; status 77: no namespaces here, no
+#                                           XRT, or no simulated card, which is built without sanitizers only
 set -euo pipefail
 bin=$(readlink -f "$1")
+opened_by=$2
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=wire.bash
 . "$here/wire.bash"
@@ -43,9 +44,9 @@ decode() {
 name = "$name"
 state = "state"
 silence = "1h"
-engine = "xrt"
+engine = "card"
 [card]
-xclbin = "sim"
+$opened_by = "sim"
 [dpdk]
 memory = "128MiB"
 [[agent]]
@@ -71,7 +72,7 @@ TOML
     grep -Eq 'need the package stopbit-xrt|the simulated card is missing' log && exit $kSkipped
     return 1
   fi
-  grep -q "what=\"card\" decodes=\"$folder/card\" xclbin=\"sim\"" log
+  grep -q "what=\"card\" decodes=\"$folder/card\" $opened_by=\"sim\"" log
   grep -q "the card does not decode '$folder/software': it runs one program at a time, and runs that of '$folder/card'; it is decoded in software" log
   "$bin/stopbit" simulate sim.toml -q
   wait_for 'is_all_there'

@@ -125,6 +125,10 @@ on_card() {
     --templates /usr/share/stopbit/example/templates.xml --engine xrt --xclbin /etc/passwd >/dev/null 2>/tmp/xrt.log || status=$?
   ((status == 3)) || fail "without a card: status $status, $(cat /tmp/xrt.log)"
 }
+stopbit replay /usr/share/stopbit/example/capture.pcap.gz --framing cme --limit 5 \
+  --templates /usr/share/stopbit/example/templates.xml --engine card --device sim --no-fallback >/tmp/card.jsonl ||
+  fail "the simulated card of VFIO does not decode"
+[[ -s /tmp/card.jsonl ]] || fail "the simulated card of VFIO decodes nothing"
 on_card
 if grep -q "need the package" /tmp/xrt.log; then fail "$(cat /tmp/xrt.log)"; fi
 dpkg --remove stopbit-xrt

@@ -1,11 +1,15 @@
 """A machine without a disk: QEMU, a kernel, and a root file system in memory made of files of this machine."""
 
+import argparse
 import glob
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,12 +18,25 @@ DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_e1000", "net_virtio", "ne
 BOOT_SECONDS = 240
 
 
+TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "strip", "ldd"]
+SKIPPED = 77
+
+
 class Missing(Exception):
     """Something that this machine does not have."""
 
 
 class Failed(Exception):
     """The guest did not do what it was told."""
+
+
+class Broken(Exception):
+    """A promise that was not kept."""
+
+
+def promise(kept, *what):
+    if not kept:
+        raise Broken(" ".join(str(part) for part in what))
 
 
 def find_kernel(folder):
@@ -50,17 +67,19 @@ def libraries_of(program):
     return re.findall(r"(/\S+) \(0x", listed)
 
 
-def make_root(to, kernel, program, files):
-    """A cpio archive `to`: init, busybox, the program, DPDK's drivers, what they are linked with, modules, `files`."""
+def make_root(to, kernel, programs, files, drivers=()):
+    """A cpio archive `to`: init, busybox, programs, drivers of DPDK, what they are linked with, modules, `files`."""
     if subprocess.run(["ldd", shutil.which("busybox")], capture_output=True, check=False).returncode == 0:
         raise Missing("busybox is not the static one (busybox-static)")
     root = to + ".d"
     os.makedirs(f"{root}/bin")
     shutil.copy(f"{HERE}/guest_init", f"{root}/init")
     shutil.copy(shutil.which("busybox"), f"{root}/bin/busybox")
-    subprocess.run(["strip", "-o", f"{root}/bin/stopbit", program], check=True)
-    linked = set(libraries_of(program))
-    for name in DRIVERS:
+    linked = set()
+    for program in programs:
+        subprocess.run(["strip", "-o", f"{root}/bin/{os.path.basename(program)}", program], check=True)
+        linked.update(libraries_of(program))
+    for name in drivers:
         found = glob.glob(f"/usr/lib/*/dpdk/pmds-*/librte_{name}.so.*.*")
         if not found:
             raise Missing(f"DPDK's driver {name}")
@@ -165,7 +184,55 @@ class Machine:
             raise Failed(f"'{command}' has ended with {status}: {text[-2000:]}")
         return text
 
+    def bind(self, address, driver="vfio-pci"):
+        """Gives a PCI function to a driver."""
+        device = f"/sys/bus/pci/devices/{address}"
+        self.run(f"[ ! -e {device}/driver ] || echo {address} >{device}/driver/unbind; "
+                 f"echo {driver} >{device}/driver_override && echo {address} >/sys/bus/pci/drivers_probe && "
+                 f"[ -e /sys/bus/pci/drivers/{driver}/{address} ]")
+
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+def main(description, make_test):
+    """Runs `make_test(arguments, folder)`, whose guest may be None, and prints what it has seen. The exit status."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("bin", help="folder of stopbit")
+    parser.add_argument("kernel", help="folder of an unpacked kernel package")
+    parser.add_argument("--keep", help="logs stay in this folder")
+    arguments = parser.parse_args()
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        print(f"skipped: there is no {', '.join(missing)}", file=sys.stderr)
+        return SKIPPED
+    folder = tempfile.mkdtemp(prefix="stopbit-qemu-")
+    test = make_test(arguments, folder)
+    began = time.monotonic()
+    status = 0
+    try:
+        test.run()
+    except Missing as problem:
+        print(f"skipped: {problem}", file=sys.stderr)
+        return SKIPPED
+    except (Broken, Failed) as problem:
+        test.seen["problem"] = str(problem)
+        status = 1
+    finally:
+        if test.guest is not None:
+            try:
+                print(test.guest.ask("[ ! -e /tmp/run.log ] || cat /tmp/run.log")[1], file=sys.stderr)
+            except Failed:
+                pass  # it has ended, or hangs
+            test.guest.kill()
+        if arguments.keep:
+            os.makedirs(arguments.keep, exist_ok=True)
+            for name in ("console.log", "session.log", "qemu.log"):
+                if os.path.exists(f"{folder}/{name}"):
+                    shutil.copy(f"{folder}/{name}", arguments.keep)
+        shutil.rmtree(folder)
+    test.seen |= {"right": status == 0, "seconds": round(time.monotonic() - began)}
+    print(json.dumps(test.seen))
+    return status

@@ -13,24 +13,20 @@ No frame leaves this process and QEMU.
 Says in one line of JSON what was seen; status 1 if anything was not as promised, 77 if this machine lacks something.
 """
 
-import argparse
 import base64
 import gzip
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import typing
 
 import frames
 import machine
 from cable import Cable
+from machine import promise
 
-SKIPPED = 77
-TOOLS = ["qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "strip", "ldd"]
 PATIENCE = 300  # seconds, for what takes some when the machine does nothing else
 
 SOURCE = "10.77.0.1"
@@ -81,15 +77,6 @@ sleep = "20ms"
 file = "feed.toml"
 {lines}
 """
-
-
-class Broken(Exception):
-    """A promise that was not kept."""
-
-
-def promise(kept, *what):
-    if not kept:
-        raise Broken(" ".join(str(part) for part in what))
 
 
 class Card(typing.NamedTuple):
@@ -192,7 +179,7 @@ class Test:
         ports = "".join(f'[[port]]\nname = "{line}"\nkind = "dpdk"\ndevice = "{card.address}"\n' for line, card in CARDS.items())
         write_feed(f"{self.folder}/feed", "guest", "/dev/shm/ring", ports, 'a = "a"\nb = "b"')
         root = f"{self.folder}/root.cpio"
-        machine.make_root(root, self.kernel, self.stopbit, f"{self.folder}/feed")
+        machine.make_root(root, self.kernel, [self.stopbit], f"{self.folder}/feed", machine.DRIVERS)
         arguments = []
         for line, card in CARDS.items():
             arguments += ["-netdev", self.cables[line].netdev(f"net{line}"),
@@ -203,11 +190,7 @@ class Test:
             cable.connect()
         self.seen["boot_s"] = round(self.guest.boot_seconds, 1)
         for card in CARDS.values():
-            self.guest.run(f"[ ! -e /sys/bus/pci/devices/{card.address}/driver ] || "
-                           f"echo {card.address} >/sys/bus/pci/devices/{card.address}/driver/unbind; "
-                           f"echo vfio-pci >/sys/bus/pci/devices/{card.address}/driver_override && "
-                           f"echo {card.address} >/sys/bus/pci/drivers_probe && "
-                           f"[ -e /sys/bus/pci/drivers/vfio-pci/{card.address} ]")
+            self.guest.bind(card.address)
         groups = self.guest.run("ls /dev/vfio").split()
         promise(len(groups) == 1 + len(CARDS) and "noiommu" not in str(groups), "a group of its own for each card:", groups)
 
@@ -321,45 +304,5 @@ class Test:
         self.seen["lives"] = lives
 
 
-def main():
-    parser = argparse.ArgumentParser(description="DPDK's drivers of PCI cards, in a guest of QEMU.")
-    parser.add_argument("bin", help="folder of stopbit")
-    parser.add_argument("kernel", help="folder of an unpacked kernel package")
-    parser.add_argument("--keep", help="logs stay in this folder")
-    arguments = parser.parse_args()
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        print(f"skipped: there is no {', '.join(missing)}", file=sys.stderr)
-        return SKIPPED
-    folder = tempfile.mkdtemp(prefix="stopbit-qemu-")
-    test = Test(arguments, folder)
-    began = time.monotonic()
-    status = 0
-    try:
-        test.run()
-    except machine.Missing as problem:
-        print(f"skipped: {problem}", file=sys.stderr)
-        return SKIPPED
-    except (Broken, machine.Failed) as problem:
-        test.seen["problem"] = str(problem)
-        status = 1
-    finally:
-        if test.guest is not None:
-            try:
-                print(test.guest.ask("cat /tmp/run.log")[1], file=sys.stderr)
-            except machine.Failed:
-                pass  # it has ended, or hangs
-            test.guest.kill()
-        if arguments.keep:
-            os.makedirs(arguments.keep, exist_ok=True)
-            for name in ("console.log", "session.log", "qemu.log"):
-                if os.path.exists(f"{folder}/{name}"):
-                    shutil.copy(f"{folder}/{name}", arguments.keep)
-        shutil.rmtree(folder)
-    test.seen |= {"right": status == 0, "seconds": round(time.monotonic() - began)}
-    print(json.dumps(test.seen))
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(machine.main("DPDK's drivers of PCI cards, in a guest of QEMU.", Test))

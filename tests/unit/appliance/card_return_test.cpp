@@ -608,6 +608,23 @@ TEST_F(OpenedAnew, is_no_card_of_a_confined_process) {
   EXPECT_EQ(card->reopened, 0U) << "it answers";
 }
 
+TEST_F(OpenedAnew, is_reset_by_a_confined_process_if_it_can_be) {
+  hollow.answer = [](std::uint32_t, std::uint32_t) { return ~0U; };
+  one.now += kLooked;
+  one.work();
+  (void)one.made->take_card_failure();
+  (void)tend();
+  card->mends = [this] { mend(); };
+  card->resets_mend = true;
+  one.now += appliance::CardReturn::kFirstNs;
+  EXPECT_TRUE(tend());
+  EXPECT_EQ(card->resets, 1U);
+  EXPECT_EQ(card->reopened, 0U);
+  publish(1);
+  one.work();
+  EXPECT_EQ(seen(), numbers(1, 1));
+}
+
 class FreeProcess : public ReturningCard {
  protected:
   FreeProcess() : ReturningCard("", [](appliance::Settings& settings) { settings.confined = false; }) {}

@@ -71,7 +71,7 @@ TEST(ApplianceSettings, say_which_card_decodes) {
             "sim");
   EXPECT_THAT(Parsed("engine = \"xrt\"\n" + std::string(kGood)).errors(), HasSubstr("needs a table [card]"));
   EXPECT_THAT(Parsed(kGood + std::string("[card]\nxclbin = \"sim\"\n")).errors(),
-              HasSubstr("[card] needs engine = \"xrt\""));
+              HasSubstr("[card] needs engine = \"card\""));
   EXPECT_THAT(Parsed("engine = \"xrt\"\n" + std::string(kGood) + "[card]\nindex = 65536\n").errors(),
               HasSubstr("xclbin"));
 }
@@ -100,6 +100,34 @@ TEST(ApplianceSettings, say_that_a_card_receives_from_its_own_port) {
   EXPECT_THAT(Parsed(in_port + "address = \"10.1.2.3\"\n").errors(), HasSubstr("only with a 'mac'"));
   EXPECT_THAT(Parsed(in_port + "mac = \"02:1b:00:00:00:07\"\naddress = \"x\"\n").errors(),
               HasSubstr("'x' is not an IPv4 address"));
+}
+
+TEST(ApplianceSettings, open_a_card_by_xrt_or_by_vfio) {
+  const std::string card = "engine = \"card\"\n" + std::string(kGood) + "[card]\n";
+  const Parsed vfio(card + "device = \"0000:81:00.0\"\nbar = 2\noffset = \"64KiB\"\n");
+  ASSERT_TRUE(vfio.settings) << vfio.errors();
+  EXPECT_EQ(vfio.settings->card->device, "0000:81:00.0");
+  EXPECT_EQ(vfio.settings->card->bar, 2U);
+  EXPECT_EQ(vfio.settings->card->offset, 65'536U);
+  EXPECT_EQ(vfio.settings->card->xclbin, "");
+  EXPECT_EQ(vfio.settings->card->label(), "0000:81:00.0");
+  const Parsed simulated(card + "device = \"sim\"\n");
+  ASSERT_TRUE(simulated.settings) << simulated.errors();
+  EXPECT_EQ(simulated.settings->card->bar, 0U);
+  EXPECT_EQ(Parsed(card + "xclbin = \"sim\"\nindex = 3\n").settings->card->label(), "3");
+  const std::string device = card + "device = \"0000:81:00.0\"\n";
+  const std::pair<std::string, const char*> wrong[] = {
+      {card, "a card has either an 'xclbin', for XRT, or a 'device', for VFIO"},
+      {device + "xclbin = \"sim\"\n", "a card has either an 'xclbin'"},
+      {device + "index = 1\n", "only a card with an 'xclbin' has an index"},
+      {device + "bar = 6\n", "bar"},
+      {device + "offset = \"100B\"\n", "offset"},
+      {device + "offset = \"5KiB\"\n", "not a multiple of 4096"},
+      {card + "xclbin = \"sim\"\nbar = 1\n", "[card] has 'bar' only with a 'device'"},
+      {card + "xclbin = \"sim\"\noffset = \"4KiB\"\n", "[card] has 'offset' only with a 'device'"},
+      {card + "device = \"81:00.0\"\n", "'81:00.0' is not the address of a PCI function, such as 0000:81:00.0"},
+  };
+  for (const auto& [text, what] : wrong) EXPECT_THAT(Parsed(text).errors(), HasSubstr(what)) << text;
 }
 
 /// So that a reload can name the files.

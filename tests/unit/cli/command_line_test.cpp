@@ -119,7 +119,7 @@ complete_words tail no-ring-has-this-name
 )";
   const Finished finished = run_script(script);
   EXPECT_EQ(finished.out,
-            "complete -F _stopbit stopbit\nreplay\n--framing\nmoex millennium\nnative quick interp xrt\nbash zsh "
+            "complete -F _stopbit stopbit\nreplay\n--framing\nmoex millennium\nnative quick interp card xrt\nbash zsh "
             "fish\nverify\ninfo\ncheck\nfreeze\n\n");
   EXPECT_EQ(finished.err, "");
 }
