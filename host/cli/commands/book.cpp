@@ -450,6 +450,12 @@ int run_book(const BookArguments& arguments) {
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
   check_format(arguments);
   if (names_live_market(arguments.market)) return run_live_book(arguments);
+  if (arguments.every && (!arguments.at.empty() || arguments.check || arguments.digest || arguments.events)) {
+    throw ToolError(kExitUsage, "--every prints books as they change: without --at, --check, --digest and --events");
+  }
+  if (arguments.levels && (arguments.check || arguments.events) && !arguments.digest) {
+    throw ToolError(kExitUsage, "--levels: neither --check nor --events prints rows of books");
+  }
   if (arguments.once) throw ToolError(kExitUsage, "--once is for a ring of market events");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });
