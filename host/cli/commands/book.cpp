@@ -412,8 +412,8 @@ int run_live_book(const BookArguments& arguments) {
         "--at, --every, --check, --digest, --events and --format need captures, not a ring of market events");
   }
   constexpr int kRefreshMs = 100;
-  const LiveMarket market(arguments.market.captures[0]);
-  const std::uint32_t row = market.row_of(arguments.instrument);
+  LiveMarket market(arguments.market.captures[0]);
+  std::uint32_t row = market.row_of(arguments.instrument);
   if (arguments.once) {
     Output out = Output::open("-");
     out.write(ladder_text(market, row, Screen::Size().columns, Screen::Size().rows));
@@ -424,7 +424,10 @@ int run_live_book(const BookArguments& arguments) {
   Screen screen;
   while (!stop_requested()) {
     const Screen::Size size = Screen::size();
-    screen.show(ladder_text(market, row, size.columns, size.rows));
+    market.follow();
+    row = market.find(arguments.instrument);
+    screen.show(row == 0 ? "the new writer has not seen the instrument yet\n"
+                         : ladder_text(market, row, size.columns, size.rows));
     if (Screen::quits(screen.key(kRefreshMs))) break;
   }
   screen.close();
