@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import pty
+import select
 import shutil
 import signal
 import socket
@@ -456,6 +457,7 @@ def of_a_ladder():
 
     def shows(text):
         while text not in shown:
+            assert select.select([terminal], [], [], PATIENCE)[0], f"the ladder does not show {text}: {bytes(shown)}"
             shown.extend(os.read(terminal, 65536))
         shown.clear()
 

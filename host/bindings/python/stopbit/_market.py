@@ -114,7 +114,13 @@ class Market:
 
 
 def _decimal(value: int, exponent: int, none: int) -> Decimal | None:
-    return None if int(value) == none else Decimal(int(value)).scaleb(exponent)
+    """Without zeros at the end, as the dicts of a ring have it."""
+    value = int(value)
+    if value == none:
+        return None
+    while exponent < 0 and value % 10 == 0:
+        value, exponent = value // 10, exponent + 1
+    return Decimal(value).scaleb(exponent)
 
 
 def _structured(columns: dict[str, numpy.ndarray]) -> numpy.ndarray:
