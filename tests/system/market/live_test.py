@@ -461,6 +461,7 @@ def of_a_ladder():
             shown.extend(os.read(terminal, 65536))
         shown.clear()
 
+    shows(b"\x1b[?7l")  # a narrow terminal cuts lines
     shows(b"CEDAR")
     writer.kill()
     writer.wait()

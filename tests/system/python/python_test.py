@@ -816,7 +816,8 @@ class OpenedMarket(unittest.TestCase):
         self.assertEqual([market.price(price) for price in events["price"]], [event.get("price") for event in wanted])
         self.assertEqual([market.quantity(one) for one in events["quantity"]], [event.get("quantity") for event in wanted])
         keys = {row["row"]: row["instrument"] for row in market.instruments}
-        self.assertEqual([keys.get(row, row) for row in events["instrument"].tolist()], [event["instrument"] for event in wanted])
+        named = [keys.get(row, row) for row in events["instrument"].tolist()]
+        self.assertEqual(named, [event["instrument"] for event in wanted])
 
     def test_has_the_instruments_of_the_command(self):
         wanted = self.lines("instruments")
@@ -856,7 +857,8 @@ class OpenedMarket(unittest.TestCase):
 
     def test_refuses_what_is_not_there(self):
         market = self.open()
-        for at, text in ((10**9, "after the end"), ("2027-01-04T10:00:00", "after the end"), ("2020-01-01", "before the first")):
+        for at, text in ((10**9, "after the end"), ("2027-01-04T10:00:00", "after the end"),
+                         ("2020-01-01", "before the first")):
             with self.assertRaisesRegex(ValueError, text):
                 market.book("CEDAR", at=at)
         with self.assertRaisesRegex(ValueError, "no instrument 'CEDER'"):
@@ -878,7 +880,8 @@ class OpenedMarket(unittest.TestCase):
     @unittest.skipUnless(os.environ.get("STOPBIT_CORPUS"), "STOPBIT_CORPUS is not set")
     def test_has_the_books_of_a_real_capture(self):
         folder = pathlib.Path(os.environ["STOPBIT_CORPUS"]) / "cme-mdp-2012"
-        market = stopbit.open(folder / "capture.pcap", map="cme-mdp2", depth=10, templates=folder / "templates.xml", framing="cme")
+        market = stopbit.open(folder / "capture.pcap", map="cme-mdp2", depth=10, templates=folder / "templates.xml",
+                              framing="cme")
         with gzip.open(folder / "books.jsonl.gz", "rt") as lines:
             books = [json.loads(line, parse_float=decimal.Decimal) for line in lines]
         for wanted in (books[0], books[3999], books[-1]):

@@ -127,7 +127,8 @@ int main(int argc, char** argv) {
     }
     // The last events may have come between this poll and the writer's end: once more after it.
     if (has_ended) break;
-    if (reader.writer() == ring::WriterState::Dead) return fail("the writer died: the book is that of the moment before");
+    if (reader.writer() == ring::WriterState::Dead)
+      return fail("the writer died: the book is that of the moment before");
     has_ended = reader.writer() != ring::WriterState::Running;
     if (!has_ended) std::this_thread::yield();  // or spin, with a core of its own
   }
