@@ -118,7 +118,7 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
   const std::string name = plain(market::instrument_name(known));
   std::string out = fmt::format("{}{}{}   trading {}   book {}", plain(market::key_of(known)), name.empty() ? "" : "  ",
                                 name, market::name_of(top.state), standing_text(top));
-  // What nobody writes any more looks like a quiet market.
+  // Prices that no writer changes look like a quiet market.
   const bool is_written = market.states().writer() == market::state::Reader::Writer::Running;
   out += is_written ? "\n" : fmt::format("   the writer {}\n", market.writer_text());
   out += fmt::format("last {} x {}   high {}   low {}   volume {}\n\n", market.price(day.last),
