@@ -94,7 +94,7 @@ py::dict CapturedMarket::book(const std::string& instrument, std::optional<std::
   py::dict result;
   result["instrument"] = text_of_feed(key);
   result["is_known"] = book.is_known;
-  result["standing"] = py::str(standing.data(), standing.size());
+  result["book"] = py::str(standing.data(), standing.size());
   result["bids"] = to_arrays(columns_of(book.bids.first(std::min(book.bid_end, book.bids.size()))));
   result["asks"] = to_arrays(columns_of(book.asks.first(std::min(book.ask_end, book.asks.size()))));
   return result;

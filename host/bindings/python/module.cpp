@@ -580,7 +580,7 @@ PYBIND11_MODULE(_core, module) {
       .def("events", &CapturedMarket::events, "{column: array}, as Ring.batch_columns.")
       .def("instruments", &CapturedMarket::instruments, "As Ring.instruments, at the end of the captures.")
       .def("book", &CapturedMarket::book, py::arg("instrument"), py::kw_only(), py::arg("channel"), py::arg("sequence"),
-           py::arg("time_ns"), py::arg("levels"), "A dict: key, is_known, standing, and columns of both sides.")
+           py::arg("time_ns"), py::arg("levels"), "A dict: instrument, is_known, book, and columns of both sides.")
       .def_property_readonly("quantity_decimals", &CapturedMarket::quantity_decimals);
 
   module.def("market_numbers", &market_numbers, "stopbit.MARKET.");

@@ -836,6 +836,7 @@ class OpenedMarket(unittest.TestCase):
                     wanted = self.lines("book", "--instrument", key, "--levels", "5", "--format", "jsonl", *more)[-1]
                     book = market.book(key, at=at, levels=5, decimals=True)
                     self.assertEqual((book["instrument"], book["is_known"]), (key, wanted["state"] == "known"))
+                    self.assertIn(book["book"], ("latest", "suspect", "stale"))
                     for side in ("bids", "asks"):
                         rows = [row and list(row) for row in book[side]]
                         self.assertEqual(rows + [None] * (5 - len(rows)), self.exact(wanted[side]))

@@ -77,10 +77,10 @@ class Market:
         return self._instruments
 
     def book(self, instrument: str, *, at: At = None, levels: int = 10, decimals: bool = False) -> dict[str, Any]:
-        """The book of an instrument, by its key or name: {"instrument", "is_known", "standing", "bids", "asks"}.
+        """The book of an instrument, by its key or name: {"instrument", "is_known", "book", "bids", "asks"}.
 
         `at`: after the packet with this number, or (channel, number); or at this time, a datetime64 or its text, UTC. It
-        must be within the captures. None: at their end. `is_known` is False if a row is missing. `standing` is "latest",
+        must be within the captures. None: at their end. `is_known` is False if a row is missing. `book` is "latest",
         "suspect" (right before a loss that may not concern it) or "stale".
 
         bids and asks are structured arrays of at most `levels` rows, best first: price, quantity, orders (ORDERS_UNKNOWN:
