@@ -456,8 +456,10 @@ def of_a_ladder():
     shown = bytearray()
 
     def shows(text):
+        end = time.monotonic() + PATIENCE
         while text not in shown:
-            assert select.select([terminal], [], [], PATIENCE)[0], f"the ladder does not show {text}: {bytes(shown)}"
+            is_late = time.monotonic() > end or not select.select([terminal], [], [], PATIENCE)[0]
+            assert not is_late, f"the ladder does not show {text}: {bytes(shown[-2000:])}"
             shown.extend(os.read(terminal, 65536))
         shown.clear()
 
@@ -473,6 +475,7 @@ def of_a_ladder():
     subprocess.run(replay, check=True)
     shows(b"the writer has ended")
     os.write(terminal, b"q")
+    shows(b"\x1b[?1049l")  # it ends when all is read
     assert ladder.wait() == 0
     os.close(terminal)
 
