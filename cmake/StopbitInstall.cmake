@@ -27,10 +27,11 @@ set(STOPBIT_LIBRARY_HEADERS
 file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp
   ${PROJECT_SOURCE_DIR}/host/standby/*.hpp
   ${PROJECT_SOURCE_DIR}/host/os/shm/*.hpp)
-# Market events and books are headers alone.
+# Market events and books are headers alone; the table of instruments is Stopbit::instrument.
 file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/market/book/*.hpp
   ${PROJECT_SOURCE_DIR}/host/market/book/*.def ${PROJECT_SOURCE_DIR}/host/market/event/*.def)
-list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp)
+list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp
+  host/market/instrument/layout.hpp host/market/instrument/shape.hpp host/market/instrument/table.hpp)
 # Of the network interface: what its clients need. Units of a node stay here.
 set(nic_headers)
 foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ protocol/ queue/ sync/)
@@ -47,8 +48,8 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit_view.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
-# Stopbit::views: headers alone. Stopbit::ring, Stopbit::standby, Stopbit::record, Stopbit::nic: C++, of the version that
-# they were built with.
+# Stopbit::views: headers alone. Stopbit::ring, Stopbit::instrument, Stopbit::standby, Stopbit::record, Stopbit::nic: C++,
+# of the version that they were built with.
 # Stopbit::stopbit: the C library. Stopbit::command: the program.
 add_library(stopbit_views INTERFACE)
 target_compile_features(stopbit_views INTERFACE cxx_std_20)
@@ -60,8 +61,9 @@ set_target_properties(stopbit PROPERTIES EXPORT_NAME command)
 foreach(part views ring standby shm record microcode nic)
   set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS stopbit_views stopbit_ring stopbit_standby stopbit_shm stopbit_record stopbit_microcode stopbit_nic
-  stopbit_shared EXPORT StopbitTargets
+set_target_properties(stopbit_market_instrument PROPERTIES EXPORT_NAME instrument)
+install(TARGETS stopbit_views stopbit_ring stopbit_market_instrument stopbit_standby stopbit_shm stopbit_record
+  stopbit_microcode stopbit_nic stopbit_shared EXPORT StopbitTargets
   LIBRARY COMPONENT library NAMELINK_COMPONENT development
   ARCHIVE COMPONENT development)
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/ports/pcap/pcap_source.hpp"
+#include "host/replay/capture_channels.hpp"
 #include "host/replay/pacer.hpp"
 
 namespace stopbit::consumer {
@@ -79,6 +80,20 @@ MadeEngine engine_of(const DecodeWish& wish, const Program& program, const Engin
     throw Failed(Fault::System, "native code cannot run here: " + made.why_not_native);
   }
   return made;
+}
+
+FeedPtr feed_of_captures(FirmwarePtr firmware, const std::vector<std::string>& captures, const DecodeWish& wish) {
+  const net::Framing framing = framing_of(wish);
+  net::FlowTable groups(replay::kMaxCaptureGroups);
+  for (const std::string& path : captures) {
+    std::error_code ignored;
+    if (path == "-" || std::filesystem::is_fifo(path, ignored)) {
+      throw Failed(Fault::Usage, path + ": a pipe can be read once: give a file, or a feed that names the groups");
+    }
+    replay::add_groups(*open(path), groups);
+  }
+  if (groups.groups().empty()) throw Failed(Fault::Input, "the captures hold no UDP datagram");
+  return std::make_shared<const Feed>(replay::channels_of(groups, framing), 0, std::move(firmware));
 }
 
 CaptureReplay::CaptureReplay(FirmwarePtr firmware, const std::vector<std::string>& captures, const ReplayWish& wish,

@@ -40,6 +40,11 @@ struct ReplayWish {
   FeedPtr feed = nullptr;  ///< Its channels, with lines A and B merged; then there is no framing, reset and group.
 };
 
+/// Each multicast group of the captures as a channel with one line, so that each number arrives once and in order.
+/// Reads the captures to their end: Fault::Usage for pipes, which have no second time.
+[[nodiscard]] FeedPtr feed_of_captures(FirmwarePtr firmware, const std::vector<std::string>& captures,
+                                       const DecodeWish& wish);
+
 /// Captures on their way through an engine. Everything that can be refused is refused by the constructor.
 class CaptureReplay {
  public:

@@ -18,6 +18,7 @@ class Feed {
 
   /// They live as long as this.
   [[nodiscard]] const std::vector<const feed::Channel*>& channels() const noexcept { return channels_; }
+  [[nodiscard]] const feed::Description& description() const noexcept { return description_; }
   [[nodiscard]] const FirmwarePtr& firmware() const noexcept { return firmware_; }
 
  private:

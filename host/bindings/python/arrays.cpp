@@ -294,4 +294,13 @@ py::dict to_arrays(MarketColumns&& columns) {
   return arrays;
 }
 
+py::dict to_arrays(BookColumns&& columns) {
+  py::dict arrays;
+  arrays["price"] = array_of(std::move(columns.price));
+  arrays["quantity"] = array_of(std::move(columns.quantity));
+  arrays["orders"] = array_of(std::move(columns.orders));
+  arrays["is_known"] = flags_of(std::move(columns.is_known));
+  return arrays;
+}
+
 }  // namespace stopbit::python

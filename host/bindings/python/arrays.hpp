@@ -11,5 +11,6 @@ namespace stopbit::python {
 [[nodiscard]] pybind11::dict to_arrays(Columns& columns, const record::Schema& schema);
 /// Market events as {column: numpy array}, in the same way.
 [[nodiscard]] pybind11::dict to_arrays(MarketColumns&& columns);
+[[nodiscard]] pybind11::dict to_arrays(BookColumns&& columns);
 
 }  // namespace stopbit::python

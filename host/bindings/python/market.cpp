@@ -13,13 +13,6 @@ py::str text_of(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// Of a feed's bytes: as JSON lines have keys and names.
-py::str text_of_feed(std::string_view bytes) {
-  std::string text;
-  record::append_utf8(text, bytes, false);
-  return text_of(text);
-}
-
 /// value * 10^-decimals without zeros at the end; an int if there are no decimals.
 py::object exact(DictMaker& dicts, std::int64_t value, std::uint32_t decimals) {
   if (decimals == 0) return py::int_(value);
@@ -64,6 +57,12 @@ class Row {
 };
 
 }  // namespace
+
+py::str text_of_feed(std::string_view bytes) {
+  std::string text;
+  record::append_utf8(text, bytes, false);
+  return text_of(text);
+}
 
 /// Of visit_fields.
 class MarketDicts::Fields {
@@ -149,36 +148,41 @@ py::dict MarketDicts::event(const record::Slot& slot, DictMaker& dicts) {
   return fields.dict;
 }
 
+py::dict instrument_dict(std::uint32_t number, const market::InstrumentRow& from, std::uint32_t quantity_decimals,
+                         DictMaker& dicts) {
+  Row row(dicts, quantity_decimals);
+  row.dict["row"] = number;
+  row.dict["instrument"] = text_of_feed(key_of(from));
+  row.text("name", instrument_name(from));
+  row.text("product", product_of(from));
+  if (from.tick != 0) row.price("tick", from.tick);
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (from.book_kind[i] == 0) continue;
+    row.text(i == 0 ? "book" : "implied", name_of(static_cast<market::BookKind>(from.book_kind[i])));
+    row.number(i == 0 ? "depth" : "implied_depth", from.depth[i]);
+  }
+  row.text("trading_state", name_of(static_cast<market::TradingState>(from.state)));
+  row.number("trading_state_code", from.state_code);
+  row.number("session", from.session);
+  row.number("first_number", from.first_number);
+  if ((from.flags & market::kRowDefined) != 0) {
+    py::dict place;
+    place["channel"] = from.definition_channel;
+    place["seq"] = from.definition_sequence;
+    row.dict["defined"] = place;
+  }
+  if ((from.flags & market::kRowRemoved) != 0) row.dict["removed"] = true;
+  if ((from.flags & market::kRowTickMoved) != 0) row.dict["tick_changed"] = true;
+  return row.dict;
+}
+
 py::list MarketDicts::instruments(DictMaker& dicts) {
   const market::InstrumentView& view = tables().instruments();
   py::list result;
   for (std::uint32_t number = 1, count = view.count(); number <= count; ++number) {
     market::InstrumentRow from;
     if (!view.read(number, from)) fail(number);
-    Row row(dicts, view.quantity_decimals());
-    row.dict["row"] = number;
-    row.dict["instrument"] = text_of_feed(key_of(from));
-    row.text("name", instrument_name(from));
-    row.text("product", product_of(from));
-    if (from.tick != 0) row.price("tick", from.tick);
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (from.book_kind[i] == 0) continue;
-      row.text(i == 0 ? "book" : "implied", name_of(static_cast<market::BookKind>(from.book_kind[i])));
-      row.number(i == 0 ? "depth" : "implied_depth", from.depth[i]);
-    }
-    row.text("trading_state", name_of(static_cast<market::TradingState>(from.state)));
-    row.number("trading_state_code", from.state_code);
-    row.number("session", from.session);
-    row.number("first_number", from.first_number);
-    if ((from.flags & market::kRowDefined) != 0) {
-      py::dict place;
-      place["channel"] = from.definition_channel;
-      place["seq"] = from.definition_sequence;
-      row.dict["defined"] = place;
-    }
-    if ((from.flags & market::kRowRemoved) != 0) row.dict["removed"] = true;
-    if ((from.flags & market::kRowTickMoved) != 0) row.dict["tick_changed"] = true;
-    result.append(row.dict);
+    result.append(instrument_dict(number, from, view.quantity_decimals(), dicts));
   }
   require_whole();
   return result;

@@ -47,6 +47,10 @@ class MarketDicts {
   std::unordered_map<std::uint32_t, py::object> keys_;
 };
 
+/// The content of a line of `stopbit instruments`.
+[[nodiscard]] py::dict instrument_dict(std::uint32_t number, const market::InstrumentRow& from,
+                                       std::uint32_t quantity_decimals, DictMaker& dicts);
+
 /// Market events as columns, to become numpy arrays.
 struct MarketColumns {
 #define STOPBIT_EVENT_COLUMN(name, type, none, value, what) std::vector<market::Stored<type>> name;
@@ -55,5 +59,16 @@ struct MarketColumns {
 
   void add(const market::Event& event);
 };
+
+/// Rows of a side of a book, likewise.
+struct BookColumns {
+  std::vector<std::int64_t> price;
+  std::vector<std::int64_t> quantity;
+  std::vector<std::uint32_t> orders;
+  std::vector<std::uint8_t> is_known;
+};
+
+/// Of a feed's bytes: as JSON lines have keys and names.
+[[nodiscard]] py::str text_of_feed(std::string_view bytes);
 
 }  // namespace stopbit::python

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/bindings/python/arrays.hpp"
+#include "host/bindings/python/captured_market.hpp"
 #include "host/bindings/python/columns.hpp"
 #include "host/bindings/python/dicts.hpp"
 #include "host/bindings/python/errors.hpp"
@@ -567,6 +568,20 @@ PYBIND11_MODULE(_core, module) {
                              "Records overwritten by the writer before they were read, "
                              "so far.")
       .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".");
+
+  py::class_<CapturedMarket>(module, "CapturedMarket", "Captures as market events and books; of stopbit.Market.")
+      .def(py::init([](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures,
+                       const Wish& wish, const std::string& map, std::optional<std::uint64_t> depth,
+                       std::uint32_t instruments) {
+             return std::make_unique<CapturedMarket>(program, captures, wish.replay(), map, depth, instruments);
+           }),
+           py::arg("program"), py::arg("captures"), py::arg("wish"), py::kw_only(), py::arg("map"), py::arg("depth"),
+           py::arg("instruments"))
+      .def("events", &CapturedMarket::events, "{column: array}, as Ring.batch_columns.")
+      .def("instruments", &CapturedMarket::instruments, "As Ring.instruments, at the end of the captures.")
+      .def("book", &CapturedMarket::book, py::arg("instrument"), py::kw_only(), py::arg("channel"), py::arg("sequence"),
+           py::arg("time_ns"), py::arg("levels"), "A dict: instrument, is_known, book, and columns of both sides.")
+      .def_property_readonly("quantity_decimals", &CapturedMarket::quantity_decimals);
 
   module.def("market_numbers", &market_numbers, "stopbit.MARKET.");
   module.def(

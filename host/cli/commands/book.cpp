@@ -412,8 +412,8 @@ int run_live_book(const BookArguments& arguments) {
         "--at, --every, --check, --digest, --events and --format need captures, not a ring of market events");
   }
   constexpr int kRefreshMs = 100;
-  const LiveMarket market(arguments.market.captures[0]);
-  const std::uint32_t row = market.row_of(arguments.instrument);
+  LiveMarket market(arguments.market.captures[0]);
+  std::uint32_t row = market.row_of(arguments.instrument);
   if (arguments.once) {
     Output out = Output::open("-");
     out.write(ladder_text(market, row, Screen::Size().columns, Screen::Size().rows));
@@ -424,7 +424,10 @@ int run_live_book(const BookArguments& arguments) {
   Screen screen;
   while (!stop_requested()) {
     const Screen::Size size = Screen::size();
-    screen.show(ladder_text(market, row, size.columns, size.rows));
+    market.follow();
+    row = market.find(arguments.instrument);
+    screen.show(row == 0 ? "the new writer has not seen the instrument yet\n"
+                         : ladder_text(market, row, size.columns, size.rows));
     if (Screen::quits(screen.key(kRefreshMs))) break;
   }
   screen.close();
@@ -450,6 +453,12 @@ int run_book(const BookArguments& arguments) {
   if (arguments.every == 0U) throw ToolError(kExitUsage, "--every: at least 1");
   check_format(arguments);
   if (names_live_market(arguments.market)) return run_live_book(arguments);
+  if (arguments.every && (!arguments.at.empty() || arguments.check || arguments.digest || arguments.events)) {
+    throw ToolError(kExitUsage, "--every prints books as they change: without --at, --check, --digest and --events");
+  }
+  if (arguments.levels && (arguments.check || arguments.events) && !arguments.digest) {
+    throw ToolError(kExitUsage, "--levels: neither --check nor --events prints rows of books");
+  }
   if (arguments.once) throw ToolError(kExitUsage, "--once is for a ring of market events");
   std::optional<Books> books;
   MarketRun run(arguments.market, [&](const Event& event) { books->take(event); });

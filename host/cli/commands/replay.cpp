@@ -335,7 +335,7 @@ MapChoice map_of(const ReplayArguments& arguments, const Work& work) {
   if (!arguments.content.events) return {};
   MapChoice choice = work.description ? choose_map(arguments.map, arguments.depth, *work.description)
                                       : MapChoice{.map = arguments.map, .depth = arguments.depth, .mapped = {}};
-  if (arguments.feed.empty()) choice.recovery = recovery_of_captures(work.lanes.front()->options.feed.size());
+  if (arguments.feed.empty()) choice.recovery = market::recovery_of_captures(work.lanes.front()->options.feed.size());
   return choice;
 }
 

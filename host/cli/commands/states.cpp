@@ -64,7 +64,13 @@ int states(const StatesArguments& arguments) {
   constexpr std::size_t kLeftColumns = 4;
   if (arguments.format == "text") out.buffer() += grid.text(kLeftColumns);
   out.close();
-  if (unread == 0) return kExitDone;
+  if (unread == 0) {
+    // Its last states look like those of a quiet market.
+    if (market.states().writer() == market::state::Reader::Writer::Dead) {
+      print_stderr("stopbit: {}: the writer died; these are the states of that moment\n", arguments.ring);
+    }
+    return kExitDone;
+  }
   print_stderr("stopbit: {}: {} instruments could not be read; the writer {}\n", arguments.ring, unread,
                market.writer_text());
   return kExitRejected;

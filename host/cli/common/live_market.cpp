@@ -45,8 +45,14 @@ bool has_live_market(const std::string& name) {
   return market::InstrumentView::open(name).ok();
 }
 
+void LiveMarket::follow() {
+  if (!tables_.replaced()) return;
+  // Until the new tables have both names, those from before are shown; their writer has ended.
+  if (Result<market::Tables> now = market::Tables::open(name_); now.ok()) tables_ = std::move(now).value();
+}
+
 std::uint32_t LiveMarket::row_of(const std::string& key_or_name) const {
-  const std::uint32_t row = tables_.row_of(key_or_name);
+  const std::uint32_t row = find(key_or_name);
   if (row == 0) throw ToolError(kExitRejected, "--instrument: there is no instrument '" + plain(key_or_name) + "'");
   return row;
 }
@@ -110,8 +116,11 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
   }
   market.check();
   const std::string name = plain(market::instrument_name(known));
-  std::string out = fmt::format("{}{}{}   trading {}   book {}\n", plain(market::key_of(known)),
-                                name.empty() ? "" : "  ", name, market::name_of(top.state), standing_text(top));
+  std::string out = fmt::format("{}{}{}   trading {}   book {}", plain(market::key_of(known)), name.empty() ? "" : "  ",
+                                name, market::name_of(top.state), standing_text(top));
+  // Prices that no writer changes look like a quiet market.
+  const bool is_written = market.states().writer() == market::state::Reader::Writer::Running;
+  out += is_written ? "\n" : fmt::format("   the writer {}\n", market.writer_text());
   out += fmt::format("last {} x {}   high {}   low {}   volume {}\n\n", market.price(day.last),
                      market.quantity(day.last_quantity), market.price(day.high), market.price(day.low),
                      market.quantity(day.volume));

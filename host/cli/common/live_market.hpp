@@ -19,7 +19,11 @@ class LiveMarket {
   [[nodiscard]] const market::InstrumentView& instruments() const noexcept { return tables_.instruments(); }
   [[nodiscard]] const market::state::Reader& states() const noexcept { return tables_.states(); }
   [[nodiscard]] std::uint32_t count() const noexcept { return tables_.count(); }
-  /// Of the instrument with that key or name. A ToolError of kExitRejected if there is none.
+  /// Takes the tables that have the names by now: those of a new writer or a new image, with rows of their own.
+  void follow();
+  /// Of the instrument with that key or name; 0: none.
+  [[nodiscard]] std::uint32_t find(const std::string& key_or_name) const { return tables_.row_of(key_or_name); }
+  /// The same. A ToolError of kExitRejected if there is none.
   [[nodiscard]] std::uint32_t row_of(const std::string& key_or_name) const;
   /// After reading: a ToolError of kExitRejected if what was read is zeros, as a file was truncated meanwhile.
   void check() const;

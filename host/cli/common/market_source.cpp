@@ -11,16 +11,15 @@
 #include "host/cli/common/progress_bar.hpp"
 #include "host/cli/common/signals.hpp"
 #include "host/cli/common/text.hpp"
-#include "host/feed/packet/flow_table.hpp"
 #include "host/market/event/print.hpp"
 #include "host/market/map/find.hpp"
 #include "host/os/readable.hpp"
+#include "host/replay/capture_channels.hpp"
 
 namespace stopbit::tools {
 namespace {
 
 constexpr std::size_t kMaxMapBytes = 1U << 20;
-constexpr std::uint16_t kMaxGroups = 256;
 
 /// Sees each record before its events are made.
 class Gate final : public RecordDestination {
@@ -40,28 +39,9 @@ class Gate final : public RecordDestination {
 }  // namespace
 
 feed::Description channels_of(const std::vector<std::string>& captures, const net::Framing& framing) {
-  net::FlowTable flows(kMaxGroups);
-  for (const std::string& path : captures) {
-    const std::unique_ptr<ingest::PacketSource> source = open_kept(path);
-    ingest::Packet packet;
-    while (source->next(packet) == ingest::Next::Packet) {
-      net::Datagram datagram;
-      if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) == net::Verdict::Accepted) {
-        (void)flows.channel(datagram.destination);
-      }
-    }
-  }
-  feed::Description description{.name = "captures", .images = {{}}, .channels = {}};
-  for (std::size_t i = 0; i < flows.groups().size(); ++i) {
-    feed::Channel channel;
-    channel.number = static_cast<std::uint16_t>(i);
-    channel.name = net::to_text(flows.groups()[i]);
-    channel.window = feed::default_window(channel.role);
-    channel.framing = framing;
-    channel.lines[0] = feed::Line{.group = flows.groups()[i], .source = std::nullopt};
-    description.channels.push_back(std::move(channel));
-  }
-  return description;
+  net::FlowTable groups(replay::kMaxCaptureGroups);
+  for (const std::string& path : captures) replay::add_groups(*open_kept(path), groups);
+  return replay::channels_of(groups, framing);
 }
 
 market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
@@ -118,14 +98,6 @@ Option depth_option(std::optional<std::uint64_t>& target) {
               "Levels a side of books whose instruments have no definition that says it. Without it the depth is "
               "learned from the feed, and such a book is known only after an empty book or a snapshot.",
           .target = &target};
-}
-
-market::RecoveryOptions recovery_of_captures(std::size_t channels) {
-  // Each takes memory for every instrument.
-  constexpr std::size_t kMost = 64;
-  market::RecoveryOptions recovery;
-  recovery.increments = static_cast<std::uint32_t>(std::clamp<std::size_t>(channels, 1, kMost));
-  return recovery;
 }
 
 Market::Market(const market::Map& map, const Program& program, std::uint32_t instruments,
@@ -243,7 +215,7 @@ MarketRun::MarketRun(const MarketArguments& arguments, Market::OnEvent on_event)
     program_.emplace(load_program(arguments.program));
     map_.emplace(load_map(arguments.map, *program_, arguments.depth));
     description_.emplace(channels_of(arguments.captures, framing));
-    recovery = recovery_of_captures(description_->channels.size());
+    recovery = market::recovery_of_captures(description_->channels.size());
   } else {
     if (!arguments.framing.empty() || !arguments.program.templates.empty() || !arguments.program.firmware.empty()) {
       throw ToolError(kExitUsage, "--feed sets --framing, --templates and --firmware");

@@ -36,8 +36,6 @@ struct MapChoice {
   std::vector<bool> mapped;  ///< Channels by number; empty: all.
   market::RecoveryOptions recovery = {};
 };
-/// Of channels that nothing describes: what they are shows in their messages.
-[[nodiscard]] market::RecoveryOptions recovery_of_captures(std::size_t channels);
 
 /// --map for all channels, or, if it is empty, the feed's own map for those that have it. A ToolError if there is none.
 [[nodiscard]] MapChoice choose_map(const std::string& map, std::optional<std::uint64_t> depth,

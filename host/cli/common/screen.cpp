@@ -78,7 +78,8 @@ Screen::Screen() : out_(open_terminal()) {
   action.sa_handler = on_other_size;
   ::sigaction(SIGWINCH, &action, nullptr);
   is_open_ = true;
-  out_.write("\x1b[?1049h\x1b[?25l");
+  // The terminal cuts lines that are too long for it; wrapped, they would push the top out of sight.
+  out_.write("\x1b[?1049h\x1b[?25l\x1b[?7l");
 }
 
 Screen::~Screen() {
@@ -127,7 +128,7 @@ int Screen::key(int wait_ms) {
 
 void Screen::close() {
   is_open_ = false;
-  out_.write("\x1b[?25h\x1b[?1049l");
+  out_.write("\x1b[?7h\x1b[?25h\x1b[?1049l");
   out_.close();
 }
 

@@ -27,7 +27,8 @@ class Book {
 
   /// Whether the best of a side changed. At the end of an event, which may be about another instrument: whether it
   /// changed within the event.
-  bool apply(Event event) noexcept {
+  bool apply(const Event& given) noexcept {
+    Event event = given;
     bool changes = false;
     const bool is_own =
         event.instrument() == instrument_ || (event.instrument() == kAllInstruments && event.channel() == channel_);

@@ -162,7 +162,7 @@ class InstrumentTable {
   static void set_product(InstrumentRow& row, std::string_view product) noexcept;
   void set_channel_state(std::uint32_t state) noexcept;
 
-  /// Makes this a copy of a table of another process, row by row: one that this table has, or the next one. `from` may
+  /// Makes this a copy of a table of another process, row by row: a row of this table, or the next one. `from` may
   /// hold anything but must be one state of the row. Older states change nothing. False: it cannot be that row.
   [[nodiscard]] bool copy_row(std::uint32_t number, const InstrumentRow& from) noexcept;
   /// The same with what changes in the header.

@@ -62,4 +62,13 @@ struct RecoveryOptions {
   }
 };
 
+/// Of channels that nothing describes: what they are shows in their messages.
+[[nodiscard]] inline RecoveryOptions recovery_of_captures(std::size_t channels) {
+  // Each takes memory for every instrument.
+  constexpr std::size_t kMost = 64;
+  RecoveryOptions recovery;
+  recovery.increments = static_cast<std::uint32_t>(std::clamp<std::size_t>(channels, 1, kMost));
+  return recovery;
+}
+
 }  // namespace stopbit::market

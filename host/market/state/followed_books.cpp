@@ -1,6 +1,7 @@
 #include "host/market/state/followed_books.hpp"
 
 #include "host/market/book/entries.hpp"
+#include "host/market/instrument/shape.hpp"
 #include "host/os/random.hpp"
 
 namespace stopbit::market {
@@ -8,13 +9,6 @@ namespace {
 
 constexpr BookOf kBooks[] = {BookOf::Direct, BookOf::Implied};
 constexpr Side kSides[] = {Side::Bid, Side::Ask};
-
-BookShape shape_in(const InstrumentRow& row, BookOf of) noexcept {
-  const auto i = static_cast<std::size_t>(of);
-  const auto kind = static_cast<BookKind>(row.book_kind[i]);
-  if (name_of(kind).empty()) return {};
-  return {.kind = kind, .depth = row.depth[i], .tick = kind == BookKind::Order ? row.tick : 0};
-}
 
 /// Whether the table may say something else of the instrument since the event before.
 bool may_have_changed(Kind kind) noexcept {
@@ -37,7 +31,7 @@ void FollowedBooks::forget(bool has_all) noexcept {
 void FollowedBooks::look(std::uint32_t row) {
   InstrumentRow from;
   if (!instruments_->read(row, from)) return;
-  const InstrumentShape shape{shape_in(from, BookOf::Direct), shape_in(from, BookOf::Implied), from.channel};
+  const InstrumentShape shape = shape_of(from);
   if (books_ == nullptr) {
     // All instruments of a ring are of one map, so they have books of the same kinds.
     BookRoom room{.instruments = room_.instruments, .salt = os::random_word()};

@@ -73,6 +73,13 @@ def main(cmake, build, source, scratch, cc, cxx, python, *flags):
     best = {"C, best": run(f"{scratch}/best_c", events, "CEDAR", env=environment)}
     if python:
         best["Python, best"] = run(python, f"{scratch}/python/best.py", events, "CEDAR", env=module)
+    # The strategy builds the book itself; its last line is the same.
+    counts, best["C++, strategy"] = run(f"{scratch}/cpp/build/strategy", events, "CEDAR").split("\n", 1)
+    if f" trades of {state['volume']}," not in counts or counts.startswith("0 changes"):
+        sys.exit(f"strategy prints {counts}, and the volume is {state['volume']}")
+    run(cxx, "-std=c++20", *STRICT, *flags, f"{scratch}/cpp/strategy.cpp", *options_of("stopbit-cpp"), "-o",
+        f"{scratch}/strategy")
+    best["C++, strategy, pkg-config"] = run(f"{scratch}/strategy", events, "CEDAR").split("\n", 1)[1]
     for name, text in best.items():
         if text != wanted:
             sys.exit(f"{name} prints\n{text}\nnot\n{wanted}")

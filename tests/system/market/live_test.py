@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import pty
+import select
 import shutil
 import signal
 import socket
@@ -441,6 +442,44 @@ def refuses():
         assert problem in answer, f"{now}: {answer}"
 
 
+def of_a_ladder():
+    """States of a writer that died are not taken for a quiet market; a ladder goes on with the next writer."""
+    ring = f"{NAME}-ladder"
+    replay = (STOPBIT, "replay", CAPTURE, "--feed", "feed.toml", "--map", "map.toml", "--events", "--ring", ring, "-q")
+    writer = subprocess.Popen((*replay, "--pace", "1x"))
+    listing = [STOPBIT, "instruments", ring]
+    wait_for("the instrument", lambda: "CEDAR" in subprocess.run(listing, capture_output=True, text=True, check=False).stdout)
+    assert "writer" not in stopbit("book", ring, "--instrument", "CEDAR", "--once")
+    terminal, line = pty.openpty()
+    ladder = subprocess.Popen((STOPBIT, "book", ring, "--instrument", "CEDAR"), stdin=line, stdout=line)
+    os.close(line)
+    shown = bytearray()
+
+    def shows(text):
+        end = time.monotonic() + PATIENCE
+        while text not in shown:
+            is_late = time.monotonic() > end or not select.select([terminal], [], [], PATIENCE)[0]
+            assert not is_late, f"the ladder does not show {text}: {bytes(shown[-2000:])}"
+            shown.extend(os.read(terminal, 65536))
+        shown.clear()
+
+    shows(b"\x1b[?7l")  # a narrow terminal cuts lines
+    shows(b"CEDAR")
+    writer.kill()
+    writer.wait()
+    shows(b"the writer died")
+    assert "the writer died" in stopbit("book", ring, "--instrument", "CEDAR", "--once")
+    for command in (("states", ring), ("states", ring, "--format", "jsonl")):
+        answer = subprocess.run([STOPBIT, *command], capture_output=True, text=True, check=True)
+        assert "the writer died" in answer.stderr and "CEDAR" in answer.stdout, answer
+    subprocess.run(replay, check=True)
+    shows(b"the writer has ended")
+    os.write(terminal, b"q")
+    shows(b"\x1b[?1049l")  # it ends when all is read
+    assert ladder.wait() == 0
+    os.close(terminal)
+
+
 def of_a_terminal():
     """Binary messages are not for terminals. No ring of the replay takes a name."""
     ring = f"{NAME}-terminal"
@@ -466,6 +505,7 @@ def main():
         for file in ("capture.pcap.gz", "templates.xml", "map.toml"):
             shutil.copy(f"{SAMPLE}/{file}", file)
         made = of_an_appliance()
+        of_a_ladder()
         of_a_terminal()
         of_subscribers(*made)
         of_a_policy()

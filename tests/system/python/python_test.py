@@ -6,6 +6,7 @@ usage: python_test.py STOPBIT SOURCE_FOLDER SCRATCH_FOLDER [unittest's arguments
 
 import ast
 import decimal
+import gzip
 import itertools
 import json
 import os
@@ -786,6 +787,108 @@ class Market(unittest.TestCase):
             with self.assertRaisesRegex(stopbit.RingError, "instrument table"):
                 table()
         self.assertEqual(len(reader.batch_columns()["kind"]), 0)
+
+
+class OpenedMarket(unittest.TestCase):
+    """stopbit.open against `stopbit replay --events`, `instruments` and `book`."""
+
+    FEED = f"{SOURCE}/host/appliance/example/feed.toml"
+    MAP = f"{SAMPLE}/map.toml"
+
+    def open(self, **more):
+        return stopbit.open(SAMPLE_CAPTURE, map=self.MAP, **(more or {"feed": self.FEED}))
+
+    def lines(self, command, *more):
+        text = run(command, SAMPLE_CAPTURE, "--feed", self.FEED, "--map", self.MAP, "-q", *more)
+        return [json.loads(line, parse_float=decimal.Decimal) for line in text.splitlines()]
+
+    @staticmethod
+    def exact(rows):
+        return [row and [decimal.Decimal(row[0]), *row[1:]] for row in rows]
+
+    def test_gives_events_as_rows(self):
+        market = self.open()
+        events, wanted = market.events(), self.lines("replay", "--events")
+        self.assertEqual(len(events), len(wanted))
+        self.assertEqual(events["time"].dtype, numpy.dtype("datetime64[ns]"))
+        self.assertEqual(events["time"].astype("int64").tolist(), [event["time"] for event in wanted])
+        self.assertEqual(events["price"].dtype, numpy.int64)
+        self.assertEqual([market.price(price) for price in events["price"]], [event.get("price") for event in wanted])
+        self.assertEqual([market.quantity(one) for one in events["quantity"]], [event.get("quantity") for event in wanted])
+        keys = {row["row"]: row["instrument"] for row in market.instruments}
+        named = [keys.get(row, row) for row in events["instrument"].tolist()]
+        self.assertEqual(named, [event["instrument"] for event in wanted])
+
+    def test_has_the_instruments_of_the_command(self):
+        wanted = self.lines("instruments")
+        for row in wanted:
+            if "tick" in row:
+                row["tick"] = decimal.Decimal(row["tick"])
+        self.assertEqual((self.open().instruments, len(wanted)), (wanted, 20))
+
+    def test_has_the_books_of_the_command(self):
+        market = self.open()
+        for at, text in ((None, None), (1000, "1000"), ((0, 5000), "0:5000"), ("2027-01-04T09:00:20.5", "09:00:20.5"),
+                         (numpy.datetime64("2027-01-04T09:00:54"), "09:00:54")):
+            for key in ("CEDAR", "PULP:H7M7"):
+                with self.subTest(at=text, instrument=key):
+                    more = [] if text is None else ["--at", text]
+                    wanted = self.lines("book", "--instrument", key, "--levels", "5", "--format", "jsonl", *more)[-1]
+                    book = market.book(key, at=at, levels=5, decimals=True)
+                    self.assertEqual((book["instrument"], book["is_known"]), (key, wanted["state"] == "known"))
+                    self.assertIn(book["book"], ("latest", "suspect", "stale"))
+                    for side in ("bids", "asks"):
+                        rows = [row and list(row) for row in book[side]]
+                        self.assertEqual(rows + [None] * (5 - len(rows)), self.exact(wanted[side]))
+                    rows = market.book(key, at=at, levels=5)["bids"]
+                    self.assertEqual(rows["price"].dtype, numpy.int64)
+                    self.assertEqual([market.price(row["price"]) for row in rows if row["is_known"]],
+                                     [row[0] for row in self.exact(wanted["bids"]) if row])
+        self.assertEqual(market.book("Cedar Roofs")["instrument"], "CEDAR")
+
+    def test_makes_a_channel_of_each_group_without_a_feed(self):
+        alone = {"templates": SAMPLE_FEED["templates"], "framing": "cme"}
+        market = self.open(**alone)
+        self.assertEqual(set(market.events()["channel"].tolist()), {0, 1})
+        with self.assertRaisesRegex(ValueError, "several channels"):
+            market.book("CEDAR", at=5000)
+        with self.assertRaisesRegex(ValueError, "no channel 2"):
+            market.book("CEDAR", at=(2, 5000))
+        self.assertTrue(market.book("CEDAR", at=(1, 5000))["bids"]["is_known"][0])
+
+    def test_refuses_what_is_not_there(self):
+        market = self.open()
+        for at, text in ((10**9, "after the end"), ("2027-01-04T10:00:00", "after the end"),
+                         ("2020-01-01", "before the first")):
+            with self.assertRaisesRegex(ValueError, text):
+                market.book("CEDAR", at=at)
+        with self.assertRaisesRegex(ValueError, "no instrument 'CEDER'"):
+            market.book("CEDER")
+        for more in ({"levels": 0}, {"levels": 1001}, {"at": -1}):
+            with self.assertRaises(ValueError):
+                market.book("CEDAR", **more)
+        with self.assertRaisesRegex(ValueError, "did you mean 'cme-mdp2'"):
+            stopbit.open(SAMPLE_CAPTURE, map="cme-mdp", feed=self.FEED)
+        with self.assertRaisesRegex(stopbit.InputError, "cme-mdp2.toml:[0-9]+:[0-9]+: error"):
+            stopbit.open(SAMPLE_CAPTURE, map="cme-mdp2", feed=self.FEED)
+        with self.assertRaises(FileNotFoundError):
+            stopbit.open(SAMPLE_CAPTURE, map="./none.toml", feed=self.FEED)
+        with self.assertRaisesRegex(ValueError, "instruments"):
+            stopbit.open(SAMPLE_CAPTURE, map=self.MAP, feed=self.FEED, instruments=0)
+        with self.assertRaisesRegex(ValueError, "pipe"):
+            stopbit.open("-", map=self.MAP, templates=SAMPLE_FEED["templates"], framing="cme")
+
+    @unittest.skipUnless(os.environ.get("STOPBIT_CORPUS"), "STOPBIT_CORPUS is not set")
+    def test_has_the_books_of_a_real_capture(self):
+        folder = pathlib.Path(os.environ["STOPBIT_CORPUS"]) / "cme-mdp-2012"
+        market = stopbit.open(folder / "capture.pcap", map="cme-mdp2", depth=10, templates=folder / "templates.xml",
+                              framing="cme")
+        with gzip.open(folder / "books.jsonl.gz", "rt") as lines:
+            books = [json.loads(line, parse_float=decimal.Decimal) for line in lines]
+        for wanted in (books[0], books[3999], books[-1]):
+            book = market.book(wanted["instrument"], at=wanted["seq"], decimals=True)
+            rows = [row and list(row) for row in book["bids"]]
+            self.assertEqual(rows + [None] * (len(wanted["bids"]) - len(rows)), self.exact(wanted["bids"]))
 
 
 class Close(unittest.TestCase):

@@ -14,6 +14,9 @@
     market = stopbit.ring("md-events")                               # market events, the same for all feeds
     for state in market.states():                                    # best prices now
         print(state["instrument"], state.get("bid"), state.get("ask"))
+    market = stopbit.open("day.pcap", map="cme-mdp2", templates="templates.xml", framing="cme")
+    events = market.events()                                         # a structured numpy array
+    book = market.book("27069", at="2012-04-04T10:24:19")            # and market.instruments
 
 A record is a dict with the content of a line of `stopbit replay --format jsonl`:
 
@@ -47,6 +50,7 @@ from typing import TYPE_CHECKING, Literal, Union
 from . import _core
 from ._core import Error, InputError, Program, Replay, Ring, RingError
 from ._folder import open_folder
+from ._market import NO_PRICE, NO_QUANTITY, ORDERS_UNKNOWN, Market, map_path
 
 if TYPE_CHECKING:
     import numpy
@@ -55,7 +59,10 @@ if TYPE_CHECKING:
 #: "statistic" and "cause" are in the column level of such events.
 MARKET = _core.market_numbers()
 
-__all__ = ["MARKET", "Error", "InputError", "Program", "Replay", "Ring", "RingError", "columns", "replay", "ring"]
+__all__ = [
+    "MARKET", "NO_PRICE", "NO_QUANTITY", "ORDERS_UNKNOWN", "Error", "InputError", "Market", "Program", "Replay", "Ring",
+    "RingError", "columns", "open", "replay", "ring",
+]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -202,6 +209,34 @@ def columns(
         return open_folder(os.fspath(captures))
     program, wish = _work(templates, fields, firmware, feed, image, merge, framing, reset, engine, strict, "max", groups, limit)
     return _core.columns(program, _paths(captures), wish)
+
+
+def open(
+    captures: Path | Iterable[Path],
+    *,
+    map: Path,
+    depth: int | None = None,
+    instruments: int = 16384,
+    templates: Path | Iterable[Path] | None = None,
+    firmware: Path | Program | None = None,
+    feed: Path | None = None,
+    image: str | None = None,
+    merge: bool = False,
+    framing: str | None = None,
+    reset: Literal["packet", "template", "never"] | None = None,
+    engine: Literal["native", "quick", "interp"] | None = None,
+    limit: int = 0,
+) -> Market:
+    """Opens captures as market events and books: Market.events(), .book() and .instruments.
+
+    `map` says what the feed's messages mean: the name of an installed map, or a file. `depth`: levels a side of books whose
+    instruments have no definition that says it. `instruments`: room for this number of them. The other arguments are those
+    of replay(). As in live reception each number is taken once and in order; without a feed each multicast group is a
+    channel, and the captures are read once more to find the groups.
+    """
+    program, wish = _work(templates, None, firmware, feed, image, merge, framing, reset, engine, False, "max", (), limit)
+    core = _core.CapturedMarket(program, _paths(captures), wish, map=map_path(map), depth=depth, instruments=instruments)
+    return Market(core)
 
 
 def _paths(paths: Path | Iterable[Path]) -> list[str]:
