@@ -13,6 +13,7 @@
 #include "host/device/ring.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
+#include "rma_driver.hpp"
 #include "start_cell.hpp"
 #include "tests/lib/form.hpp"
 
@@ -66,6 +67,28 @@ class RemoteRegisters : public ::testing::Test {
   }
   static device::FarSubscriber subscriber() {
     return {.node = 9, .vpid = 8, .event = 2, .window = 7, .capability = 6, .port = 5, .domain = 4, .life = 3};
+  }
+  /// A message from this subscriber's port: credit, if it is open.
+  void come_signal(const device::FarSubscriber& from) {
+    nic::RmaHeader header;
+    header.kind = static_cast<std::uint8_t>(nic::Operation::Signal);
+    header.source_vpid = from.vpid;
+    header.target_vpid = from.port;
+    header.domain = from.domain;
+    header.more = 1;
+    model_.come({.words = rma::to_packet(from.node, header, {}).words});
+  }
+  static Packet malformed() {
+    Packet packet;
+    packet.bytes.assign(8, std::byte{0xFE});  // the bench core says that it is of two slots
+    return packet;
+  }
+  void expect_counters(const device::FarRing& ring, const device::FarCounters& expected) {
+    const device::FarCounters counters = device::FarRing(ring).counters().value();
+    EXPECT_EQ(counters.overrun, expected.overrun);
+    EXPECT_EQ(counters.malformed, expected.malformed);
+    EXPECT_EQ(counters.surplus, expected.surplus);
+    EXPECT_EQ(counters.stray, expected.stray);
   }
   /// Each record is wanted by these.
   void want(std::uint8_t subscribers) {
@@ -212,6 +235,101 @@ TEST_F(RemoteRegisters, take_one_request_of_a_kind_while_a_record_is_sent) {
   // Two starts: the second one finds the first one waiting for a record that waits, or done.
   ASSERT_TRUE(ring.close(0).ok());
   EXPECT_EQ(ring.position().value().records, 3U);
+}
+
+/// Records that found no room are the subscriber's losses, too.
+TEST_F(RemoteRegisters, count_what_is_lost_and_what_makes_no_sense) {
+  device::FarRing ring = start();
+  want(1);
+  device::FarSubscriber all = subscriber();
+  all.slots = 1024;
+  ASSERT_TRUE(ring.open(0, all).ok());
+  expect_counters(ring, {});
+  for (int i = 0; i < 3; ++i) come_signal(all);
+  device::FarSubscriber stranger = all;
+  ++stranger.vpid;
+  for (int i = 0; i < 2; ++i) come_signal(stranger);
+  for (int i = 0; i < 4; ++i) model_.send(malformed());
+  settle();
+  expect_counters(ring, {.malformed = 4, .surplus = 3, .stray = 2});
+  EXPECT_EQ(ring.position().value().records, 0U);
+  model_.shut_node_network(true);
+  constexpr std::uint64_t kSent = 100;
+  for (std::uint64_t i = 0; i < kSent; ++i) model_.send(datagram(random_));
+  settle();
+  const std::uint64_t overrun = ring.counters().value().overrun;
+  EXPECT_GT(overrun, 30U);
+  EXPECT_LT(overrun, 40U) << "64 have room";
+  model_.shut_node_network(false);
+  settle();
+  model_.send(datagram(random_));  // shows the gap
+  settle();
+  const device::FarAccounts accounts = ring.accounts(0).value();
+  EXPECT_EQ(accounts.lost, overrun);
+  EXPECT_EQ(accounts.records, kSent + 1 - overrun + 1) << "with the event that says so";
+  EXPECT_EQ(ring.position().value().records, kSent + 1);
+  expect_counters(ring, {.overrun = overrun, .malformed = 4, .surplus = 3, .stray = 2});
+}
+
+/// In each cycle from a datagram to the packet of its record, with requests that wait, and in the middle of a packet.
+TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
+  for (std::uint64_t before = 0; before < 60; ++before) {
+    SCOPED_TRACE("after " + std::to_string(before) + " cycles");
+    device::FarRing ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    come_signal(subscriber());
+    device::FarSubscriber stranger = subscriber();
+    ++stranger.node;
+    come_signal(stranger);
+    model_.send(malformed());
+    settle();
+    EXPECT_TRUE(ring.tell_position(0).value());
+    settle();
+    model_.shut_node_network(true);
+    if (before % 2 == 0) {
+      for (int i = 0; i < 80; ++i) model_.send(datagram(random_));
+      settle();
+      write(far::kSubscribe, 1 | far::kSubscribeOpen);
+      write(far::kTell, 0);
+      EXPECT_EQ(state() & 0xFF, far::kStateSubscribing | far::kStateTelling | far::kStateTold | far::kStateWaiting);
+      EXPECT_GT(ring.counters().value().overrun, 0U);
+    }
+    model_.send(datagram(random_));
+    NodePacket answer;
+    answer.words.assign(33, Start{.unit = 1, .traffic_class = 1}.data());
+    model_.come(answer);
+    model_.run(before);
+    model_.reset();
+    EXPECT_EQ(state(), 0U);
+    EXPECT_FALSE(refused());
+    expect_counters(ring, {});
+    EXPECT_EQ(ring.position().value(), device::FarPosition{});
+    // A record of no ring is numbered, and no subscriber can come.
+    ASSERT_TRUE(kernel_.receive(true).ok());
+    model_.send(datagram(random_));
+    settle();
+    EXPECT_EQ(ring.position().value(), (device::FarPosition{1, 1}));
+    write(far::kChannelSlots, 64);
+    write(far::kSlotBytes, 168);
+    write(far::kSubscribe, far::kSubscribeOpen);
+    EXPECT_TRUE(refused());
+    // The first packet that comes is seen from its first word on, and the first record is whole.
+    model_.shut_node_network(false);
+    packets_.clear();
+    ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    come_signal(subscriber());
+    model_.send(datagram(random_));
+    settle();
+    expect_counters(ring, {.surplus = 1});
+    ASSERT_EQ(packets_.size(), 1U);
+    EXPECT_EQ(packets_[0].size(), kOneSlot);
+    model_.reset();
+    ASSERT_TRUE(kernel_.receive(true).ok());
+    if (HasFailure()) return;
+  }
 }
 
 /// A host that writes registers of this part at random, network words of any kind, and a network that stalls: the ring
