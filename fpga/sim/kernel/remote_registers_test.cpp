@@ -11,6 +11,7 @@
 #include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
+#include "host/remote/protocol.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
 #include "rma_driver.hpp"
@@ -29,6 +30,9 @@ namespace far = device::registers::remote;
 constexpr std::uint32_t kBase = far::base(0);
 constexpr std::size_t kPosition = 15;  // words of a packet without a slot,
 constexpr std::size_t kOneSlot = 23;   // and with one
+constexpr std::size_t kBatch = 12;     // the word that says what it is: kind, how a ring has ended
+constexpr auto kRecords = static_cast<std::uint64_t>(stopbit::remote::Batch::Records);
+constexpr auto kEnded = static_cast<std::uint64_t>(stopbit::remote::Batch::Ended);
 constexpr std::uint16_t kNode = 0x1234;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -111,6 +115,7 @@ TEST_F(RemoteRegisters, a_ring_a_subscriber_and_its_accounts) {
   EXPECT_EQ(begun.value(), (device::FarPosition{256, 0}));
   for (int i = 0; i < 5; ++i) model_.send(datagram(random_));
   settle();
+  EXPECT_EQ(model_.read(kBase + far::kBegunNumber), 256U) << "of the subscriber, whatever came since";
   ASSERT_EQ(packets_.size(), 5U);
   for (const std::vector<std::uint64_t>& words : packets_) {
     EXPECT_EQ(words.size(), kOneSlot);
@@ -125,6 +130,8 @@ TEST_F(RemoteRegisters, a_ring_a_subscriber_and_its_accounts) {
   settle();
   ASSERT_EQ(packets_.size(), 7U);
   EXPECT_EQ(packets_.back().size(), kPosition);
+  EXPECT_EQ(packets_[5][kBatch] & 0xFFFF, kRecords);
+  EXPECT_EQ(packets_[6][kBatch] & 0xFFFF, kEnded | 1U << 8U);
   const auto late = ring.open(0, subscriber());
   ASSERT_TRUE(late.ok()) << late.message();
   EXPECT_EQ(late.value(), (device::FarPosition{261, 5}));
@@ -287,7 +294,7 @@ TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
     EXPECT_TRUE(ring.tell_position(0).value());
     settle();
     model_.shut_node_network(true);
-    if (before % 2 == 0) {
+    if (before % 4 == 0) {
       for (int i = 0; i < 80; ++i) model_.send(datagram(random_));
       settle();
       write(far::kSubscribe, 1 | far::kSubscribeOpen);
@@ -329,6 +336,68 @@ TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
     model_.reset();
     ASSERT_TRUE(kernel_.receive(true).ok());
     if (HasFailure()) return;
+  }
+}
+
+/// A start waits until no record waits: those that are left of a subscriber that has closed. Meanwhile no subscriber
+/// comes, and a second start is refused; a reset ends it.
+TEST_F(RemoteRegisters, begin_a_ring_between_records) {
+  enum class Then { Start, Subscribe, Reset };
+  for (const Then then : {Then::Start, Then::Subscribe, Then::Reset}) {
+    device::FarRing ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    model_.shut_node_network(true);
+    for (int i = 0; i < 66; ++i) model_.send(datagram(random_));
+    settle();
+    write(far::kSubscribe, 0);
+    write(far::kSlotsLog2, 9);
+    EXPECT_FALSE(refused());
+    model_.shut_node_network(false);
+    while ((state() >> far::kStateOpenShift) != 0) {
+    }
+    write(far::kCommand, far::kCommandStart);
+    if (then == Then::Start) write(far::kCommand, far::kCommandStart);
+    if (then == Then::Subscribe) write(far::kSubscribe, far::kSubscribeOpen);
+    EXPECT_EQ(state() & ~std::uint32_t{far::kStateTold}, far::kStateStarting | far::kStateWaiting);
+    if (then == Then::Reset) {
+      model_.reset();
+      model_.run(300);
+      EXPECT_EQ(state(), 0U);
+      EXPECT_EQ(model_.read(kBase + far::kPositionNumber), 0U);
+      continue;
+    }
+    settle();
+    EXPECT_TRUE(refused());
+    EXPECT_EQ(state() & ~std::uint32_t{far::kStateTold}, 0U);
+    EXPECT_EQ(ring.position().value(), (device::FarPosition{512, 0})) << "they are of no ring";
+  }
+}
+
+/// Requests that are refused while others wait change nothing of these.
+TEST_F(RemoteRegisters, carry_out_what_they_took_first) {
+  device::FarRing ring = start();
+  want(1);
+  for (std::uint32_t i : {0U, 3U}) ASSERT_TRUE(ring.open(i, subscriber()).ok());
+  for (const bool ends : {false, true}) {
+    model_.shut_node_network(true);
+    model_.send(datagram(random_));
+    settle();
+    packets_.clear();
+    const std::uint32_t waits = 3U | (ends ? far::kTellEnds | 7U << far::kTellHowShift : 0U);
+    write(far::kSubscribe, ends ? 1U : 1U | far::kSubscribeOpen);
+    write(far::kTell, waits);
+    EXPECT_FALSE(refused());
+    write(far::kSubscribe, ends ? 2U | far::kSubscribeOpen : 2U);
+    EXPECT_TRUE(refused());
+    write(far::kTell, 5U | (ends ? 0U : far::kTellEnds | 9U << far::kTellHowShift));
+    EXPECT_TRUE(refused());
+    model_.shut_node_network(false);
+    settle();
+    const std::uint32_t open = (ends ? 0b1001U : 0b1011U) << far::kStateOpenShift;
+    EXPECT_EQ(state(), open | far::kStateTold);
+    ASSERT_EQ(packets_.size(), 2U) << "a record, and what was told";
+    EXPECT_EQ(packets_[1][kBatch] & 0xFFFF, ends ? kEnded | 7U << 8U : kRecords);
   }
 }
 
