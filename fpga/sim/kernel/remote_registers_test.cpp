@@ -31,6 +31,8 @@ constexpr std::uint32_t kBase = far::base(0);
 constexpr std::size_t kPosition = 15;  // words of a packet without a slot,
 constexpr std::size_t kOneSlot = 23;   // and with one
 constexpr std::size_t kBatch = 12;     // the word that says what it is: kind, how a ring has ended
+constexpr std::size_t kImage = 18;     // of an event, and the clock
+constexpr std::uint16_t kGeneration = 7;
 constexpr auto kRecords = static_cast<std::uint64_t>(stopbit::remote::Batch::Records);
 constexpr auto kEnded = static_cast<std::uint64_t>(stopbit::remote::Batch::Ended);
 constexpr std::uint16_t kNode = 0x1234;
@@ -65,7 +67,7 @@ class RemoteRegisters : public ::testing::Test {
   }
   device::FarRing start() {
     auto made = device::FarRing::start(
-        device_, {.node = kNode, .slot_count = 256, .max_record_slots = 4, .image_generation = 7});
+        device_, {.node = kNode, .slot_count = 256, .max_record_slots = 4, .image_generation = kGeneration});
     EXPECT_TRUE(made.ok()) << made.message();
     return std::move(made).value();
   }
@@ -273,6 +275,7 @@ TEST_F(RemoteRegisters, count_what_is_lost_and_what_makes_no_sense) {
   settle();
   const device::FarAccounts accounts = ring.accounts(0).value();
   EXPECT_EQ(accounts.lost, overrun);
+  EXPECT_EQ(packets_[packets_.size() - 2][kImage] & 0xFFFF, kGeneration) << "of the event";
   EXPECT_EQ(accounts.records, kSent + 1 - overrun + 1) << "with the event that says so";
   EXPECT_EQ(ring.position().value().records, kSent + 1);
   expect_counters(ring, {.overrun = overrun, .malformed = 4, .surplus = 3, .stray = 2});
@@ -280,7 +283,7 @@ TEST_F(RemoteRegisters, count_what_is_lost_and_what_makes_no_sense) {
 
 /// In each cycle from a datagram to the packet of its record, with requests that wait, and in the middle of a packet.
 TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
-  for (std::uint64_t before = 0; before < 60; ++before) {
+  for (std::uint64_t before = 0; before < 40; ++before) {
     SCOPED_TRACE("after " + std::to_string(before) + " cycles");
     device::FarRing ring = start();
     want(1);
@@ -302,7 +305,7 @@ TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
       EXPECT_EQ(state() & 0xFF, far::kStateSubscribing | far::kStateTelling | far::kStateTold | far::kStateWaiting);
       EXPECT_GT(ring.counters().value().overrun, 0U);
     }
-    model_.send(datagram(random_));
+    for (int i = 0; i < 30; ++i) model_.send(datagram(random_));
     NodePacket answer;
     answer.words.assign(33, Start{.unit = 1, .traffic_class = 1}.data());
     model_.come(answer);
@@ -339,6 +342,20 @@ TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
   }
 }
 
+TEST_F(RemoteRegisters, of_a_ring_that_has_begun_are_for_the_next_one) {
+  device::FarRing ring = start();
+  want(1);
+  ASSERT_TRUE(ring.open(0, subscriber()).ok());
+  for (const auto& [offset, value] : Pairs{{far::kNode, 5U}, {far::kSlotsLog2, 4U}, {far::kMaxRecordSlots, 2U}}) {
+    write(offset, value);
+  }
+  for (int i = 0; i < 20; ++i) model_.send(datagram(random_));
+  settle();
+  ASSERT_EQ(packets_.size(), 20U);
+  for (const std::vector<std::uint64_t>& words : packets_) EXPECT_EQ(words[1], kNode);
+  EXPECT_EQ(ring.position().value(), (device::FarPosition{276, 20})) << "16 slots are no whole ring";
+}
+
 /// A start waits until no record waits: those that are left of a subscriber that has closed. Meanwhile no subscriber
 /// comes, and a second start is refused; a reset ends it.
 TEST_F(RemoteRegisters, begin_a_ring_between_records) {
@@ -364,6 +381,7 @@ TEST_F(RemoteRegisters, begin_a_ring_between_records) {
       model_.reset();
       model_.run(300);
       EXPECT_EQ(state(), 0U);
+      EXPECT_FALSE(refused());
       EXPECT_EQ(model_.read(kBase + far::kPositionNumber), 0U);
       continue;
     }

@@ -414,6 +414,58 @@ TEST_F(RemoteHostile, the_unit_of_the_card_goes_on_beside_records) {
   hardware_.settle();
   take(0);
   expect_accounted(0);
+  // Without a record, too, a request begins only where there is room: for one there was from before.
+  hardware_.card.is_shut[0] = true;
+  const std::uint64_t before = hardware_.card.packets;
+  for (int i = 0; i < 3; ++i) of_unit(false);
+  for (int i = 0; i < 400; ++i) hardware_.cycle();
+  EXPECT_EQ(hardware_.card.packets, before + 1);
+  hardware_.card.is_shut[0] = false;
+  hardware_.settle();
+  EXPECT_EQ(hardware_.card.packets, before + 3);
+}
+
+/// Room of records that have left is used again while others wait.
+TEST_F(RemoteHostile, records_that_wait_all_the_time_lose_nothing) {
+  start();
+  (void)subscribe(everything(512));
+  for (std::uint64_t sent = 0; sent < 3 * kDepth;) {
+    sent = hardware_.card.progress(0).records;
+    while (published_ < sent + 3) hardware_.card.push(record_of(published_++, 1));
+    hardware_.cycle();
+  }
+  hardware_.settle();
+  EXPECT_EQ(hardware_.card.overrun, 0U);
+  take(0);
+  expect_accounted(0);
+  EXPECT_EQ(got_[0].lost, 0U);
+}
+
+/// What a put does not use is zero.
+TEST_F(RemoteHostile, packets_have_the_header_of_a_put_and_nothing_more) {
+  start();
+  Hardware::Member& member = subscribe(everything());
+  std::vector<rma::Packet> sent;
+  const auto to_subscribers = hardware_.card.on_sent;
+  hardware_.card.on_sent = [&](const rma::Packet& packet) {
+    sent.push_back(packet);
+    to_subscribers(packet);
+  };
+  publish(1);
+  hardware_.settle();
+  ASSERT_FALSE(sent.empty());
+  nic::RmaHeader header;
+  header.kind = static_cast<std::uint8_t>(nic::Operation::Put);
+  header.source_vpid = member.entry.port;
+  header.target_vpid = member.entry.vpid;
+  header.window = member.entry.window.id;
+  header.domain = member.entry.domain;
+  header.request = member.entry.life;
+  header.capability = member.entry.window.capability;
+  header.length = static_cast<std::uint32_t>(8 * (sent[0].words.size() - rma::kRequestWords));
+  header.more = member.entry.event;
+  const rma::Packet expected = rma::to_packet(kCardNode, header, {});
+  for (std::size_t i = 1; i < rma::kRequestWords; ++i) EXPECT_EQ(sent[0].words[i], expected.words[i]) << "word " << i;
 }
 
 TEST_F(RemoteHostile, records_that_contradict_themselves_are_not_published) {
