@@ -11,8 +11,10 @@
 #include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
+#include "host/remote/protocol.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
+#include "rma_driver.hpp"
 #include "start_cell.hpp"
 #include "tests/lib/form.hpp"
 
@@ -28,6 +30,11 @@ namespace far = device::registers::remote;
 constexpr std::uint32_t kBase = far::base(0);
 constexpr std::size_t kPosition = 15;  // words of a packet without a slot,
 constexpr std::size_t kOneSlot = 23;   // and with one
+constexpr std::size_t kBatch = 12;     // the word that says what it is: kind, how a ring has ended
+constexpr std::size_t kImage = 18;     // of an event, and the clock
+constexpr std::uint16_t kGeneration = 7;
+constexpr auto kRecords = static_cast<std::uint64_t>(stopbit::remote::Batch::Records);
+constexpr auto kEnded = static_cast<std::uint64_t>(stopbit::remote::Batch::Ended);
 constexpr std::uint16_t kNode = 0x1234;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -60,12 +67,34 @@ class RemoteRegisters : public ::testing::Test {
   }
   device::FarRing start() {
     auto made = device::FarRing::start(
-        device_, {.node = kNode, .slot_count = 256, .max_record_slots = 4, .image_generation = 7});
+        device_, {.node = kNode, .slot_count = 256, .max_record_slots = 4, .image_generation = kGeneration});
     EXPECT_TRUE(made.ok()) << made.message();
     return std::move(made).value();
   }
   static device::FarSubscriber subscriber() {
     return {.node = 9, .vpid = 8, .event = 2, .window = 7, .capability = 6, .port = 5, .domain = 4, .life = 3};
+  }
+  /// A message from this subscriber's port: credit, if it is open.
+  void come_signal(const device::FarSubscriber& from) {
+    nic::RmaHeader header;
+    header.kind = static_cast<std::uint8_t>(nic::Operation::Signal);
+    header.source_vpid = from.vpid;
+    header.target_vpid = from.port;
+    header.domain = from.domain;
+    header.more = 1;
+    model_.come({.words = rma::to_packet(from.node, header, {}).words});
+  }
+  static Packet malformed() {
+    Packet packet;
+    packet.bytes.assign(8, std::byte{0xFE});  // the bench core says that it is of two slots
+    return packet;
+  }
+  void expect_counters(const device::FarRing& ring, const device::FarCounters& expected) {
+    const device::FarCounters counters = device::FarRing(ring).counters().value();
+    EXPECT_EQ(counters.overrun, expected.overrun);
+    EXPECT_EQ(counters.malformed, expected.malformed);
+    EXPECT_EQ(counters.surplus, expected.surplus);
+    EXPECT_EQ(counters.stray, expected.stray);
   }
   /// Each record is wanted by these.
   void want(std::uint8_t subscribers) {
@@ -88,6 +117,7 @@ TEST_F(RemoteRegisters, a_ring_a_subscriber_and_its_accounts) {
   EXPECT_EQ(begun.value(), (device::FarPosition{256, 0}));
   for (int i = 0; i < 5; ++i) model_.send(datagram(random_));
   settle();
+  EXPECT_EQ(model_.read(kBase + far::kBegunNumber), 256U) << "of the subscriber, whatever came since";
   ASSERT_EQ(packets_.size(), 5U);
   for (const std::vector<std::uint64_t>& words : packets_) {
     EXPECT_EQ(words.size(), kOneSlot);
@@ -102,6 +132,8 @@ TEST_F(RemoteRegisters, a_ring_a_subscriber_and_its_accounts) {
   settle();
   ASSERT_EQ(packets_.size(), 7U);
   EXPECT_EQ(packets_.back().size(), kPosition);
+  EXPECT_EQ(packets_[5][kBatch] & 0xFFFF, kRecords);
+  EXPECT_EQ(packets_[6][kBatch] & 0xFFFF, kEnded | 1U << 8U);
   const auto late = ring.open(0, subscriber());
   ASSERT_TRUE(late.ok()) << late.message();
   EXPECT_EQ(late.value(), (device::FarPosition{261, 5}));
@@ -212,6 +244,179 @@ TEST_F(RemoteRegisters, take_one_request_of_a_kind_while_a_record_is_sent) {
   // Two starts: the second one finds the first one waiting for a record that waits, or done.
   ASSERT_TRUE(ring.close(0).ok());
   EXPECT_EQ(ring.position().value().records, 3U);
+}
+
+/// Records that found no room are the subscriber's losses, too.
+TEST_F(RemoteRegisters, count_what_is_lost_and_what_makes_no_sense) {
+  device::FarRing ring = start();
+  want(1);
+  device::FarSubscriber all = subscriber();
+  all.slots = 1024;
+  ASSERT_TRUE(ring.open(0, all).ok());
+  expect_counters(ring, {});
+  for (int i = 0; i < 3; ++i) come_signal(all);
+  device::FarSubscriber stranger = all;
+  ++stranger.vpid;
+  for (int i = 0; i < 2; ++i) come_signal(stranger);
+  for (int i = 0; i < 4; ++i) model_.send(malformed());
+  settle();
+  expect_counters(ring, {.malformed = 4, .surplus = 3, .stray = 2});
+  EXPECT_EQ(ring.position().value().records, 0U);
+  model_.shut_node_network(true);
+  constexpr std::uint64_t kSent = 100;
+  for (std::uint64_t i = 0; i < kSent; ++i) model_.send(datagram(random_));
+  settle();
+  const std::uint64_t overrun = ring.counters().value().overrun;
+  EXPECT_GT(overrun, 30U);
+  EXPECT_LT(overrun, 40U) << "64 have room";
+  model_.shut_node_network(false);
+  settle();
+  model_.send(datagram(random_));  // shows the gap
+  settle();
+  const device::FarAccounts accounts = ring.accounts(0).value();
+  EXPECT_EQ(accounts.lost, overrun);
+  EXPECT_EQ(packets_[packets_.size() - 2][kImage] & 0xFFFF, kGeneration) << "of the event";
+  EXPECT_EQ(accounts.records, kSent + 1 - overrun + 1) << "with the event that says so";
+  EXPECT_EQ(ring.position().value().records, kSent + 1);
+  expect_counters(ring, {.overrun = overrun, .malformed = 4, .surplus = 3, .stray = 2});
+}
+
+/// In each cycle from a datagram to the packet of its record, with requests that wait, and in the middle of a packet.
+TEST_F(RemoteRegisters, forget_everything_in_a_reset) {
+  for (std::uint64_t before = 0; before < 40; ++before) {
+    SCOPED_TRACE("after " + std::to_string(before) + " cycles");
+    device::FarRing ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    come_signal(subscriber());
+    device::FarSubscriber stranger = subscriber();
+    ++stranger.node;
+    come_signal(stranger);
+    model_.send(malformed());
+    settle();
+    EXPECT_TRUE(ring.tell_position(0).value());
+    settle();
+    model_.shut_node_network(true);
+    if (before % 4 == 0) {
+      for (int i = 0; i < 80; ++i) model_.send(datagram(random_));
+      settle();
+      write(far::kSubscribe, 1 | far::kSubscribeOpen);
+      write(far::kTell, 0);
+      EXPECT_EQ(state() & 0xFF, far::kStateSubscribing | far::kStateTelling | far::kStateTold | far::kStateWaiting);
+      EXPECT_GT(ring.counters().value().overrun, 0U);
+    }
+    for (int i = 0; i < 30; ++i) model_.send(datagram(random_));
+    NodePacket answer;
+    answer.words.assign(33, Start{.unit = 1, .traffic_class = 1}.data());
+    model_.come(answer);
+    model_.run(before);
+    model_.reset();
+    EXPECT_EQ(state(), 0U);
+    EXPECT_FALSE(refused());
+    expect_counters(ring, {});
+    EXPECT_EQ(ring.position().value(), device::FarPosition{});
+    // A record of no ring is numbered, and no subscriber can come.
+    ASSERT_TRUE(kernel_.receive(true).ok());
+    model_.send(datagram(random_));
+    settle();
+    EXPECT_EQ(ring.position().value(), (device::FarPosition{1, 1}));
+    write(far::kChannelSlots, 64);
+    write(far::kSlotBytes, 168);
+    write(far::kSubscribe, far::kSubscribeOpen);
+    EXPECT_TRUE(refused());
+    // The first packet that comes is seen from its first word on, and the first record is whole.
+    model_.shut_node_network(false);
+    packets_.clear();
+    ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    come_signal(subscriber());
+    model_.send(datagram(random_));
+    settle();
+    expect_counters(ring, {.surplus = 1});
+    ASSERT_EQ(packets_.size(), 1U);
+    EXPECT_EQ(packets_[0].size(), kOneSlot);
+    model_.reset();
+    ASSERT_TRUE(kernel_.receive(true).ok());
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(RemoteRegisters, of_a_ring_that_has_begun_are_for_the_next_one) {
+  device::FarRing ring = start();
+  want(1);
+  ASSERT_TRUE(ring.open(0, subscriber()).ok());
+  for (const auto& [offset, value] : Pairs{{far::kNode, 5U}, {far::kSlotsLog2, 4U}, {far::kMaxRecordSlots, 2U}}) {
+    write(offset, value);
+  }
+  for (int i = 0; i < 20; ++i) model_.send(datagram(random_));
+  settle();
+  ASSERT_EQ(packets_.size(), 20U);
+  for (const std::vector<std::uint64_t>& words : packets_) EXPECT_EQ(words[1], kNode);
+  EXPECT_EQ(ring.position().value(), (device::FarPosition{276, 20})) << "16 slots are no whole ring";
+}
+
+/// A start waits until no record waits: those that are left of a subscriber that has closed. Meanwhile no subscriber
+/// comes, and a second start is refused; a reset ends it.
+TEST_F(RemoteRegisters, begin_a_ring_between_records) {
+  enum class Then { Start, Subscribe, Reset };
+  for (const Then then : {Then::Start, Then::Subscribe, Then::Reset}) {
+    device::FarRing ring = start();
+    want(1);
+    ASSERT_TRUE(ring.open(0, subscriber()).ok());
+    model_.shut_node_network(true);
+    for (int i = 0; i < 66; ++i) model_.send(datagram(random_));
+    settle();
+    write(far::kSubscribe, 0);
+    write(far::kSlotsLog2, 9);
+    EXPECT_FALSE(refused());
+    model_.shut_node_network(false);
+    while ((state() >> far::kStateOpenShift) != 0) {
+    }
+    write(far::kCommand, far::kCommandStart);
+    if (then == Then::Start) write(far::kCommand, far::kCommandStart);
+    if (then == Then::Subscribe) write(far::kSubscribe, far::kSubscribeOpen);
+    EXPECT_EQ(state() & ~std::uint32_t{far::kStateTold}, far::kStateStarting | far::kStateWaiting);
+    if (then == Then::Reset) {
+      model_.reset();
+      model_.run(300);
+      EXPECT_EQ(state(), 0U);
+      EXPECT_FALSE(refused());
+      EXPECT_EQ(model_.read(kBase + far::kPositionNumber), 0U);
+      continue;
+    }
+    settle();
+    EXPECT_TRUE(refused());
+    EXPECT_EQ(state() & ~std::uint32_t{far::kStateTold}, 0U);
+    EXPECT_EQ(ring.position().value(), (device::FarPosition{512, 0})) << "they are of no ring";
+  }
+}
+
+/// Requests that are refused while others wait change nothing of these.
+TEST_F(RemoteRegisters, carry_out_what_they_took_first) {
+  device::FarRing ring = start();
+  want(1);
+  for (std::uint32_t i : {0U, 3U}) ASSERT_TRUE(ring.open(i, subscriber()).ok());
+  for (const bool ends : {false, true}) {
+    model_.shut_node_network(true);
+    model_.send(datagram(random_));
+    settle();
+    packets_.clear();
+    const std::uint32_t waits = 3U | (ends ? far::kTellEnds | 7U << far::kTellHowShift : 0U);
+    write(far::kSubscribe, ends ? 1U : 1U | far::kSubscribeOpen);
+    write(far::kTell, waits);
+    EXPECT_FALSE(refused());
+    write(far::kSubscribe, ends ? 2U | far::kSubscribeOpen : 2U);
+    EXPECT_TRUE(refused());
+    write(far::kTell, 5U | (ends ? 0U : far::kTellEnds | 9U << far::kTellHowShift));
+    EXPECT_TRUE(refused());
+    model_.shut_node_network(false);
+    settle();
+    const std::uint32_t open = (ends ? 0b1001U : 0b1011U) << far::kStateOpenShift;
+    EXPECT_EQ(state(), open | far::kStateTold);
+    ASSERT_EQ(packets_.size(), 2U) << "a record, and what was told";
+    EXPECT_EQ(packets_[1][kBatch] & 0xFFFF, ends ? kEnded | 7U << 8U : kRecords);
+  }
 }
 
 /// A host that writes registers of this part at random, network words of any kind, and a network that stalls: the ring

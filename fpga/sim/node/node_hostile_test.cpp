@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "node_fixture.hpp"
+#include "node_messages.hpp"
 #include "tests/lib/form.hpp"
 
 namespace stopbit::sim::node {
@@ -318,6 +319,24 @@ TEST_F(NodeForeignClass, packets_are_taken_counted_and_left_out) {
   EXPECT_EQ(at(node(0), kSink, 3), 8U);
   EXPECT_EQ(count(Count::Foreign), foreign);
   EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Malformed) + count(Count::Damaged), 0U);
+}
+
+TEST_F(NodeForeignClass, messages_are_taken_counted_and_left_out) {
+  std::uint64_t foreign = 0;
+  for (const std::uint64_t traffic_class : {2U, 3U, 2U}) {
+    move_to(traffic_class);
+    node(0).write(1, message_of("of a class that no message has", 1, 2));
+    settle();
+    ASSERT_EQ(node(1).count(Count::MalformedPacket), ++foreign) << "class " << traffic_class;
+  }
+  on_cell = nullptr;
+  EXPECT_TRUE(node(1).reports.empty());
+  node(1).write(1, message_of("goes on", 0, 2));
+  settle();
+  ASSERT_EQ(node(0).reports.size(), 1U);
+  EXPECT_EQ(node(0).reports[0].error, Error::None);
+  EXPECT_EQ(count(Count::MalformedPacket), foreign);
+  EXPECT_EQ(count(Count::NetworkLoss) + count(Count::Damaged), 0U);
 }
 
 /// A reset in each cycle from a request to its answer: the next answer is whole.

@@ -58,7 +58,6 @@ class Card {
     word_waits_ = false;
     bench_->slot_valid_i = bench_->come_valid_i = bench_->unit_valid_i = 0;
     bench_.reset();
-    for (std::size_t i = 0; i < kSubscribers; ++i) set(i, {});
   }
   /// A ring begins.
   void start(unsigned slots_log2, std::uint32_t max_slots) {
@@ -141,6 +140,7 @@ class Card {
   [[nodiscard]] stopbit::remote::RingPosition position() {
     return {bits_at(bench_->position_o, 0, 64), bits_at(bench_->position_o, 64, 64)};
   }
+  [[nodiscard]] unsigned open() { return bench_->open_o; }
   [[nodiscard]] unsigned losing() { return bench_->losing_o; }
 
   void push(std::span<const record::Slot> record) {

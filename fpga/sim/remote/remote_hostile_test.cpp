@@ -414,6 +414,58 @@ TEST_F(RemoteHostile, the_unit_of_the_card_goes_on_beside_records) {
   hardware_.settle();
   take(0);
   expect_accounted(0);
+  // Without a record, too, a request begins only where there is room: for one there was from before.
+  hardware_.card.is_shut[0] = true;
+  const std::uint64_t before = hardware_.card.packets;
+  for (int i = 0; i < 3; ++i) of_unit(false);
+  for (int i = 0; i < 400; ++i) hardware_.cycle();
+  EXPECT_EQ(hardware_.card.packets, before + 1);
+  hardware_.card.is_shut[0] = false;
+  hardware_.settle();
+  EXPECT_EQ(hardware_.card.packets, before + 3);
+}
+
+/// Room of records that have left is used again while others wait.
+TEST_F(RemoteHostile, records_that_wait_all_the_time_lose_nothing) {
+  start();
+  (void)subscribe(everything(512));
+  for (std::uint64_t sent = 0; sent < 3 * kDepth;) {
+    sent = hardware_.card.progress(0).records;
+    while (published_ < sent + 3) hardware_.card.push(record_of(published_++, 1));
+    hardware_.cycle();
+  }
+  hardware_.settle();
+  EXPECT_EQ(hardware_.card.overrun, 0U);
+  take(0);
+  expect_accounted(0);
+  EXPECT_EQ(got_[0].lost, 0U);
+}
+
+/// What a put does not use is zero.
+TEST_F(RemoteHostile, packets_have_the_header_of_a_put_and_nothing_more) {
+  start();
+  Hardware::Member& member = subscribe(everything());
+  std::vector<rma::Packet> sent;
+  const auto to_subscribers = hardware_.card.on_sent;
+  hardware_.card.on_sent = [&](const rma::Packet& packet) {
+    sent.push_back(packet);
+    to_subscribers(packet);
+  };
+  publish(1);
+  hardware_.settle();
+  ASSERT_FALSE(sent.empty());
+  nic::RmaHeader header;
+  header.kind = static_cast<std::uint8_t>(nic::Operation::Put);
+  header.source_vpid = member.entry.port;
+  header.target_vpid = member.entry.vpid;
+  header.window = member.entry.window.id;
+  header.domain = member.entry.domain;
+  header.request = member.entry.life;
+  header.capability = member.entry.window.capability;
+  header.length = static_cast<std::uint32_t>(8 * (sent[0].words.size() - rma::kRequestWords));
+  header.more = member.entry.event;
+  const rma::Packet expected = rma::to_packet(kCardNode, header, {});
+  for (std::size_t i = 1; i < rma::kRequestWords; ++i) EXPECT_EQ(sent[0].words[i], expected.words[i]) << "word " << i;
 }
 
 TEST_F(RemoteHostile, records_that_contradict_themselves_are_not_published) {
@@ -466,6 +518,34 @@ TEST_F(RemoteHostile, a_record_longer_than_the_store_is_lost_for_all) {
   expect_accounted(0);
 }
 
+/// A gap in the records that begins before a subscriber has come and ends after: it loses what is after.
+TEST_F(RemoteHostile, of_records_that_had_no_room_a_subscriber_loses_those_since_it_came) {
+  start();
+  (void)subscribe(everything(256));
+  Hardware::Member& late = subscribe(everything());
+  (void)hardware_.card.set(1, {});
+  const auto push = [&](std::uint32_t slots) {
+    hardware_.card.push(record_of(published_++, slots));
+    while (!hardware_.card.beats.empty()) hardware_.cycle();
+  };
+  hardware_.card.is_stalled = true;
+  push(1);
+  for (int i = 0; i < 7; ++i) push(kMaxSlots);  // the store is full
+  for (int i = 0; i < 3; ++i) push(kMaxSlots);
+  hardware_.card.is_stalled = false;
+  late.begun = hardware_.card.set(1, late.entry);  // when the first one has left, whose room is for one slot
+  first_[1] = published_;
+  EXPECT_EQ(late.begun.records, published_);
+  for (int i = 0; i < 2; ++i) push(kMaxSlots);
+  hardware_.settle();
+  EXPECT_EQ(hardware_.card.overrun, 5U);
+  take_all();
+  expect_accounted(0);
+  expect_accounted(1);
+  EXPECT_EQ(got_[0].lost, 5U);
+  EXPECT_EQ(got_[1].lost, 2U);
+}
+
 TEST_F(RemoteHostile, random_filters_lose_no_event) {
   start();
   for (int round = 0; round < 10; ++round) {
@@ -513,6 +593,17 @@ TEST_F(RemoteHostile, nothing_is_left_of_what_a_reset_meets) {
     hardware.settle();
     const std::uint64_t sent = hardware.card.packets;
     run(200);
+    ASSERT_EQ(hardware.card.packets, sent);
+    EXPECT_EQ(hardware.card.open(), 0U);
+    EXPECT_EQ(hardware.card.losing(), 0U);
+    EXPECT_EQ(hardware.card.position(), far::RingPosition{});
+    // The tables keep what they have, but no subscriber is open: records and requests send nothing.
+    for (std::uint64_t i = 0; i < 3; ++i) hardware.card.push(record_of(i, any_length()));
+    hardware.settle();
+    hardware.card.start(8, kMaxSlots);
+    for (std::size_t i = 0; i < kSubscribers; ++i) EXPECT_FALSE(hardware.card.tell(i));
+    hardware.card.push(record_of(0, any_length()));
+    hardware.settle();
     ASSERT_EQ(hardware.card.packets, sent);
     // A new ring and the same subscriber.
     hardware.card.start(8, kMaxSlots);
@@ -659,6 +750,7 @@ TEST_F(RemoteTold, nothing_without_credit_before_its_beginning_or_when_it_is_clo
   EXPECT_EQ(hardware_.card.progress(0).sent, 32U);
   hardware_.settle();
   EXPECT_EQ(messages(0), std::string(32, 'R'));
+  EXPECT_EQ(got_[0].lost, 0U) << "its credit was enough for all";
   hardware_.settle();
   EXPECT_TRUE(hardware_.card.tell(0));
   EXPECT_TRUE(hardware_.card.tell(0, true, 1));

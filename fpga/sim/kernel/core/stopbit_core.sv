@@ -1,7 +1,8 @@
 /// Stands in the decode core's place to test the kernel around it. It decodes nothing: each datagram becomes a record of
 /// one slot, with template index 0, that says its number, channel, length, arrival, first eight bytes, the sum of all
-/// bytes, and how many words of firmware were loaded; a datagram whose first byte is 0xFF is a record that is given up. A
-/// datagram without bytes that was cut becomes an event record with its number in word 6.
+/// bytes, and how many words of firmware were loaded; a datagram whose first byte is 0xFF is a record that is given up. One
+/// that begins with eight bytes 0xFE becomes a record that contradicts itself. A datagram without bytes that was cut becomes
+/// an event record with its number in word 6.
 module stopbit_core
   import stopbit_pkg::*;
 (
@@ -46,7 +47,7 @@ module stopbit_core
 
   always_comb begin
     slot_o = '{data: '0, index: '0, last: !aborted_q, aborted: aborted_q};
-    slot_o.data[31:16]   = 16'd1;
+    slot_o.data[31:16]   = head_q == {8{8'hFE}} ? 16'd2 : 16'd1;  // slots
     slot_o.data[127:64]  = datagram_q.arrival_ns;
     slot_o.data[175:128] = {datagram_q.channel, datagram_q.sequence_number};
     slot_o.data[255:192] = {datagram_q.time_quality, datagram_q.source, datagram_q.sender_epoch, 15'b0, datagram_q.cut, 16'b0};
