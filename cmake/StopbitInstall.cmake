@@ -31,7 +31,7 @@ file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJEC
 file(GLOB market_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/market/book/*.hpp
   ${PROJECT_SOURCE_DIR}/host/market/book/*.def ${PROJECT_SOURCE_DIR}/host/market/event/*.def)
 list(APPEND market_headers host/market/event/event.hpp host/market/event/fixed.hpp
-  host/market/instrument/layout.hpp host/market/instrument/shape.hpp host/market/instrument/table.hpp)
+  host/market/instrument/layout.hpp host/market/state/shape.hpp host/market/instrument/table.hpp)
 # Of the network interface: what its clients need. Units of a node stay here.
 set(nic_headers)
 foreach(room "" atu/ channel/ msg/ node/ notify/ palms/ protocol/ queue/ sync/)

@@ -1,8 +1,11 @@
 #include "tests/nic/hardware_node.hpp"
 
+#include <Vrtl_link_port.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -15,11 +18,11 @@
 #include <vector>
 
 #include "host/nic/msg/combine.hpp"
+#include "host/nic/msg/segments.hpp"
 #include "host/nic/rma/rma.hpp"
+#include "link_wire.hpp"
 #include "node_driver.hpp"
 #include "node_messages.hpp"
-#include "tests/nic/link_end.hpp"
-#include "tests/nic/velo_engine.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -32,7 +35,9 @@ constexpr std::uint64_t kPatience = 200'000;  // cycles, for whatever is under w
 constexpr std::uint64_t kQuiet = 150;         // cycles in which nothing moves: nothing is under way
 constexpr std::size_t kHeaderAt = 2;          // of a packet of transfers in words: after start and source
 constexpr std::size_t kWireCycles = 2;
-constexpr std::uint64_t kTickCycles = 16;  // at least, that the node has for it
+constexpr std::size_t kSlotCells = 8;
+constexpr std::uint64_t kTickNs = 100'000;  // of the time that a message is held
+constexpr std::uint64_t kTickCycles = 16;   // at least, that the node has for it
 constexpr std::uint64_t kMessageUnit = 0;
 constexpr std::uint64_t kTransferUnit = 1;
 // Where the node finds what only it and its host share; the memory of processes is above.
@@ -62,19 +67,50 @@ struct Packet {
 /// The other end of a node's link: packets in and out.
 class Peer {
  public:
-  explicit Peer(std::uint64_t seed) : end_(seed, [this](const Cell& cell) { take(cell); }) {}
-  [[nodiscard]] Cell link() { return end_.link(); }
-  [[nodiscard]] bool is_up() { return end_.is_up(); }
+  explicit Peer(std::uint64_t seed) : bench_(seed) {
+    bench_->valid_i = bench_->link_kind_i = bench_->link_signal_i = bench_->freed_i = 0;
+    bench_->link_data_i = 0;
+    bench_->ready_i = 1;
+    bench_.reset();
+  }
+  [[nodiscard]] Cell link() { return {bench_->link_kind_o, bench_->link_data_o}; }
+  [[nodiscard]] bool is_up() { return bench_->up_o != 0; }
   void send(const Packet& packet) {
     for (std::size_t i = 0; i < packet.words.size(); ++i)
-      end_.send({i == 0 ? Cell::Start : Cell::Payload, packet.words[i]});
-    end_.send({Cell::End, std::uint64_t{packet.is_bad} << 63U});
+      to_send_.push_back({i == 0 ? Cell::Start : Cell::Payload, packet.words[i]});
+    to_send_.push_back({Cell::End, std::uint64_t{packet.is_bad} << 63U});
   }
-  void cycle(const Cell& cell) { end_.cycle(cell); }
-  [[nodiscard]] bool is_idle() const { return end_.is_idle() && coming_.empty(); }
+  void cycle(const Cell& cell) {
+    bench_->link_signal_i = 1;
+    bench_->link_kind_i = cell.kind;
+    bench_->link_data_i = cell.data;
+    bench_->valid_i = !to_send_.empty();
+    if (!to_send_.empty()) {
+      bench_->kind_i = to_send_.front().kind;
+      bench_->data_i = to_send_.front().data;
+    }
+    bench_->freed_i = !to_free_.empty();
+    if (!to_free_.empty()) {
+      bench_->freed_channel_i = to_free_.front();
+      to_free_.pop_front();
+    }
+    bench_.settle();
+    if (bench_->valid_i && bench_->ready_o) {
+      under_way_ += to_send_.front().kind == Cell::End ? 1 : 0;
+      to_send_.pop_front();
+    }
+    under_way_ -= bench_->answered_o;
+    if (bench_->valid_o) take({bench_->kind_o, bench_->data_o});
+    bench_.step();
+  }
+  [[nodiscard]] bool is_idle() const { return to_send_.empty() && under_way_ == 0 && coming_.empty(); }
   /// Gives the node back the room of a packet of `received` or later.
   void free(const Packet& packet) {
-    end_.free(static_cast<std::uint8_t>(sim::Start::of(packet.words[0]).channel()), packet.words.size() - 1);
+    const auto channel = static_cast<std::uint8_t>(sim::Start::of(packet.words[0]).channel());
+    const std::size_t cells = packet.words.size() - 1;
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, (cells + kSlotCells - 1) / kSlotCells); ++i) {
+      to_free_.push_back(channel);
+    }
   }
   std::deque<Packet> received;
 
@@ -88,7 +124,10 @@ class Peer {
     coming_.clear();
   }
 
-  LinkEnd end_;
+  sim::Bench<Vrtl_link_port> bench_;
+  std::deque<Cell> to_send_;
+  std::size_t under_way_ = 0;  ///< Packets without an answer of the node's link.
+  std::deque<std::uint8_t> to_free_;
   std::vector<std::uint64_t> coming_;
 };
 
@@ -366,19 +405,70 @@ class NodeTransfers final : public RmaEngine {
   bool is_started_ = false;
 };
 
-class NodeMessages final : public VeloEngine {
+class NodeMessages final : public MessageEngine {
  public:
   NodeMessages(std::shared_ptr<WholeNode> whole, NodeId id)
-      : VeloEngine(id, sim::node::kPorts), whole_(std::move(whole)), node_(whole_->node()) {}
+      : whole_(std::move(whole)), node_(whole_->node()), id_(id) {}
 
   void open(Vpid vpid, Pdid domain, const Page& page, const MessagePort& port) override {
-    limits_[vpid].fill(kUnknown);
-    VeloEngine::open(vpid, domain, page, port);
+    Opened& opened = ports_.insert_or_assign(vpid, Opened{page, {}, {}}).first->second;
+    opened.limits.fill(kUnknown);
+    opened.setup.domain = domain;
+    if (port.only_from) {
+      opened.setup.listens_to_one = true;
+      opened.setup.only_node = port.only_from->node;
+      opened.setup.only_vpid = port.only_from->vpid;
+    }
+    node_.tables.push_back(velo::row_of(vpid, opened.setup));
+    for (const bool is_high : {false, true}) {
+      const std::uint64_t ring = sim::node::Node::ring_of(vpid, is_high);
+      const std::size_t at = is_high ? PageLayout::kHighAt : PageLayout::kLowAt;
+      node_.set_ring(ring, true, kNoRing);
+      node_.set_ring(ring, false,
+                     {true, false, valid_slot_bytes(port.slot_bytes) == 64 ? 2U : 3U, PageLayout::kMailboxSlots,
+                      reinterpret_cast<std::uintptr_t>(page.line(at)), 0});
+    }
+    whole_->set();
   }
-  void start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu) override {
+  void close(Vpid vpid) override {
+    ports_.erase(vpid);
+    node_.tables.push_back(velo::row_of(vpid, velo::Port{false, false, 0, false, 0, 0}));
+    whole_->set();
+  }
+  void enable(Vpid vpid, bool on) override {
+    Opened& port = ports_.at(vpid);
+    port.setup.is_enabled = on;
+    node_.tables.push_back(velo::row_of(vpid, port.setup));
+    whole_->set();
+  }
+  void start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu&) override {
     whole_->flush();
-    limits_[vpid][limit_of(priority, true)] = kUnknown;
-    VeloEngine::start_ring(vpid, priority, ring, atu);
+    ports_.at(vpid).limits[limit_of(priority, true)] = kUnknown;
+    node_.set_ring(ring_of(vpid, priority), true,
+                   {true, true, static_cast<std::uint64_t>(std::countr_zero(ring.slot_bytes / 16)), ring.places,
+                    ring.list, (ring.hold_ns + kTickNs - 1) / kTickNs});
+    whole_->set();
+  }
+  void stop_ring(Vpid vpid, Priority priority) override {
+    node_.set_ring(ring_of(vpid, priority), true, kNoRing);
+    whole_->set();
+  }
+  void set_group(GroupId id, const MessageGroup& group) override {
+    if (id >= kGroups || members_used_ + group.ports.size() > kMembers) {
+      throw std::runtime_error("the node has no room for this group");
+    }
+    const bool is_used = !group.ports.empty() || !group.nodes.empty();
+    for (std::size_t i = 0; i < group.ports.size(); ++i) {
+      node_.tables.push_back(velo::row_of_member(members_used_ + i, group.ports[i]));
+    }
+    node_.tables.push_back(velo::row_of(id, velo::Group{is_used, group.domain, members_used_, group.ports.size()}));
+    whole_->set();
+    members_used_ += group.ports.size();
+    if (is_used) {
+      groups_[id] = group.ports;
+    } else {
+      groups_.erase(id);
+    }
   }
 
   [[nodiscard]] Error request(Vpid origin, const MessageUnit::Message& message, std::span<const std::byte> payload,
@@ -393,18 +483,33 @@ class NodeMessages final : public VeloEngine {
     whole_->settle();
     if (!node_.refusals.empty()) return node_.refusals.front().error;
     // What is sent is what the node said.
-    std::vector<VeloEngine::Packet> packets;
+    std::vector<Packet> packets;
     do {
-      while (!whole_->messages.empty()) {
-        const nic::Packet came = whole_->pop(whole_->messages);
-        VeloEngine::Packet& made = packets.emplace_back();
-        for (const std::uint64_t word : came.words) made.push_back({made.empty(), false, false, word});
-        made.back().is_last = true;
-        made.back().is_bad = came.is_bad;
-      }
+      while (!whole_->messages.empty()) packets.push_back(whole_->pop(whole_->messages));
       whole_->settle();
     } while (!whole_->messages.empty());
-    read(packets, packet, bytes);
+    const std::vector<std::uint64_t>& first = packets.front().words;
+    const sim::Start start = sim::Start::of(first[0]);
+    const std::uint64_t status = first[1];
+    const std::size_t length = protocol::kVeloWireLength.of(status) + 1;
+    for (const Packet& each : packets) {
+      if (each.words[0] != first[0] || each.words[1] != first[1]) {
+        throw std::runtime_error("packets of a message differ");
+      }
+      for (std::size_t i = length > 8 * protocol::kVeloPacketWords ? 3 : 2; i < each.words.size(); ++i) {
+        for (unsigned byte = 0; byte < 8; ++byte) bytes.push_back(static_cast<std::byte>(each.words[i] >> 8 * byte));
+      }
+    }
+    bytes.resize(length);
+    packet.flags = static_cast<std::uint8_t>(
+        (start.is_multicast ? MessagePacket::kToGroup : 0) | (packets.back().is_bad ? MessagePacket::kIsErroneous : 0) |
+        (protocol::kVeloWireAnnounce.of(status) != 0 ? MessagePacket::kAnnounces : 0));
+    packet.tag = static_cast<std::uint8_t>(protocol::kVeloWireTag.of(status));
+    packet.type = static_cast<std::uint8_t>(protocol::kVeloWireKind.of(status));
+    packet.source_vpid = static_cast<Vpid>(protocol::kVeloWireVpid.of(status));
+    packet.target = static_cast<std::uint16_t>(start.is_multicast ? start.node : start.vpid);
+    packet.domain = static_cast<Pdid>(protocol::kVeloWireDomain.of(status));
+    packet.length = static_cast<std::uint16_t>(length - 1);
     return Error::None;
   }
 
@@ -414,22 +519,42 @@ class NodeMessages final : public VeloEngine {
     const Held asked{from, packet, {payload.begin(), payload.end()}};
     whole_->flush();
     bool has_changed = pass(now_ns);
-    for (const auto& [vpid, port] : ports_) has_changed |= set_limits(vpid, port.page);
+    for (auto& [vpid, port] : ports_) has_changed |= set_limits(vpid, port);
     if (has_changed) whole_->settle();
     if (held) {
-      const bool is_same = *held == asked;
+      const bool is_same =
+          held->from == from && held->bytes == asked.bytes && std::memcmp(&held->packet, &packet, sizeof(packet)) == 0;
       if (is_held(priority)) return std::nullopt;
       held.reset();
-      if (is_same) return take(1, node_.reports, node_.ring_ends);
+      if (is_same) return results(1);
       node_.reports.clear();  // its sender is not there any more
       node_.ring_ends.clear();
     }
-    for (const VeloEngine::Packet& each : packets_of(from, priority, packet, payload)) {
-      nic::Packet made{{}, each.back().is_bad};
-      for (const velo::Word& word : each) made.words.push_back(word.data);
+    const bool is_group = (packet.flags & MessagePacket::kToGroup) != 0;
+    const sim::Start start{is_group ? 0U : packet.target,
+                           is_group ? packet.target : id_,
+                           kMessageUnit,
+                           priority == Priority::High ? 1U : 0U,
+                           0,
+                           is_group,
+                           0};
+    const std::uint64_t status =
+        protocol::kVeloWireNode.put(from) | protocol::kVeloWireVpid.put(packet.source_vpid) |
+        protocol::kVeloWireKind.put(packet.type) | protocol::kVeloWireTag.put(packet.tag) |
+        protocol::kVeloWireAnnounce.put((packet.flags & MessagePacket::kAnnounces) != 0 ? 1 : 0) |
+        protocol::kVeloWireLength.put(packet.length) | protocol::kVeloWireDomain.put(packet.domain);
+    for (const velo::Packet& each :
+         velo::packets_of(start, status, velo::to_words(payload), (packet.flags & MessagePacket::kIsErroneous) != 0)) {
+      Packet made{{start.data()}, each.back().is_bad};
+      for (std::size_t i = 1; i < each.size(); ++i) made.words.push_back(each[i].data);
       whole_->send(made);
     }
-    const std::size_t count = copies_of(from, packet);
+    std::size_t count = 1;
+    if (const auto group = groups_.find(packet.target); is_group && group != groups_.end()) {
+      count = static_cast<std::size_t>(std::count_if(group->second.begin(), group->second.end(), [&](Vpid member) {
+        return from != id_ || member != packet.source_vpid;
+      }));
+    }
     // The slots of a long message come before its report.
     whole_->until([&] { return node_.reports.size() >= count || is_held(priority); });
     whole_->settle();
@@ -437,18 +562,31 @@ class NodeMessages final : public VeloEngine {
       held = asked;
       return std::nullopt;
     }
-    return take(count, node_.reports, node_.ring_ends);
+    return results(count);
   }
 
  private:
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  using Limits = std::array<std::uint64_t, 4>;
+  struct Opened {
+    Page page;
+    velo::Port setup;
+    Limits limits;  ///< Of its rings, as the node has them.
+  };
+  struct Held {
+    NodeId from = 0;
+    MessagePacket packet;
+    std::vector<std::byte> bytes;
+  };
+  static constexpr std::size_t kGroups = 64;
+  static constexpr std::size_t kMembers = 256;
+  static constexpr velo::Ring kNoRing{false, false, 0, 2, 0, 0};
 
-  void set(std::span<const Row> rows) override {
-    node_.tables.insert(node_.tables.end(), rows.begin(), rows.end());
-    whole_->set();
-  }
   static constexpr std::size_t limit_of(Priority priority, bool has_segments) {
     return (priority == Priority::High ? 2U : 0U) + (has_segments ? 1U : 0U);
+  }
+  static std::uint64_t ring_of(Vpid vpid, Priority priority) {
+    return sim::node::Node::ring_of(vpid, priority == Priority::High);
   }
   [[nodiscard]] bool is_held(Priority priority) const {
     return (node_.holds >> static_cast<unsigned>(priority) & 1U) != 0;
@@ -478,14 +616,14 @@ class NodeMessages final : public VeloEngine {
     for (const Command& part : parts) sim::node::write_part(node_, origin, part);
   }
   /// What a port has read and posted: stores to its page. Returns whether there are any.
-  bool set_limits(Vpid vpid, const Page& page) {
+  bool set_limits(Vpid vpid, Opened& port) {
     bool has_changed = false;
     for (const Priority priority : {Priority::Low, Priority::High}) {
       const bool is_high = priority == Priority::High;
       for (const bool has_segments : {false, true}) {
         const PageWord word = has_segments ? posted_word(priority) : is_high ? PageWord::HighRead : PageWord::LowRead;
-        const std::uint64_t now = page.word(word).load();
-        std::uint64_t& known = limits_[vpid][limit_of(priority, has_segments)];
+        const std::uint64_t now = port.page.word(word).load();
+        std::uint64_t& known = port.limits[limit_of(priority, has_segments)];
         if (now == known) continue;
         known = now;
         node_.limit(vpid, is_high, has_segments, now);
@@ -496,7 +634,7 @@ class NodeMessages final : public VeloEngine {
   }
   /// Returns whether time has gone on.
   bool pass(std::uint64_t now_ns) {
-    if (!has_held()) ticked_ns_ = now_ns;
+    if (!held_[0] && !held_[1]) ticked_ns_ = now_ns;
     const std::uint64_t before = ticked_ns_;
     for (; ticked_ns_ + kTickNs <= now_ns; ticked_ns_ += kTickNs) {
       node_.tick = true;
@@ -504,10 +642,27 @@ class NodeMessages final : public VeloEngine {
     }
     return ticked_ns_ != before;
   }
+  Delivered results(std::size_t count) {
+    if (node_.reports.size() != count) throw std::runtime_error("the node reports another number of copies");
+    Delivered delivered;
+    for (const velo::Report& report : node_.reports) {
+      delivered.copies.push_back({static_cast<Vpid>(report.target), report.error});
+    }
+    for (const velo::End& end : node_.ring_ends) {
+      delivered.ends.push_back({static_cast<Vpid>(end.ring / 2), end.error, end.culprit});
+    }
+    node_.reports.clear();
+    node_.ring_ends.clear();
+    return delivered;
+  }
 
   std::shared_ptr<WholeNode> whole_;
   sim::node::Node& node_;
-  std::map<Vpid, std::array<std::uint64_t, 4>> limits_;  ///< Of the rings of ports, as the node has them.
+  NodeId id_;
+  std::map<Vpid, Opened> ports_;
+  std::map<GroupId, std::vector<Vpid>> groups_;
+  std::size_t members_used_ = 0;
+  std::array<std::optional<Held>, kPriorities> held_;
   std::uint64_t ticked_ns_ = 0;
   std::uint8_t number_ = 0;  ///< Of the last message in parts.
 };

@@ -1,5 +1,7 @@
 #include "tests/nic/link_network.hpp"
 
+#include <Vrtl_link_port.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,7 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tests/nic/link_end.hpp"
+#include "bench.hpp"
+#include "link_wire.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -26,7 +29,15 @@ constexpr int kPatience = 1'000'000;  // cycles
 /// One end of a link: frames in and out, as packets. The first cell of a frame has its length.
 class End {
  public:
-  explicit End(std::uint64_t seed) : end_(seed, [this](const Cell& cell) { take(cell); }) {}
+  explicit End(std::uint64_t seed) : bench_(seed) {
+    bench_->valid_i = 0;
+    bench_->link_kind_i = 0;
+    bench_->link_data_i = 0;
+    bench_->link_signal_i = 0;
+    bench_->freed_i = 0;
+    bench_->ready_i = 1;
+    bench_.reset();
+  }
 
   [[nodiscard]] bool has_room() const { return frames_ < kFrames; }
   void send(std::span<const std::byte> frame) {
@@ -38,20 +49,43 @@ class End {
     // All packets of a frame on one channel: the link keeps their order, whatever happens to others.
     const std::uint64_t channel = turn_++ % kChannels;
     for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes) {
-      end_.send({Cell::Start, (channel / 3) << 17 | (channel % 3) << 15});
+      to_send_.push_back({Cell::Start, (channel / 3) << 17 | (channel % 3) << 15});
       for (std::size_t i = at; i < std::min(at + kPacketBytes, bytes.size()); i += kCellBytes) {
         Cell cell{Cell::Payload, 0};
         std::memcpy(&cell.data, bytes.data() + i, sizeof(cell.data));
-        end_.send(cell);
+        to_send_.push_back(cell);
       }
-      end_.send({Cell::End, 0});
+      to_send_.push_back({Cell::End, 0});
     }
     ++frames_;
   }
   [[nodiscard]] std::deque<Bytes>& received() { return received_; }
-  [[nodiscard]] Cell link() { return end_.link(); }
-  [[nodiscard]] bool is_idle() const { return end_.is_idle(); }
-  void cycle(const Cell& cell) { end_.cycle(cell); }
+  [[nodiscard]] Cell link() { return {bench_->link_kind_o, bench_->link_data_o}; }
+  [[nodiscard]] bool is_idle() const { return to_send_.empty() && packets_ == 0; }
+
+  void cycle(const Cell& cell) {
+    bench_->link_signal_i = 1;
+    bench_->link_kind_i = cell.kind;
+    bench_->link_data_i = cell.data;
+    bench_->valid_i = !to_send_.empty();
+    if (!to_send_.empty()) {
+      bench_->kind_i = to_send_.front().kind;
+      bench_->data_i = to_send_.front().data;
+    }
+    bench_->freed_i = !to_free_.empty();
+    if (!to_free_.empty()) {
+      bench_->freed_channel_i = to_free_.front();
+      to_free_.pop_front();
+    }
+    bench_.settle();
+    if (bench_->valid_i && bench_->ready_o) {
+      packets_ += to_send_.front().kind == Cell::End ? 1 : 0;
+      to_send_.pop_front();
+    }
+    packets_ -= bench_->answered_o;
+    if (bench_->valid_o) take({bench_->kind_o, bench_->data_o});
+    bench_.step();
+  }
   void frame_has_left() { --frames_; }
 
  private:
@@ -70,7 +104,7 @@ class End {
       }
       default: break;
     }
-    end_.free(channel_, cells_);
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, (cells_ + 7) / 8); ++i) to_free_.push_back(channel_);
     std::uint64_t length = 0;
     std::memcpy(&length, coming_.data(), sizeof(length));
     if (coming_.size() < kCellBytes + length) return;
@@ -79,9 +113,12 @@ class End {
     coming_.clear();
   }
 
-  LinkEnd end_;
-  std::size_t frames_ = 0;  ///< Sent by this end, and not taken by the other one's node.
+  sim::Bench<Vrtl_link_port> bench_;
+  std::deque<Cell> to_send_;
+  std::size_t frames_ = 0;   ///< Sent by this end, and not taken by the other one's node.
+  std::size_t packets_ = 0;  ///< Without an answer.
   std::uint64_t turn_ = 0;
+  std::deque<std::uint8_t> to_free_;
   std::uint8_t channel_ = 0;
   std::size_t cells_ = 0;
   Bytes coming_;

@@ -1,7 +1,7 @@
 #include "host/market/state/followed_books.hpp"
 
 #include "host/market/book/entries.hpp"
-#include "host/market/instrument/shape.hpp"
+#include "host/market/state/shape.hpp"
 #include "host/os/random.hpp"
 
 namespace stopbit::market {

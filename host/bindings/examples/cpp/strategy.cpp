@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "host/market/book/book.hpp"
-#include "host/market/instrument/shape.hpp"
 #include "host/market/instrument/table.hpp"
+#include "host/market/state/shape.hpp"
 #include "host/ring/reader.hpp"
 
 namespace market = stopbit::market;
