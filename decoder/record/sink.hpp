@@ -14,11 +14,13 @@ namespace stopbit::record {
 class RecordSink {
  public:
   struct Place {
+    // Two whole words, which are copied in registers: a copy by parts waits for the stores of the parts.
     Slot* slots =
         nullptr;  ///< Space for max_record_slots of the program; content undefined. Slot 0 is written by commit.
-    std::uint32_t stamp = 0;      ///< Low half of slot 0's number in the ring.
-    bool phase = false;           ///< Of every slot of this record.
-    std::uint8_t unused[3] = {};  ///< Two whole words are copied in registers.
+    std::uint32_t stamp = 0;  ///< Low half of slot 0's number in the ring.
+    bool phase = false;       ///< Of every slot of this record.
+    std::uint8_t unused = 0;
+    std::uint16_t unused_too = 0;
   };
 
   virtual ~RecordSink() = default;

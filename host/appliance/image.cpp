@@ -46,8 +46,7 @@ std::optional<Program> read_firmware(const std::string& path, Diagnostics& diagn
 
 std::optional<market::Map> load_map(const std::string& path, std::uint32_t depth, const Program& program,
                                     Diagnostics& diagnostics, opener::Client* opener) {
-  constexpr std::size_t kMaxMapBytes = 1U << 20;
-  const auto text = os::read_file(open_file(path, opener), path, kMaxMapBytes);
+  const auto text = os::read_file(open_file(path, opener), path, market::kMaxMapBytes);
   if (!text) {
     diagnostics.error(ErrorCode::None, {}, text.message());
     return std::nullopt;

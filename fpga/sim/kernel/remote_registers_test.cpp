@@ -414,7 +414,7 @@ TEST_F(RemoteRegisters, carry_out_what_they_took_first) {
     settle();
     const std::uint32_t open = (ends ? 0b1001U : 0b1011U) << far::kStateOpenShift;
     EXPECT_EQ(state(), open | far::kStateTold);
-    ASSERT_EQ(packets_.size(), 2U) << "a record, and what was told";
+    ASSERT_EQ(packets_.size(), 2U) << "a record and a notice of the position";
     EXPECT_EQ(packets_[1][kBatch] & 0xFFFF, ends ? kEnded | 7U << 8U : kRecords);
   }
 }

@@ -141,8 +141,8 @@ class NodeOrder : public ::testing::Test {
 
   Bench<Vrtl_node_order> bench_{13};
   Random random_{14};
-  std::deque<std::uint64_t> host_;   ///< Phits on their way to the host,
-  std::deque<std::size_t> lengths_;  ///< in packets of so many.
+  std::deque<std::uint64_t> host_;   ///< Phits on their way to the host.
+  std::deque<std::size_t> lengths_;  ///< Of the packets that they form.
   std::deque<Event> events_;         ///< That have not come.
   std::deque<Flush> flushes_;        ///< That the units have answered, and that have not ended.
   std::uint64_t taken_ = 0;

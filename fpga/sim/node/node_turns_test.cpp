@@ -61,8 +61,8 @@ class NodeTurns : public ::testing::Test {
   }
 
   Bench<Vrtl_node_turns> bench_{5};
-  std::optional<std::size_t> asks_;   ///< The lane whose turn it is,
-  std::optional<std::size_t> asked_;  ///< and the one that asked in the cycle before.
+  std::optional<std::size_t> asks_;   ///< The lane whose turn it is.
+  std::optional<std::size_t> asked_;  ///< The one that asked in the cycle before.
   std::size_t last_ = kLanes - 1;
   std::uint32_t cycles_ = 0;  ///< In which it has asked.
   std::uint64_t granted_ = 0;

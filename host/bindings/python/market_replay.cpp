@@ -18,8 +18,7 @@ using consumer::Failed;
 using consumer::Fault;
 
 market::Map load_map(const std::string& path, std::optional<std::uint64_t> depth, const Program& program) {
-  constexpr std::size_t kMaxMapBytes = 1U << 20;
-  const auto text = os::read_file(path, kMaxMapBytes);
+  const auto text = os::read_file(path, market::kMaxMapBytes);
   if (!text) {
     if (text.failure().system_error != 0) throw Failed(text.failure().system_error, path);
     throw Failed(Fault::Input, text.message());

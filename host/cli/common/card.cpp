@@ -65,12 +65,10 @@ std::vector<Option> card_options(CardArguments& target) {
 
 std::string card_text() {
   return "Cards: --engine card (or xrt, its older name) decodes on a card, through the XRT library or the kernel's "
-         "VFIO; "
-         "records, errors and summary are the same as with the software engines. --xclbin sim and --device sim select "
-         "a "
-         "simulated card: the hardware description itself, executed by this processor at a few hundred datagrams per "
-         "second. A real card receives datagrams from its own "
-         "network port, and stopbit cannot send a capture to that port. For another simulated card, set its driver's "
+         "VFIO; records, errors and summary are the same as with the software engines. --xclbin sim and --device sim "
+         "select a simulated card: the hardware description itself, executed by this processor at a few hundred "
+         "datagrams per second. A real card receives datagrams from its own network port, and stopbit cannot send a "
+         "capture to that port. For another simulated card, set its driver's "
          "environment: XILINX_XRT, XCL_EMULATION_MODE=hw_emu, and STOPBIT_SIM_FEED for the socket of its network.\n"
          "\n"
          "A program that needs a capability the card lacks runs in software, and stderr gives the reason. The card "

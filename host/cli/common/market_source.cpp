@@ -19,8 +19,6 @@
 namespace stopbit::tools {
 namespace {
 
-constexpr std::size_t kMaxMapBytes = 1U << 20;
-
 /// Sees each record before its events are made.
 class Gate final : public RecordDestination {
  public:
@@ -47,7 +45,7 @@ feed::Description channels_of(const std::vector<std::string>& captures, const ne
 market::Map load_map(const std::string& name, const Program& program, std::optional<std::uint64_t> depth) {
   const Result<std::string> path = market::find_map(name);
   if (!path) throw ToolError(kExitEnvironment, path.message());
-  const std::string text = read_file(path.value(), kMaxMapBytes);
+  const std::string text = read_file(path.value(), market::kMaxMapBytes);
   Diagnostics diagnostics;
   auto source = market::read_map(path.value(), text, diagnostics);
   std::optional<market::Map> map;

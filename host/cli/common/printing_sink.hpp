@@ -15,21 +15,17 @@ class PrintingSink final : public record::RecordSink {
       : inner_(inner), output_(output), schema_(schema) {}
   void set_output(RecordDestination& output) noexcept { output_ = &output; }
 
-  [[nodiscard]] Place open() noexcept override {
-    const Place place = inner_.open();
-    slots_ = place.slots;
-    return place;
-  }
+  [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     inner_.commit(first, slots);
-    if (output_ != nullptr) output_->take({slots_, slots}, schema_);
+    if (output_ != nullptr) output_->take({place_.slots, slots}, schema_);
   }
 
  private:
   record::RecordSink& inner_;
   RecordDestination* output_;
   std::size_t schema_;
-  record::Slot* slots_ = nullptr;  ///< Of the open place.
+  Place place_;
 };
 
 }  // namespace stopbit::tools

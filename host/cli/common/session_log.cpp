@@ -20,7 +20,7 @@ bool SessionLog::expects_messages() const noexcept {
 
 void SessionLog::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   inner_.commit(first, slots);
-  look_at({slots_, slots});
+  look_at({place_.slots, slots});
 }
 
 void SessionLog::look_at(std::span<const record::Slot> record) noexcept {

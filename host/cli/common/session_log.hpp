@@ -16,11 +16,7 @@ class SessionLog final : public record::RecordSink {
  public:
   SessionLog(record::RecordSink& inner, const record::Schema& schema);
 
-  [[nodiscard]] Place open() noexcept override {
-    const Place place = inner_.open();
-    slots_ = place.slots;
-    return place;
-  }
+  [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
   /// A record that has gone elsewhere.
   void look_at(std::span<const record::Slot> record) noexcept;
@@ -36,8 +32,8 @@ class SessionLog final : public record::RecordSink {
 
   record::RecordSink& inner_;
   record::JsonPrinter printer_;
-  std::vector<bool> is_session_;   ///< By template index.
-  record::Slot* slots_ = nullptr;  ///< Of the open place.
+  std::vector<bool> is_session_;  ///< By template index.
+  Place place_;
   std::vector<std::string> lines_;
   std::uint64_t more_ = 0;
 };

@@ -35,13 +35,13 @@ int tell(void* to, const Info& head, const std::vector<std::byte>& capability, c
   std::memcpy(&room, to, sizeof(room));
   if (room < sizeof(Info)) return refuse(EINVAL);
   std::vector<std::byte> bytes;
-  Info told = head;
+  Info answer = head;
   const std::uint32_t whole = sizeof(Info) + static_cast<std::uint32_t>(capability.size());
-  told.argsz = machine.info_bytes != 0 ? machine.info_bytes : whole;
-  told.cap_offset = room < whole || capability.empty() ? 0
-                    : machine.first_capability != 0    ? machine.first_capability
-                                                       : std::uint32_t{sizeof(Info)};
-  put(bytes, told);
+  answer.argsz = machine.info_bytes != 0 ? machine.info_bytes : whole;
+  answer.cap_offset = room < whole || capability.empty() ? 0
+                      : machine.first_capability != 0    ? machine.first_capability
+                                                         : std::uint32_t{sizeof(Info)};
+  put(bytes, answer);
   bytes.insert(bytes.end(), capability.begin(), capability.end());
   std::memcpy(to, bytes.data(), std::min<std::size_t>(room, bytes.size()));
   return 0;

@@ -37,7 +37,7 @@ struct VfioMachine {
     std::uint64_t last;
   };
   std::string address = "0000:5b:00.0";
-  std::optional<std::string> group = "17";         ///< Nothing: it is behind no IOMMU.
+  std::optional<std::string> group = "17";         ///< Nothing: it has no IOMMU.
   std::optional<std::string> driver = "vfio-pci";  ///< Nothing: none.
   std::map<std::string, int> open_errors = {};     ///< errno of opening these files.
   int api_version = 0;

@@ -29,7 +29,7 @@ class Mapped final : public Registers {
     return *reinterpret_cast<volatile std::uint32_t*>(data_ + offset);
   }
   void write(std::uint32_t offset, std::uint32_t value) noexcept override {
-    // What was written to memory before is there when the function hears of it.
+    // Earlier writes to memory are visible before the function sees this one.
     std::atomic_thread_fence(std::memory_order_release);
     *reinterpret_cast<volatile std::uint32_t*>(data_ + offset) = value;
   }

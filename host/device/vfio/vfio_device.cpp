@@ -109,7 +109,7 @@ Result<std::string> find_group(const VfioOptions& options, vfio::Calls& calls) {
   const auto group = calls.link(folder + "/iommu_group");
   if (!group) {
     return about_device(options,
-                        "it is behind no IOMMU, which has to be on in the firmware's setup and in the kernel "
+                        "it has no IOMMU, which has to be on in the firmware's setup and in the kernel "
                         "(intel_iommu=on or amd_iommu=on)");
   }
   const auto driver = calls.link(folder + "/driver");
@@ -129,13 +129,13 @@ std::optional<std::vector<std::byte>> ask(vfio::Calls& calls, int file, unsigned
   for (int i = 0; i < 2; ++i) {
     std::vector<std::byte> bytes(size);
     std::memcpy(bytes.data(), &question, sizeof(question));
-    auto told = static_cast<std::uint32_t>(size);
-    std::memcpy(bytes.data(), &told, sizeof(told));
+    auto whole = static_cast<std::uint32_t>(size);
+    std::memcpy(bytes.data(), &whole, sizeof(whole));
     if (calls.control(file, request, bytes.data()) != 0) return std::nullopt;
-    std::memcpy(&told, bytes.data(), sizeof(told));
-    if (told <= size) return bytes;
-    if (told > kMaxInfoBytes) break;
-    size = told;
+    std::memcpy(&whole, bytes.data(), sizeof(whole));
+    if (whole <= size) return bytes;
+    if (whole > kMaxInfoBytes) break;
+    size = whole;
   }
   errno = EMSGSIZE;
   return std::nullopt;

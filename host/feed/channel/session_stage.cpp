@@ -36,7 +36,7 @@ void SessionStage::commit(const record::Slot& first, std::uint32_t slots) noexce
   const std::size_t word = index < places_.size() ? places_[index] : 0;
   const std::size_t slot = word / record::kValueWords;
   if (word != 0 && slot < slots) {
-    const record::Slot& holder = slot == 0 ? first : slots_[slot];
+    const record::Slot& holder = slot == 0 ? first : place_.slots[slot];
     const std::size_t at = word % record::kValueWords;
     const bool is_present = ((holder.words[record::kValueWords] >> (8 * at)) & 0xFF) != 0;  // its tag
     if (is_present) {

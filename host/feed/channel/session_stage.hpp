@@ -23,11 +23,7 @@ class SessionStage final : public Stage {
   [[nodiscard]] static std::unique_ptr<SessionStage> make(const Program& program);
 
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
-  [[nodiscard]] Place open() noexcept override {
-    const Place place = Stage::open();
-    slots_ = place.slots;
-    return place;
-  }
+  [[nodiscard]] Place open() noexcept override { return place_ = Stage::open(); }
 
   struct Announcement {
     std::uint16_t channel = 0;
@@ -40,8 +36,8 @@ class SessionStage final : public Stage {
   explicit SessionStage(std::vector<std::uint8_t> places) : places_(std::move(places)) {}
 
   std::vector<std::uint8_t>
-      places_;                     ///< By template index: the field's word, counted from the record's start; 0: none.
-  record::Slot* slots_ = nullptr;  ///< Of the open place.
+      places_;  ///< By template index: the field's word, counted from the record's start; 0: none.
+  Place place_;
   std::optional<Announcement> announced_;
 };
 

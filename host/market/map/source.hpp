@@ -196,6 +196,8 @@ struct MapSource {
 /// The rows of a map (host/os/config/keys.hpp).
 [[nodiscard]] const config::TableKeys& map_keys();
 
+inline constexpr std::size_t kMaxMapBytes = 1U << 20;  ///< Larger files are no maps.
+
 /// Reads the text of a map; `file` is its name in messages. Nothing after an error.
 [[nodiscard]] std::optional<MapSource> read_map(std::string file, std::string text, Diagnostics& diagnostics);
 

@@ -18,17 +18,13 @@ class MarketStage final : public feed::Stage {
   explicit MarketStage(Translator& translator, std::vector<bool> channels = {}) noexcept
       : translator_(translator), channels_(std::move(channels)) {}
 
-  [[nodiscard]] Place open() noexcept override {
-    const Place place = Stage::open();
-    slots_ = place.slots;
-    return place;
-  }
+  [[nodiscard]] Place open() noexcept override { return place_ = Stage::open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     next().commit(first, slots);
     if (!channels_.empty() && !takes(record::HeaderView(first).channel())) return;
     // The record is complete in its place, and still in the cache; the writer does not take the place again before the
     // next open().
-    translator_.take(std::span<const record::Slot>(slots_, slots));
+    translator_.take(std::span<const record::Slot>(place_.slots, slots));
   }
 
  private:
@@ -37,8 +33,8 @@ class MarketStage final : public feed::Stage {
   }
 
   Translator& translator_;
-  std::vector<bool> channels_;     ///< By number; empty: all.
-  record::Slot* slots_ = nullptr;  ///< Of the open place.
+  std::vector<bool> channels_;  ///< By number; empty: all.
+  Place place_;
 };
 
 }  // namespace stopbit::market

@@ -50,7 +50,7 @@ class Registers final : public sim::Function {
   int looks = 0;
   int resets = 0;
   std::map<std::uint32_t, std::uint32_t> values;
-  std::vector<std::size_t> reached_at_control;  ///< Buffers in reach, whenever it was told to stop.
+  std::vector<std::size_t> reached_at_control;  ///< Buffers in reach at each command to stop.
   std::map<std::uint64_t, std::pair<std::byte*, std::size_t>> memory;
 };
 
@@ -158,7 +158,7 @@ TEST_F(Vfio, says_what_is_in_the_way_before_and_while_it_opens) {
     *machine = good;
   };
   both([&] { machine->address = "0000:5c:00.0"; }, "this machine has no such PCI function");
-  both([&] { machine->group.reset(); }, "behind no IOMMU");
+  both([&] { machine->group.reset(); }, "it has no IOMMU");
   both([&] { machine->driver.reset(); }, "it has no driver: driverctl set-override 0000:5b:00.0 vfio-pci");
   both([&] { machine->driver = "xdma"; }, "its driver is xdma, not vfio-pci");
   both([&] { machine->open_errors["/dev/vfio/17"] = EACCES; }, "no permission to use /dev/vfio/17");

@@ -19,7 +19,7 @@
 namespace market = stopbit::market;
 namespace ring = stopbit::ring;
 
-/// Write yours here. Nothing in it may block: a program that falls behind loses events.
+/// Write yours here. Nothing in it may block: a program that is too slow loses events.
 class Listener {
  public:
   /// The best bid or ask changed. Books are whole here: the exchange's event has ended.
