@@ -174,7 +174,7 @@ class AnyBook {
             [&] { return level_.apply(event, sets, pools.rows); });
       case BookKind::Price:
         return compared(
-            event, [&](Side side) { return price_.row(side, 0, pools.rows); },
+            event, [&](Side side) { return price_.best(side, pools.rows); },
             [&](Side side) { return !price_.is_open(side); }, [&] { return price_.apply(event, sets, pools.rows); });
       case BookKind::Order:
         return compared(
@@ -197,7 +197,7 @@ class AnyBook {
     switch (kind_) {
       case BookKind::None: return {};
       case BookKind::Level: return level_.row(side, 0, pools.rows);
-      case BookKind::Price: return price_.row(side, 0, pools.rows);
+      case BookKind::Price: return price_.best(side, pools.rows);
       case BookKind::Order: return order_.best(side, pools.orders);
       case BookKind::Position: return position_.best(side, pools.placed);
     }
@@ -205,7 +205,8 @@ class AnyBook {
   }
 
   /// Writes the first rows of a side, best first, and returns how many; unknown ones have `is_known` 0. Books of orders
-  /// give one row for each price, books by position up to the first unknown order.
+  /// give one row for each price, books by position up to the first unknown order. Books by price and by order have an
+  /// unknown row where any number of them may be: after what extent() knows, and before the other rows.
   std::size_t rows(Side side, std::span<Row> out, const BookPools& pools) const noexcept {
     std::size_t count = 0;
     switch (kind_) {
@@ -215,12 +216,16 @@ class AnyBook {
           out[count] = level_.row(side, static_cast<unsigned>(count), pools.rows);
         }
         return count;
-      case BookKind::Price:
-        for (; count < std::min<std::size_t>(out.size(), price_.listed(side)); ++count) {
-          out[count] = price_.row(side, static_cast<unsigned>(count), pools.rows);
+      case BookKind::Price: {
+        const unsigned known = price_.known_to(side, pools.rows);
+        for (unsigned i = 0; i < price_.listed(side) && count < out.size(); ++i) {
+          if (i == known) out[count++] = Row();
+          if (count < out.size()) out[count++] = price_.row(side, i, pools.rows);
         }
         return count;
+      }
       case BookKind::Order:
+        if (order_.is_open() && order_.orders(side) != 0 && !out.empty()) out[count++] = Row();
         order_.for_each_level(side, pools.orders, [&](const PriceLevel& level) {
           if (count == out.size()) return false;
           out[count++] = OrderBook::row_of_level(side, level);

@@ -331,6 +331,10 @@ class BookSet {
       fail(row, Fault::Wide);
       return {.best_changed = true, .fault = Fault::Wide};
     }
+    if (event.quantity() < 0 && event.quantity() != kNoQuantity && tells_row(event.kind())) [[unlikely]] {
+      fail(row, Fault::Negative);
+      return {.best_changed = true, .fault = Fault::Negative};
+    }
     // A snapshot says what each position holds, in any order; nothing is inserted.
     const bool sets = item.is_building && event.has(record::kFlagSnapshot) &&
                       (event.kind() == Kind::New || event.kind() == Kind::Change);

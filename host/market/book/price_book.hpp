@@ -89,7 +89,14 @@ class PriceBook {
     if (state.boundary == kEverything || state.count == 0) return 0;
     return state.count - find(state, pool.at(state.block), side, state.boundary);
   }
-  /// Row `index`, from 0 for the best.
+  /// The best row; `is_known` 0: there is none, or one that is not known may be better.
+  [[nodiscard]] Row best(Side side, const Pool& pool) const noexcept {
+    const State& state = of(side);
+    if (state.count == 0 || state.boundary == kEverything) return {};
+    const Row first = pool.at(state.block)[state.count - 1];
+    return rank_of(side, first.price) < state.boundary ? Row() : first;
+  }
+  /// Row `index` of those that are listed, from 0 for the best.
   [[nodiscard]] Row row(Side side, unsigned index, const Pool& pool) const noexcept {
     const State& state = of(side);
     return index < state.count ? pool.at(state.block)[state.count - 1 - index] : Row();

@@ -50,9 +50,7 @@ def prices_are_those_of_the_book(ring, feed_of, instruments):
         for sequence, book in books.items():
             wanted = tuple(best_of(book[side], spread.NO_PRICE) for side in ("bids", "asks"))
             for has, price in zip(best[sequence], wanted):
-                # Of a partial book it is not known whether its first row is the best.
-                is_right = has == price or (book["state"] == "partial" and has == spread.NO_PRICE)
-                assert is_right, f"{instrument}, packet {sequence}: {best[sequence]}, not {book}"
+                assert has == price, f"{instrument}, packet {sequence}: {best[sequence]}, not {book}"
             known += spread.NO_PRICE not in best[sequence]
         assert known > 100, f"{instrument}: {known} known books of {len(books)}"
 

@@ -13,7 +13,7 @@ import numpy
 
 import stopbit
 
-KIND, SIDE, FLAG = (stopbit.MARKET[name] for name in ("kind", "side", "flag"))
+KIND, SIDE, FLAG, CAUSE = (stopbit.MARKET[name] for name in ("kind", "side", "flag", "cause"))
 NO_PRICE = -2**63
 PRICE_EXPONENT = -9  # prices are whole numbers of 10^-9: exact, as the exchange has them
 
@@ -41,11 +41,14 @@ def events_of(ring, row):
 class Side:
     def __init__(self, by, depth, is_bid):
         self.by, self.depth, self.is_bid = by, depth, is_bid
-        self.prices = []
-        self.is_known = False  # whether no price is missing
+        self.empty(is_known=False)
 
     def empty(self, is_known):
-        self.prices, self.is_known = [], is_known
+        self.prices, self.is_known = [], is_known  # known: no price is missing
+        self.fallen = None  # the best price that fell off a full side
+
+    def is_better(self, price, other):
+        return price > other if self.is_bid else price < other
 
     def apply(self, kind, level, price):
         if kind in (KIND["delete_side"], KIND["delete_top"], KIND["delete_bottom"]):
@@ -65,12 +68,18 @@ class Side:
                 self.prices[level - 1] = price
             if kind == KIND["new"] and self.prices[-1] is None:
                 self.prices.pop()
+        for price in self.prices[self.depth:] if self.depth else ():
+            if self.by == "price" and (self.fallen is None or self.is_better(price, self.fallen)):
+                self.fallen = price
         if self.depth:
             del self.prices[self.depth:]
 
     def best(self):
+        if not self.prices or self.prices[0] is None:
+            return NO_PRICE
         # A level says where it is; among prices, one that is missing may be better.
-        is_right = self.prices and (self.by == "level" or self.is_known) and self.prices[0] is not None
+        is_right = self.by == "level" or (
+            self.is_known and (self.fallen is None or self.is_better(self.prices[0], self.fallen)))
         return self.prices[0] if is_right else NO_PRICE
 
 
@@ -85,16 +94,17 @@ def best_prices(ring, instrument):
         sys.exit(f"this example follows books by level and by price, and that of '{instrument}' is by {by}")
     sides = {SIDE[name]: Side(by, about.get("depth"), name == "bid") for name in ("bid", "ask")}
     of_book = {KIND[name] for name in ("new", "change", "delete", "overlay", "delete_top", "delete_bottom", "delete_side")}
-    empties = {KIND["clear"]: True, KIND["snapshot_begin"]: False, KIND["stale"]: False}
+    empties = {KIND[name] for name in ("clear", "snapshot_begin", "stale")}
+    is_empty = {CAUSE[name] for name in ("exchange", "reset", "session")}  # causes of a clear after which nothing is there
     events = events_of(ring, about["row"])
     rows = []
-    for kind, side, level, price, time, sequence, is_end in zip(
-            *(events[name].tolist() for name in ("kind", "side", "level", "price", "arrival_ns", "sequence", "is_end"))):
+    columns = ("kind", "side", "level", "price", "id", "arrival_ns", "sequence", "is_end")
+    for kind, side, level, price, ident, time, sequence, is_end in zip(*(events[name].tolist() for name in columns)):
         if kind in of_book and side in sides:
             sides[side].apply(kind, level, price)
         for each in sides.values():
             if kind in empties:
-                each.empty(is_known=empties[kind])
+                each.empty(is_known=kind == KIND["clear"] and ident in is_empty)
             elif kind == KIND["snapshot_end"]:
                 each.is_known = True
         if is_end:

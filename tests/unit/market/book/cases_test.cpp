@@ -309,6 +309,45 @@ TEST_F(Books, of_instruments_with_several_legs_are_as_others) {
   EXPECT_EQ(merged(Side::Ask), "4@0");
 }
 
+/// A row that fell off may be better than those that come later.
+TEST_F(Books, by_price_have_no_best_where_one_that_fell_off_may_be_better) {
+  define({BookKind::Price, 2, 0});
+  const auto bid = [&](Kind kind, std::int64_t price) {
+    return take({.kind = kind, .side = Side::Bid, .price = price * kUnit, .quantity = 1});
+  };
+  for (const std::int64_t price : {10, 11, 12}) (void)bid(Kind::New, price);
+  EXPECT_EQ(rows(Side::Bid), "1@12 1@11");
+  EXPECT_EQ(books_.extent(1, Side::Bid), (Extent{2, false}));
+  EXPECT_FALSE(bid(Kind::Delete, 11).best_changed);
+  EXPECT_FALSE(bid(Kind::New, 9).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "1@12 ? 1@9") << "10 exists, and is not listed";
+  EXPECT_EQ(books_.extent(1, Side::Bid), (Extent{1, false}));
+  EXPECT_TRUE(bid(Kind::Delete, 12).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "? 1@9");
+  EXPECT_EQ(books_.best(1, Side::Bid), Row());
+  EXPECT_EQ(books_.top(1).bid, Row());
+  EXPECT_FALSE(bid(Kind::Delete, 9).best_changed) << "it was not known to be the best";
+  EXPECT_TRUE(bid(Kind::New, 11).best_changed);
+  EXPECT_EQ(rows(Side::Bid), "1@11");
+  std::vector<Row> few(1);
+  EXPECT_EQ(books_.rows(1, Side::Bid, few), 1U);
+  EXPECT_EQ(books_.rows(1, Side::Bid, {}), 0U);
+}
+
+TEST_F(Books, with_a_negative_quantity_are_lost) {
+  for (const BookKind kind : {BookKind::Level, BookKind::Price, BookKind::Order, BookKind::Position}) {
+    define({kind, 0, 0});
+    const auto add = [&](std::int64_t quantity) {
+      return take({.kind = Kind::New, .side = Side::Bid, .level = 1, .price = kUnit, .quantity = quantity, .id = 7})
+          .fault;
+    };
+    EXPECT_EQ(add(-1), Fault::Negative) << name_of(kind);
+    EXPECT_EQ(books_.extent(1, Side::Bid), Extent());
+    EXPECT_EQ(books_.take_stale().fault, Fault::Negative);
+    EXPECT_EQ(add(0), Fault::None) << "nothing is a quantity: orders of auctions have it";
+  }
+}
+
 TEST_F(Books, by_order_add_up_and_keep_their_turn) {
   define({BookKind::Order, 0, 0});
   order(Kind::New, Side::Bid, 1, 10 * kUnit, 5);
@@ -330,7 +369,8 @@ TEST_F(Books, by_order_pass_over_orders_that_they_cannot_know) {
   EXPECT_EQ(order(Kind::Delete, Side::Bid, 77, kNoPrice).fault, Fault::None) << "no longer";
   EXPECT_EQ(books_.find(1)->as_order()->unseen(), 1U);
   order(Kind::New, Side::Bid, 78, 5 * kUnit);
-  EXPECT_EQ(rows(Side::Bid), "10@5");
+  EXPECT_EQ(rows(Side::Bid), "? 10@5") << "others may be better";
+  EXPECT_EQ(books_.best(1, Side::Bid), Row());
   EXPECT_EQ(books_.extent(1, Side::Bid), Extent());
   take({.kind = Kind::SnapshotBegin});
   take({.flags = record::kFlagSnapshot,
@@ -398,6 +438,8 @@ TEST_F(Books, of_a_channel_are_emptied_together) {
   define({BookKind::Price, 0, 0}, {}, 2);
   ASSERT_EQ(books_.define(3, {{BookKind::Price, 0, 0}, {}, kChannel + 1}), Fault::None);
   for (std::uint32_t row = 1; row <= 3; ++row) {
+    books_.apply(
+        Event::of({.instrument = row, .kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)}));
     books_.apply(Event::of({.instrument = row, .kind = Kind::New, .side = Side::Bid, .price = kUnit, .quantity = 1}));
   }
   EXPECT_TRUE(take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Reset)}).best_changed);
@@ -502,6 +544,7 @@ TEST(OrderBook, has_its_ladder_where_the_prices_are_beside_orders_without) {
     // The list has room for few levels: the others must be in the ladder.
     BookSet books({.instruments = 1, .orders = 1'000, .levels = 1'000, .listed = 256, .ladders = 2});
     ASSERT_EQ(books.define(1, {{BookKind::Order, 0, tick}, {}, kChannel}), Fault::None);
+    books.apply(Event::of({.instrument = 1, .kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Exchange)}));
     const auto add = [&](std::uint64_t id, std::int64_t price) {
       return books
           .apply(Event::of(

@@ -95,8 +95,10 @@ class Comparison {
                                     (event.kind() == Kind::New || event.kind() == Kind::Change);
       const bool lacks_value = event.has(kFlagWide) && (event.price() == kNoPrice || event.quantity() == kNoQuantity);
       const bool makes_row = event.kind() == Kind::New || event.kind() == Kind::Change || event.kind() == Kind::Overlay;
+      const bool is_negative = event.quantity() < 0 && event.quantity() != kNoQuantity;
       expected = target == nullptr          ? Fault::NoBook
                  : lacks_value && makes_row ? Fault::Wide
+                 : is_negative && makes_row ? Fault::Negative
                                             : target->reference->apply(event, is_told_as_it_is);
       // Only the books know their room.
       if (applied.fault == Fault::Room) expected = Fault::Room;
@@ -179,7 +181,12 @@ class Comparison {
   void compare(const Subject& subject) {
     for (const Side side : {Side::Bid, Side::Ask}) {
       const std::span<const Row> rows(rows_.data(), set_.rows(subject.row, side, rows_, subject.of));
-      const std::vector<Row> expected = subject.reference->rows(side);
+      std::vector<Row> expected = subject.reference->rows(side);
+      const std::size_t known = subject.reference->extent(side).known_to;
+      const bool has_gap = subject.shape.kind == BookKind::Price || subject.shape.kind == BookKind::Order;
+      if (has_gap && known < expected.size()) {
+        expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(known), Row());
+      }
       const Extent extent = set_.extent(subject.row, side, subject.of);
       if (!std::equal(rows.begin(), rows.end(), expected.begin(), expected.end())) {
         require(false, std::string(name_of(side)) + " is " + text_of(rows) + "and not " + text_of(expected));
