@@ -600,10 +600,17 @@ void Appliance::take_over_books(std::size_t output, const std::vector<market::Tr
     start.why_not = found.message();
     return;
   }
-  const market::Translator::Restored restored = translator->restore(found.value().books(), left, now);
-  start.instruments = restored.instruments;
-  start.books = restored.books;
-  start.saved_ns = found.value().books().head().saved_ns;
+  const market::SavedBooks& saved = found.value().books();
+  start.saved_ns = saved.head().saved_ns;
+  start.why_not = found.value().why_no_books();
+  if (start.why_not.empty()) {
+    const market::Translator::Restored restored = translator->restore(saved, left, now);
+    start.instruments = restored.instruments;
+    start.books = restored.books;
+  } else {
+    const std::uint64_t since = now - std::min(now, FoundBooks::kMostDefinitionAgeNs);
+    start.instruments = translator->restore_definitions(saved, since, now);
+  }
   if (found.value().is_broken()) {
     // What was taken over is not what was checked.
     for (const market::Translator::Left& one : left) translator->begin_anew(one.channel, now);

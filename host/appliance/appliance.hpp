@@ -102,7 +102,7 @@ class Appliance {
     std::uint32_t instruments = 0;
     std::uint32_t books = 0;
     std::uint64_t saved_ns = 0;
-    std::string why_not;  ///< Why nothing was; empty: something was.
+    std::string why_not;  ///< Why no books were; empty: some may have been.
   };
   /// One for each ring of events of the start; empty if the settings say that books are not saved.
   [[nodiscard]] const std::vector<BookStart>& book_starts() const noexcept { return book_starts_; }

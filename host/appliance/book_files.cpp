@@ -90,9 +90,10 @@ Status FoundBooks::open(const std::string& path, const market::SavedHead& expect
   if (head.map != expected.map) return Failure{"it is of another feed map"};
   if (head.ring != expected.ring) return Failure{"it is of another ring"};
   if (head.saved_ns > now_ns + kClockSlackNs) return Failure{"it is from the future"};
-  if (now_ns > head.saved_ns && now_ns - head.saved_ns > kMostAgeNs) {
-    return Failure{"it was saved " + os::duration_text(now_ns - head.saved_ns) + " ago"};
-  }
+  const std::uint64_t age_ns = now_ns > head.saved_ns ? now_ns - head.saved_ns : 0;
+  const std::string age = "it was saved " + os::duration_text(age_ns) + " ago";
+  if (age_ns > kMostDefinitionAgeNs) return Failure{age};
+  if (age_ns > kMostAgeNs) why_no_books_ = "'" + path + "': " + age;
   path_ = path;
   books_ = std::move(books).value();
   return Done{};

@@ -27,12 +27,16 @@ class FoundBooks {
  public:
   /// Books that were saved longer ago are of no use: nothing tells what the exchange did meanwhile.
   static constexpr std::uint64_t kMostAgeNs = 3'600'000'000'000;
+  /// Nor are definitions that were received longer ago: over a week-end with holidays, and not of last month.
+  static constexpr std::uint64_t kMostDefinitionAgeNs = 7 * 24 * kMostAgeNs;
 
   /// `expected` says of which image, map and ring it must be. Failure: there is none, and why the newest is not good.
   [[nodiscard]] static Result<FoundBooks> find(const std::string& folder, const std::string& ring,
                                                const market::SavedHead& expected, std::uint64_t now_ns);
 
   [[nodiscard]] const market::SavedBooks& books() const noexcept { return *books_; }
+  /// Why only the definitions in it are of use; empty: the books are, too.
+  [[nodiscard]] const std::string& why_no_books() const noexcept { return why_no_books_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Whether the file was cut meanwhile: what was read is not what was checked.
   [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
@@ -41,6 +45,7 @@ class FoundBooks {
   [[nodiscard]] Status open(const std::string& path, const market::SavedHead& expected, std::uint64_t now_ns);
 
   std::string path_;
+  std::string why_no_books_;
   os::Mapping mapping_;
   std::optional<market::SavedBooks> books_;
 };

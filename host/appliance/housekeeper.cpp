@@ -131,7 +131,9 @@ void Housekeeper::tell_book_starts() {
     const RecordOutput& output = *appliance_.outputs()[start.output];
     const std::string& ring = output.plan().events.ring;
     if (!start.why_not.empty()) {
-      report_({Level::Warning, "books begin anew", {{"ring", ring}, {"why", start.why_not}}});
+      report_({Level::Warning,
+               "books begin anew",
+               {{"ring", ring}, {"why", start.why_not}, {"definitions", std::to_string(start.instruments)}}});
       continue;
     }
     const std::uint64_t now = clocks_.wall();

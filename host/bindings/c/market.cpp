@@ -154,6 +154,10 @@ int stopbit_market_writer(const stopbit_market* market) {
   return STOPBIT_WRITER_DEAD;
 }
 
+uint64_t stopbit_market_heartbeat_ns(const stopbit_market* market) {
+  return market != nullptr && market->tables ? market->tables->states().heartbeat_ns() : 0;
+}
+
 uint32_t stopbit_market_rows(const stopbit_market* market) {
   return market != nullptr && market->tables ? market->tables->count() : 0;
 }
@@ -193,7 +197,9 @@ stopbit_status stopbit_market_instrument(stopbit_market* market, uint32_t row, c
                           .channel = from.channel,
                           .depth = from.depth[0],
                           .implied_depth = from.depth[1],
-                          .is_defined = static_cast<uint8_t>((from.flags & market::kRowDefined) != 0),
+                          .is_defined = static_cast<uint8_t>((from.flags & market::kRowDefined) == 0   ? 0
+                                                             : (from.flags & market::kRowEarlier) == 0 ? 1
+                                                                                                       : 2),
                           .is_removed = static_cast<uint8_t>((from.flags & market::kRowRemoved) != 0)};
     return market::state::Read::Ok;
   });

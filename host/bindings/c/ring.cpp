@@ -201,6 +201,10 @@ int stopbit_ring_writer(const stopbit_ring* ring) {
   return STOPBIT_WRITER_DEAD;
 }
 
+uint64_t stopbit_ring_heartbeat_ns(const stopbit_ring* ring) {
+  return ring != nullptr && ring->open_reader() != nullptr ? ring->reader->heartbeat_ns() : 0;
+}
+
 int stopbit_ring_replaced(const stopbit_ring* ring) {
   return ring != nullptr && ring->open_reader() != nullptr && ring->reader->replaced() ? 1 : 0;
 }

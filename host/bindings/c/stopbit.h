@@ -381,6 +381,9 @@ STOPBIT_API uint64_t stopbit_ring_total_lost(const stopbit_ring* ring);
  * Records may have arrived since the last poll: after the writer has ended, poll until STOPBIT_POLL_NOTHING to see
  * its last record. */
 STOPBIT_API int stopbit_ring_writer(const stopbit_ring* ring);
+/* When the writer has last said that it is well, by the clock of its host: ns since 1970, several times a second, also
+ * in a quiet market. It stops if the writer's process is stopped. 0 if the ring is not open. No system call. */
+STOPBIT_API uint64_t stopbit_ring_heartbeat_ns(const stopbit_ring* ring);
 /* 1 if a later writer has created another ring of the same name; else 0. Makes a system call. */
 STOPBIT_API int stopbit_ring_replaced(const stopbit_ring* ring);
 /* The layout of its records, as stopbit_program_layout_hash. 0 if the ring is not open. */
@@ -552,7 +555,7 @@ typedef struct stopbit_instrument {
   uint16_t channel;
   uint16_t depth;         /* Of the direct book; 0 = not known. */
   uint16_t implied_depth; /* Of the implied one. */
-  uint8_t is_defined;     /* 1: a definition was seen. */
+  uint8_t is_defined;     /* 1: a definition was seen; 2: long before the process began, and none since. */
   uint8_t is_removed;     /* 1: the exchange has removed it. */
 } stopbit_instrument;
 
@@ -615,6 +618,8 @@ STOPBIT_API int stopbit_market_belongs(const stopbit_market* market, const stopb
 STOPBIT_API int stopbit_market_replaced(const stopbit_market* market);
 /* Of the writer, as stopbit_ring_writer. Makes a system call. */
 STOPBIT_API int stopbit_market_writer(const stopbit_market* market);
+/* As stopbit_ring_heartbeat_ns. */
+STOPBIT_API uint64_t stopbit_market_heartbeat_ns(const stopbit_market* market);
 /* Rows 1 to this; it grows. 0 if the tables are not open. */
 STOPBIT_API uint32_t stopbit_market_rows(const stopbit_market* market);
 /* 0, -1, ...: quantities are in units of 10^this. */

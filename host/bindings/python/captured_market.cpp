@@ -85,7 +85,8 @@ py::dict CapturedMarket::book(const std::string& instrument, std::optional<std::
     std::uint32_t row = view.find(instrument);
     if (row == 0) row = view.find_name(instrument);
     if (row == 0) {
-      throw consumer::Failed(consumer::Fault::Usage, "there is no instrument '" + instrument + "' at that moment");
+      throw consumer::Failed(consumer::Fault::Usage, "there is no instrument '" + instrument + "' at that moment" +
+                                                         market::did_you_mean_instrument(instrument, view));
     }
     key = key_of(maker.instruments().row(row));
     standing = name_of(maker.books().standing(row));

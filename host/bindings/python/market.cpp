@@ -173,63 +173,83 @@ py::dict instrument_dict(std::uint32_t number, const market::InstrumentRow& from
   }
   if ((from.flags & market::kRowRemoved) != 0) row.dict["removed"] = true;
   if ((from.flags & market::kRowTickMoved) != 0) row.dict["tick_changed"] = true;
+  if ((from.flags & market::kRowEarlier) != 0) row.dict["earlier"] = true;
   return row.dict;
 }
 
+py::dict MarketDicts::instrument_of(std::uint32_t row, DictMaker& dicts) const {
+  const market::InstrumentView& view = tables_->instruments();
+  market::InstrumentRow from;
+  if (!view.read(row, from)) fail(row);
+  return instrument_dict(row, from, view.quantity_decimals(), dicts);
+}
+
 py::list MarketDicts::instruments(DictMaker& dicts) {
-  const market::InstrumentView& view = tables().instruments();
   py::list result;
-  for (std::uint32_t number = 1, count = view.count(); number <= count; ++number) {
-    market::InstrumentRow from;
-    if (!view.read(number, from)) fail(number);
-    result.append(instrument_dict(number, from, view.quantity_decimals(), dicts));
+  for (std::uint32_t row = 1, count = tables().instruments().count(); row <= count; ++row) {
+    result.append(instrument_of(row, dicts));
   }
+  require_whole();
+  return result;
+}
+
+py::object MarketDicts::instrument(const std::string& key_or_name, DictMaker& dicts) {
+  const std::uint32_t row = tables().row_of(key_or_name);
+  py::object result = row == 0 ? py::object(py::none()) : instrument_of(row, dicts);
   require_whole();
   return result;
 }
 
 py::list MarketDicts::states(DictMaker& dicts) {
-  const market::Tables& both = tables();
   py::list result;
-  for (std::uint32_t number = 1, count = both.count(); number <= count; ++number) {
-    market::InstrumentRow instrument;
-    market::state::Top top;
-    market::state::DayView day;
-    if (!both.instruments().read(number, instrument) ||
-        both.states().read(number, top, day) != market::state::Read::Ok) {
-      fail(number);
-    }
-    Row row(dicts, both.instruments().quantity_decimals());
-    row.dict["row"] = number;
-    row.dict["instrument"] = text_of_feed(key_of(instrument));
-    row.text("name", instrument_name(instrument));
-    row.text("trading", name_of(top.state));
-    row.text("book", name_of(top.standing));
-    if (top.standing != market::Standing::Latest) row.text("cause", name_of(top.cause));
-    row.price("bid", top.bid);
-    row.quantity("bid_quantity", top.bid_quantity);
-    row.price("ask", top.ask);
-    row.quantity("ask_quantity", top.ask_quantity);
-    row.known("bids_known", top.bid_known);
-    row.known("asks_known", top.ask_known);
-    row.dict["channel"] = top.channel;
-    row.dict["sequence"] = top.sequence;
-    row.dict["time"] = top.arrival_ns;
-    row.price("last", day.last);
-    row.quantity("last_quantity", day.last_quantity);
-    row.number("last_time", day.last_ns);
-    if (day.aggressor != market::Side::None) row.text("aggressor", name_of(day.aggressor));
-    row.price("high", day.high);
-    row.price("low", day.low);
-    row.quantity("volume", day.volume);
-    if (day.exchange_state != 0) {
-      row.dict["code"] = day.exchange_state;
-      row.dict["scale"] = day.scale;
-    }
-    result.append(row.dict);
-  }
+  for (std::uint32_t row = 1, count = tables().count(); row <= count; ++row) result.append(state_of(row, dicts));
   require_whole();
   return result;
+}
+
+py::object MarketDicts::state(const std::string& key_or_name, DictMaker& dicts) {
+  const std::uint32_t row = tables().row_of(key_or_name);
+  py::object result = row == 0 ? py::object(py::none()) : state_of(row, dicts);
+  require_whole();
+  return result;
+}
+
+py::dict MarketDicts::state_of(std::uint32_t number, DictMaker& dicts) const {
+  const market::Tables& both = *tables_;
+  market::InstrumentRow instrument;
+  market::state::Top top;
+  market::state::DayView day;
+  if (!both.instruments().read(number, instrument) || both.states().read(number, top, day) != market::state::Read::Ok) {
+    fail(number);
+  }
+  Row row(dicts, both.instruments().quantity_decimals());
+  row.dict["row"] = number;
+  row.dict["instrument"] = text_of_feed(key_of(instrument));
+  row.text("name", instrument_name(instrument));
+  row.text("trading", name_of(top.state));
+  row.text("book", name_of(top.standing));
+  if (top.standing != market::Standing::Latest) row.text("cause", name_of(top.cause));
+  row.price("bid", top.bid);
+  row.quantity("bid_quantity", top.bid_quantity);
+  row.price("ask", top.ask);
+  row.quantity("ask_quantity", top.ask_quantity);
+  row.known("bids_known", top.bid_known);
+  row.known("asks_known", top.ask_known);
+  row.dict["channel"] = top.channel;
+  row.dict["sequence"] = top.sequence;
+  row.dict["time"] = top.arrival_ns;
+  row.price("last", day.last);
+  row.quantity("last_quantity", day.last_quantity);
+  row.number("last_time", day.last_ns);
+  if (day.aggressor != market::Side::None) row.text("aggressor", name_of(day.aggressor));
+  row.price("high", day.high);
+  row.price("low", day.low);
+  row.quantity("volume", day.volume);
+  if (day.exchange_state != 0) {
+    row.dict["code"] = day.exchange_state;
+    row.dict["scale"] = day.scale;
+  }
+  return row.dict;
 }
 
 void MarketColumns::add(const market::Event& event) {

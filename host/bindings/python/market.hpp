@@ -28,6 +28,9 @@ class MarketDicts {
   /// RingFailed if there are no tables, or if they are those of another ring.
   [[nodiscard]] py::list instruments(DictMaker& dicts);
   [[nodiscard]] py::list states(DictMaker& dicts);
+  /// Those of one instrument, by its key or, else, its name. None if there is no such instrument.
+  [[nodiscard]] py::object instrument(const std::string& key_or_name, DictMaker& dicts);
+  [[nodiscard]] py::object state(const std::string& key_or_name, DictMaker& dicts);
 
  private:
   class Fields;
@@ -35,6 +38,8 @@ class MarketDicts {
   std::string open();
   [[nodiscard]] const market::Tables& tables();
   [[nodiscard]] py::object key(std::uint32_t row);
+  [[nodiscard]] py::dict instrument_of(std::uint32_t row, DictMaker& dicts) const;
+  [[nodiscard]] py::dict state_of(std::uint32_t row, DictMaker& dicts) const;
   /// A row could not be read. RingFailed says why.
   [[noreturn]] void fail(std::uint32_t row) const;
   void require_whole() const;

@@ -290,8 +290,17 @@ class Ring {
     const Use use(is_busy_, "ring");
     return market_.states(dicts_);
   }
+  py::object instrument(const std::string& key_or_name) {
+    const Use use(is_busy_, "ring");
+    return market_.instrument(key_or_name, dicts_);
+  }
+  py::object state(const std::string& key_or_name) {
+    const Use use(is_busy_, "ring");
+    return market_.state(key_or_name, dicts_);
+  }
 
   [[nodiscard]] std::uint64_t lost_records() const { return reader_.total_lost_records(); }
+  [[nodiscard]] std::uint64_t heartbeat_ns() const { return reader_.heartbeat_ns(); }
   [[nodiscard]] std::string writer() const {
     switch (reader_.writer()) {
       case ring::WriterState::Running: return "running";
@@ -564,10 +573,16 @@ PYBIND11_MODULE(_core, module) {
       .def("states", &Ring::states,
            "The newest state of each instrument, read without an event: a list of dicts with the content of a line of "
            "`stopbit states --format jsonl`. RingError as instruments().")
+      .def("instrument", &Ring::instrument, py::arg("key_or_name"),
+           "One of instruments(), by its key or, else, its name; None if there is no such instrument.")
+      .def("state", &Ring::state, py::arg("key_or_name"), "Likewise, one of states().")
       .def_property_readonly("lost", &Ring::lost_records,
                              "Records overwritten by the writer before they were read, "
                              "so far.")
-      .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".");
+      .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".")
+      .def_property_readonly("heartbeat_ns", &Ring::heartbeat_ns,
+                             "When the writer has last said that it is well, by the clock of its host: ns since 1970, "
+                             "several times a second, also in a quiet market. It stops if its process is stopped.");
 
   py::class_<CapturedMarket>(module, "CapturedMarket", "Captures as market events and books; of stopbit.Market.")
       .def(py::init([](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures,

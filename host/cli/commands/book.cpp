@@ -473,8 +473,10 @@ int run_book(const BookArguments& arguments) {
   if (books->finish() && status == kExitDone) status = kExitRejected;
   if (!arguments.instrument.empty() && run.market().instruments().view().find(arguments.instrument) == 0 &&
       run.market().instruments().view().find_name(arguments.instrument) == 0) {
-    throw ToolError(kExitRejected,
-                    "--instrument: the captures have no instrument '" + plain(arguments.instrument) + "'");
+    throw ToolError(
+        kExitRejected,
+        "--instrument: the captures have no instrument '" + plain(arguments.instrument) + "'" +
+            plain(market::did_you_mean_instrument(arguments.instrument, run.market().instruments().view())));
   }
   if (needs_books && status == kExitDone && !run.was_stopped() && !books->has_book()) {
     print_stderr("no message of the captures is about the book of an instrument\n");

@@ -66,8 +66,8 @@ int states(const StatesArguments& arguments) {
   out.close();
   if (unread == 0) {
     // Its last states look like those of a quiet market.
-    if (market.states().writer() == market::state::Reader::Writer::Dead) {
-      print_stderr("stopbit: {}: the writer died; these are the states of that moment\n", arguments.ring);
+    if (const std::string warning = market.warning(); !warning.empty()) {
+      print_stderr("stopbit: {}: the writer {}; these are the states of that moment\n", arguments.ring, warning);
     }
     return kExitDone;
   }

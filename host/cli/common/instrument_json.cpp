@@ -34,6 +34,7 @@ void append_instrument_json(std::string& out, std::uint32_t number, const market
   }
   if ((row.flags & market::kRowRemoved) != 0) out += ",\"removed\":true";
   if ((row.flags & market::kRowTickMoved) != 0) out += ",\"tick_changed\":true";
+  if ((row.flags & market::kRowEarlier) != 0) out += ",\"earlier\":true";
   out += '}';
 }
 

@@ -8,6 +8,7 @@
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/text.hpp"
 #include "host/market/event/print.hpp"
+#include "host/os/clock.hpp"
 #include "host/os/readable.hpp"
 
 namespace stopbit::tools {
@@ -53,7 +54,9 @@ void LiveMarket::follow() {
 
 std::uint32_t LiveMarket::row_of(const std::string& key_or_name) const {
   const std::uint32_t row = find(key_or_name);
-  if (row == 0) throw ToolError(kExitRejected, "--instrument: there is no instrument '" + plain(key_or_name) + "'");
+  if (row == 0)
+    throw ToolError(kExitRejected, "--instrument: there is no instrument '" + plain(key_or_name) + "'" +
+                                       plain(market::did_you_mean_instrument(key_or_name, instruments())));
   return row;
 }
 
@@ -61,13 +64,24 @@ void LiveMarket::check() const {
   if (tables_.is_broken()) throw ToolError(kExitRejected, name_ + ": " + std::string(market::Tables::broken_text()));
 }
 
-std::string_view LiveMarket::writer_text() const {
+std::string LiveMarket::writer_text() const {
+  constexpr std::uint64_t kSilentNs = 3'000'000'000;  // it says that it is well ten times a second
+  const std::uint64_t said = states().heartbeat_ns();
+  const std::uint64_t now = os::wall_clock_ns();
   switch (states().writer()) {
-    case market::state::Reader::Writer::Running: return "runs";
+    case market::state::Reader::Writer::Running:
+      if (now <= said || now - said < kSilentNs) return "runs";
+      return "has given no sign of life for " + os::duration_text(now - said);
     case market::state::Reader::Writer::Finished: return "has ended";
     case market::state::Reader::Writer::Dead: return "died";
   }
   return "";
+}
+
+std::string LiveMarket::warning() const {
+  const bool has_ended = states().writer() == market::state::Reader::Writer::Finished;
+  std::string text = writer_text();
+  return has_ended || text == "runs" ? std::string() : text;
 }
 
 std::string LiveMarket::price(std::int64_t price) const {
@@ -112,19 +126,20 @@ std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t
   market::state::DayView day;
   LadderRows ladder;
   if (!market.instruments().read(row, known) || !read_ladder(market, row, top, day, ladder)) {
-    return "the instrument's state cannot be read: its writer " + std::string(market.writer_text()) + "\n";
+    return "the instrument's state cannot be read: its writer " + market.writer_text() + "\n";
   }
   market.check();
   const std::string name = plain(market::instrument_name(known));
-  std::string out = fmt::format("{}{}{}   trading {}   book {}", plain(market::key_of(known)), name.empty() ? "" : "  ",
-                                name, market::name_of(top.state), standing_text(top));
+  std::string out = fmt::format("{}{}{}   trading {}   book {}\n", plain(market::key_of(known)),
+                                name.empty() ? "" : "  ", name, market::name_of(top.state), standing_text(top));
   // Prices that no writer changes look like a quiet market.
-  const bool is_written = market.states().writer() == market::state::Reader::Writer::Running;
-  out += is_written ? "\n" : fmt::format("   the writer {}\n", market.writer_text());
+  const std::string writer = market.writer_text();
+  if (writer != "runs") out += fmt::format("the writer {}\n", writer);
   out += fmt::format("last {} x {}   high {}   low {}   volume {}\n\n", market.price(day.last),
                      market.quantity(day.last_quantity), market.price(day.high), market.price(day.low),
                      market.quantity(day.volume));
-  const std::size_t shown = std::max<std::size_t>(1, (std::max<std::size_t>(rows, 8) - 6) / 2);
+  const std::size_t others = writer == "runs" ? 6 : 7;  // lines
+  const std::size_t shown = std::max<std::size_t>(1, (std::max<std::size_t>(rows, 8) - others) / 2);
   ladder.bids.resize(std::min(ladder.bids.size(), shown));
   ladder.asks.resize(std::min(ladder.asks.size(), shown));
   std::int64_t largest = 0;

@@ -29,8 +29,10 @@ class LiveMarket {
   void check() const;
   /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
   [[nodiscard]] bool replaced() const noexcept { return tables_.replaced(); }
-  /// "runs", "has ended", "died".
-  [[nodiscard]] std::string_view writer_text() const;
+  /// "runs", "has ended", "died", "has given no sign of life for 12 s".
+  [[nodiscard]] std::string writer_text() const;
+  /// What there is to say if it does not run; empty: it does.
+  [[nodiscard]] std::string warning() const;
 
   [[nodiscard]] std::string price(std::int64_t price) const;        ///< Empty: none.
   [[nodiscard]] std::string quantity(std::int64_t quantity) const;  ///< Empty: none.

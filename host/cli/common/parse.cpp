@@ -52,6 +52,9 @@ void add_option(CLI::App& app, const Option& option) {
   // CLI11 takes a name without dashes for an argument.
   CLI::Option* added = add_value(app, option, option.is_argument() ? option.value : option.names);
   if (option.required) added->required();
+  if (!option.is_argument() && !std::holds_alternative<bool*>(option.target)) {
+    added->check([](const std::string& value) { return std::string(value.empty() ? "the value is empty" : ""); });
+  }
   if (option.hint.kind != Hint::Kind::Choice || option.hint.open) return;
   added->check([words = option.hint.words](const std::string& value) {
     if (std::find(words.begin(), words.end(), value) != words.end()) return std::string();

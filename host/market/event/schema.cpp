@@ -145,7 +145,8 @@ Json instrument() {
                  {"defined", object({{"channel", integer<std::uint16_t>()}, {"seq", integer<std::uint32_t>()}},
                                     {"channel", "seq"})},
                  {"removed", only_true},
-                 {"tick_changed", only_true}},
+                 {"tick_changed", only_true},
+                 {"earlier", only_true}},
                 {"row", "instrument", "trading_state"});
 }
 

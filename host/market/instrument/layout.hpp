@@ -54,6 +54,9 @@ inline constexpr std::uint32_t kRowRemoved = 1U << 1;    ///< The exchange has r
 inline constexpr std::uint32_t kRowKeyCut = 1U << 2;     ///< The key was too long: its end is a hash.
 inline constexpr std::uint32_t kRowNameCut = 1U << 3;    ///< The name or the product was too long.
 inline constexpr std::uint32_t kRowTickMoved = 1U << 4;  ///< A later definition has another tick.
+/// The definition was taken over from long ago, and none has come since: the exchange may have given the key to another
+/// instrument.
+inline constexpr std::uint32_t kRowEarlier = 1U << 5;
 
 struct alignas(64) InstrumentRow {
   std::uint64_t version;

@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "host/os/random.hpp"
 #include "host/os/shm/folder.hpp"
 #include "host/os/shm/name.hpp"
+#include "microcode/base/nearest.hpp"
 
 namespace stopbit::market {
 namespace {
@@ -358,6 +360,18 @@ void InstrumentTable::set_name(InstrumentRow& row, std::string_view name) const 
 void InstrumentTable::set_product(InstrumentRow& row, std::string_view product) noexcept {
   row.product_bytes = put(row.product, kInstrumentProductBytes, product);
   if (product.size() > kInstrumentProductBytes) row.flags |= kRowNameCut;
+}
+
+std::string did_you_mean_instrument(std::string_view wanted, const InstrumentView& view) {
+  constexpr std::uint32_t kMost = 100'000;  // a tenth of a second
+  std::vector<std::string> known;
+  for (std::uint32_t number = 1; number <= std::min(view.count(), kMost); ++number) {
+    InstrumentRow row;
+    if (!view.read(number, row)) continue;
+    known.emplace_back(key_of(row));
+    if (row.name_bytes != 0) known.emplace_back(instrument_name(row));
+  }
+  return did_you_mean(wanted, known);
 }
 
 }  // namespace stopbit::market

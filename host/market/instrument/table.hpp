@@ -98,6 +98,10 @@ class InstrumentView {
 /// Rows that a table of `bytes` bytes has, of which these are the first ones. A failure says what the table is.
 [[nodiscard]] Result<std::uint32_t> capacity_of(const InstrumentHeader& header, std::uint64_t bytes);
 
+/// "; did you mean 'KEY'?" for the end of an error; empty if no key or name is similar. Looks at the first 100,000
+/// rows.
+[[nodiscard]] std::string did_you_mean_instrument(std::string_view wanted, const InstrumentView& view);
+
 /// The text of a row's field.
 [[nodiscard]] inline std::string_view key_of(const InstrumentRow& row) noexcept {
   return {row.key, std::min<std::size_t>(row.key_bytes, kInstrumentKeyBytes)};

@@ -27,6 +27,7 @@ void Translator::definition() noexcept {
   bool has_moved = false;
   const std::uint8_t product = message_.slots->product != kNoSlot ? message_.slots->product : map_.product;
   instruments_.change(key.row, [&](InstrumentRow& row) {
+    if ((row.flags & kRowEarlier) != 0) forget_earlier(row);
     std::array<char, 8> room;
     if (values_.has(message_.slots->name) && values_.is_text(message_.slots->name)) {
       instruments_.set_name(row, values_.text(message_.slots->name, room));
@@ -56,6 +57,15 @@ void Translator::definition() noexcept {
   states(message_.slots->states, message_.typed->states, message_.rule->states, true);
   if (message_.plan->has_entries)
     states(message_.slots->entry_states, message_.typed->entry_states, message_.rule->entry_states, true);
+}
+
+/// Nothing of what was defined on an earlier day is part of the definition that has come now.
+void Translator::forget_earlier(InstrumentRow& row) const noexcept {
+  row.flags &= ~(kRowEarlier | kRowNameCut | kRowTickMoved);
+  instruments_.set_name(row, {});
+  InstrumentTable::set_product(row, {});
+  row.tick = 0;
+  row.complex = 0;
 }
 
 /// The depths of an entry are not those of the next one. A list of the message itself is for all its entries.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "host/market/stage/shapes.hpp"
 #include "microcode/base/hash.hpp"
 
 namespace stopbit::market {
@@ -40,6 +41,9 @@ std::uint32_t Directory::add(const KeyBits& key) noexcept {
   const std::string_view text = key_text(room, is_cut);
   if (const std::uint32_t known = instruments_.view().find(text); known != 0 && is_restored_[known]) {
     is_restored_[known] = false;  // keys that differ may have the same text
+    if (instruments_.row(known).first_ns == 0) {
+      instruments_.change(known, [&](InstrumentRow& row) { see_first(row); });
+    }
     keys_.add(key, known);
     join_group(known, map_.product);
     return known;
@@ -47,18 +51,19 @@ std::uint32_t Directory::add(const KeyBits& key) noexcept {
   const std::uint32_t number = instruments_.add(text, [&](InstrumentRow& row) {
     row.channel = message_.channel;
     row.flags = is_cut ? kRowKeyCut : 0;
-    row.first_ns = message_.arrival_ns;
-    if (map_.entry_number != kNoSlot && values_.has(map_.entry_number))
-      row.first_number = amounts_.integer(map_.entry_number);
-    for (const CompiledBook& book : map_.books) {
-      row.book_kind[static_cast<std::size_t>(book.of)] = static_cast<std::uint8_t>(book.kind);
-      row.depth[static_cast<std::size_t>(book.of)] = static_cast<std::uint16_t>(book.depth);
-    }
+    see_first(row);
+    set_books(map_, row);
   });
   if (number == 0) return 0;
   keys_.add(key, number);
   join_group(number, map_.product);
   return number;
+}
+
+void Directory::see_first(InstrumentRow& row) const noexcept {
+  row.first_ns = message_.arrival_ns;
+  if (map_.entry_number != kNoSlot && values_.has(map_.entry_number))
+    row.first_number = amounts_.integer(map_.entry_number);
 }
 
 /// The key fields as text, with / between them. What is too long ends in a hash of the whole.

@@ -71,6 +71,7 @@ class Directory {
 
   [[nodiscard]] Key look_up() noexcept;
   [[nodiscard]] std::uint32_t add(const KeyBits& key) noexcept;
+  void see_first(InstrumentRow& row) const noexcept;
   [[nodiscard]] std::string_view key_text(std::array<char, 256>& room, bool& is_cut) const noexcept;
 
   const Map& map_;

@@ -96,6 +96,30 @@ Translator::Restored Translator::restore(const SavedBooks& saved, std::span<cons
   return restored;
 }
 
+std::uint32_t Translator::restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
+                                              std::uint64_t now_ns) noexcept {
+  std::uint32_t restored = 0;
+  saved.for_each([&](const SavedRow& from, std::span<const Event>) {
+    if ((from.flags & kRowDefined) == 0 || from.definition_ns < since_ns) return;
+    SavedRow row;
+    row.flags = from.flags | kRowEarlier;
+    row.tick = from.tick;
+    row.definition_ns = from.definition_ns;
+    row.definition_sequence = from.definition_sequence;
+    row.definition_channel = from.definition_channel;
+    row.channel = from.channel;
+    set_books(map_, row);
+    row.key_bytes = put(row.key, {from.key, from.key_bytes});
+    row.name_bytes = put(row.name, {from.name, from.name_bytes});
+    row.product_bytes = put(row.product, {from.product, from.product_bytes});
+    message_ = {.arrival_ns = now_ns, .channel = from.channel, .flags = record::kFlagSnapshot};
+    if (restore_instrument(row) != 0) ++restored;
+    writer_.flush(true);
+  });
+  message_ = {};
+  return restored;
+}
+
 /// Trading states are not taken over: they may be others by now.
 std::uint32_t Translator::restore_instrument(const SavedRow& saved) noexcept {
   const std::string_view key(saved.key, saved.key_bytes);

@@ -11,6 +11,15 @@
 
 namespace stopbit::market {
 
+/// Sets the books of an instrument that no definition has come of, in a row of the table or of a file.
+template <class Row>
+void set_books(const Map& map, Row& row) noexcept {
+  for (const CompiledBook& book : map.books) {
+    row.book_kind[static_cast<std::size_t>(book.of)] = static_cast<std::uint8_t>(book.kind);
+    row.depth[static_cast<std::size_t>(book.of)] = static_cast<std::uint16_t>(book.depth);
+  }
+}
+
 /// What books the instruments have, and which channel's losses concern them. One thread; allocates when it is made
 /// only.
 class Shapes {

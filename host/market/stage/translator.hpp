@@ -85,6 +85,10 @@ class Translator {
   /// Before the first record: takes the instruments over, and the books of channels that go on. A book is what it would
   /// be after a snapshot that the exchange has sent before the first message. Writes their events.
   [[nodiscard]] Restored restore(const SavedBooks& saved, std::span<const Left> left, std::uint64_t now_ns) noexcept;
+  /// Instead of restore(), from a file that is too old for it: takes over what was defined since `since_ns`, which its
+  /// row says until the exchange defines it anew (kRowEarlier). No depths, which are a matter of right books. How many.
+  [[nodiscard]] std::uint32_t restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
+                                                  std::uint64_t now_ns) noexcept;
   /// What SyncChannel::era() is to be on a channel of increments; before the first record.
   void begin_era(std::uint16_t channel, std::uint64_t era) noexcept;
   /// The eras go on from those of another translator of the same channels.
@@ -203,6 +207,7 @@ class Translator {
   [[nodiscard]] std::uint32_t restored_index(std::uint32_t row) const noexcept {
     return scope_ == ScopeOf::Product ? products_.of(row) : row;
   }
+  /// The row; 0: it is not taken.
   [[nodiscard]] std::uint32_t restore_instrument(const SavedRow& saved) noexcept;
   [[nodiscard]] bool restore_book(std::uint32_t row, const SavedRow& saved, std::span<const Event> events,
                                   std::span<const Left> left) noexcept;
@@ -211,6 +216,7 @@ class Translator {
   void definition() noexcept;
   void depth_element() noexcept;
   void forget_depths() noexcept;
+  void forget_earlier(InstrumentRow& row) const noexcept;
   void states(std::span<const std::uint8_t> slots, std::span<const Span> scales, std::span<const StateField> fields,
               bool only_if_new) noexcept;
 

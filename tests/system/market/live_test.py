@@ -449,7 +449,9 @@ def of_a_ladder():
     writer = subprocess.Popen((*replay, "--pace", "1x"))
     listing = [STOPBIT, "instruments", ring]
     wait_for("the instrument", lambda: "CEDAR" in subprocess.run(listing, capture_output=True, text=True, check=False).stdout)
-    assert "writer" not in stopbit("book", ring, "--instrument", "CEDAR", "--once")
+    assert "writer died" not in stopbit("book", ring, "--instrument", "CEDAR", "--once")
+    for command in ("states", ring), ("book", ring, "--once"):
+        assert "did you mean 'CEDAR'?" in stopbit(*command, "--instrument", "CEDER", status=1)
     terminal, line = pty.openpty()
     ladder = subprocess.Popen((STOPBIT, "book", ring, "--instrument", "CEDAR"), stdin=line, stdout=line)
     os.close(line)
@@ -465,6 +467,10 @@ def of_a_ladder():
 
     shows(b"\x1b[?7l")  # a narrow terminal cuts lines
     shows(b"CEDAR")
+    writer.send_signal(signal.SIGSTOP)
+    shows(b"the writer has given no sign of life for")
+    answer = subprocess.run([STOPBIT, "states", ring], capture_output=True, text=True, check=True)
+    assert "no sign of life" in answer.stderr and "CEDAR" in answer.stdout, answer
     writer.kill()
     writer.wait()
     shows(b"the writer died")

@@ -750,6 +750,12 @@ class Market(unittest.TestCase):
                 if name in state:
                     state[name] = int(state[name])
         self.assertEqual(reader.states(), states)
+        for state, row in zip(states, reader.instruments()):
+            self.assertEqual((reader.state(row["instrument"]), reader.instrument(row["instrument"])), (state, row))
+        self.assertEqual(reader.instrument("Cedar Roofs"), reader.instrument("CEDAR"))
+        self.assertEqual((reader.instrument("NONE"), reader.state("NONE")), (None, None))
+        self.assertEqual(reader.writer, "finished")
+        self.assertGreater(reader.heartbeat_ns, 10**18)
 
     def test_keeps_its_tables_when_a_later_ring_has_the_name(self):
         before = stopbit.ring(self.name)
@@ -824,7 +830,12 @@ class OpenedMarket(unittest.TestCase):
         for row in wanted:
             if "tick" in row:
                 row["tick"] = decimal.Decimal(row["tick"])
-        self.assertEqual((self.open().instruments, len(wanted)), (wanted, 20))
+        market = self.open()
+        self.assertEqual((market.instruments, len(wanted)), (wanted, 20))
+        for row in wanted:
+            self.assertEqual(market.instrument(row["instrument"]), row)
+        self.assertEqual(market.instrument("Cedar Roofs")["instrument"], "CEDAR")
+        self.assertIsNone(market.instrument("NONE"))
 
     def test_has_the_books_of_the_command(self):
         market = self.open()
@@ -862,7 +873,7 @@ class OpenedMarket(unittest.TestCase):
                          ("2020-01-01", "before the first")):
             with self.assertRaisesRegex(ValueError, text):
                 market.book("CEDAR", at=at)
-        with self.assertRaisesRegex(ValueError, "no instrument 'CEDER'"):
+        with self.assertRaisesRegex(ValueError, "no instrument 'CEDER'.*did you mean 'CEDAR'"):
             market.book("CEDER")
         for more in ({"levels": 0}, {"levels": 1001}, {"at": -1}):
             with self.assertRaises(ValueError):

@@ -138,7 +138,7 @@ TEST(BookFiles, of_another_kind_are_not_taken) {
     market::SavedHead head = first.output().saved_head(0);
     const auto why = [&](std::uint64_t at) { return first.find(head, at).message(); };
     ASSERT_TRUE(first.find(head, now));
-    EXPECT_NE(why(now + 3'601 * kSecond).find("it was saved "), std::string::npos);
+    EXPECT_NE(why(now + 7 * 86'400 * kSecond + kSecond).find("it was saved "), std::string::npos);
     EXPECT_NE(why(now - 3 * kSecond).find("it is from the future"), std::string::npos);
     for (std::uint64_t market::SavedHead::*field :
          {&market::SavedHead::image, &market::SavedHead::map, &market::SavedHead::ring}) {
@@ -157,6 +157,24 @@ TEST(BookFiles, of_another_kind_are_not_taken) {
   EXPECT_EQ(next.lines_with("books begin anew"), 1U) << next.log();
   EXPECT_EQ(next.lines_with("it is of another feed map"), 1U) << next.log();
   EXPECT_EQ(next.instruments(), 0U);
+}
+
+TEST(BookFiles, that_are_old_give_definitions_only) {
+  const testing::Scratch folder;
+  std::uint64_t now = 0;
+  {
+    Saving first(folder);
+    first.ticks(1, 40);
+    first.end();
+    now = first.now();
+    const market::SavedHead head = first.output().saved_head(0);
+    EXPECT_EQ(first.find(head, now + 3'599 * kSecond).value().why_no_books(), "");
+    EXPECT_NE(first.find(head, now + 3'601 * kSecond).value().why_no_books().find("it was saved "), std::string::npos);
+  }
+  Saving next(folder, now + 3'601 * kSecond);
+  EXPECT_EQ(next.lines_with("books begin anew"), 1U) << next.log();
+  EXPECT_EQ(next.lines_with("definitions=0"), 1U) << next.log();
+  EXPECT_EQ(next.instruments(), 0U) << "what was seen, and never defined, is worth nothing";
 }
 
 TEST(BookFiles, fall_back_to_the_one_before) {

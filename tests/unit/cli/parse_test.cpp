@@ -43,6 +43,14 @@ int usage_status(const List& arguments) {
   return kExitDone;
 }
 
+/// "" of a script whose variable is not set is not an option that was not given.
+TEST(ParseArguments, takes_no_empty_value) {
+  for (const List& arguments : {List{"one", "-o", ""}, List{"one", "--output="}, List{"one", "--group", ""},
+                                List{"one", "--templates", ""}, List{"one", "--limit", ""}}) {
+    EXPECT_EQ(usage_status(arguments), kExitUsage) << arguments[1];
+  }
+}
+
 TEST(ParseArguments, fills_the_targets) {
   Values values;
   ASSERT_TRUE(parse_arguments(sample(values), {"one", "-o", "out", "two", "--limit", "18446744073709551615", "--group",

@@ -135,10 +135,10 @@ def ring(
 
     A ring of market events, which `stopbit run` writes for a feed with a map, gives dicts with the content of a line of
     `stopbit tail`: {"event": "new", "instrument": "CEDAR", "side": "bid", "level": 1, "price": Decimal("12.5"), ...}. Its
-    instruments() and states() read the tables beside it at any time. batch_columns() gives the available events as numpy
-    arrays: arrival_ns, delay_ns, channel, sequence, instrument (row of instruments(), 0 = all), kind, side, level, price
-    (units of 1e-9), quantity (in the map's unit), id, flags, is_implied. MARKET has the numbers. No value: the lowest price,
-    a quantity or delay of -2**39.
+    instruments() and states() read the tables beside it at any time, instrument("CEDAR") and state("CEDAR") one of them.
+    batch_columns() gives the available events as numpy arrays: arrival_ns, delay_ns, channel, sequence, instrument (row of
+    instruments(), 0 = all), kind, side, level, price (units of 1e-9), quantity (in the map's unit), id, flags, is_implied.
+    MARKET has the numbers. No value: the lowest price, a quantity or delay of -2**39.
     """
     if not timeout >= 0:
         raise ValueError("timeout: at least 0 seconds")

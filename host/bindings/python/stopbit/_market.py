@@ -50,6 +50,7 @@ class Market:
     def __init__(self, core: _core.CapturedMarket) -> None:
         self._core = core
         self._instruments: list[dict[str, Any]] | None = None
+        self._by_text: dict[str, dict[str, Any]] = {}
 
     @property
     def quantity_exponent(self) -> int:
@@ -75,6 +76,13 @@ class Market:
         if self._instruments is None:
             self._instruments = self._core.instruments()
         return self._instruments
+
+    def instrument(self, key_or_name: str) -> dict[str, Any] | None:
+        """One of `instruments`, by its key or, else, its name; None if there is no such instrument."""
+        if not self._by_text:
+            for key in ("name", "instrument"):  # a key comes before names
+                self._by_text.update((row[key], row) for row in reversed(self.instruments) if key in row)
+        return self._by_text.get(key_or_name)
 
     def book(self, instrument: str, *, at: At = None, levels: int = 10, decimals: bool = False) -> dict[str, Any]:
         """The book of an instrument, by its key or name: {"instrument", "is_known", "book", "bids", "asks"}.

@@ -913,6 +913,8 @@ static void markets(const char* name, const char* other, const char* mixed) {
   const stopbit_state* state = NULL;
   const stopbit_instrument* instrument = NULL;
   CHECK(stopbit_market_rows(market) == 0 && stopbit_market_writer(market) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_market_heartbeat_ns(market) == 0 && stopbit_market_heartbeat_ns(NULL) == 0);
+  CHECK(stopbit_ring_heartbeat_ns(ring) == 0 && stopbit_ring_heartbeat_ns(NULL) == 0);
   CHECK(stopbit_market_find(market, "a") == 0 && stopbit_market_replaced(market) == 0);
   CHECK(stopbit_market_state(market, 1, &state) == STOPBIT_ERROR_ARGUMENT && state == NULL);
   CHECK(stopbit_market_open(market, NULL) == STOPBIT_ERROR_ARGUMENT);
@@ -925,6 +927,7 @@ static void markets(const char* name, const char* other, const char* mixed) {
   CHECK(stopbit_market_open(market, "/nowhere/ring") == STOPBIT_ERROR_SYSTEM); /* and the handle is as before */
   CHECK(stopbit_market_belongs(market, ring) == 1 && stopbit_market_belongs(market, NULL) == 0);
   CHECK(stopbit_market_writer(market) == STOPBIT_WRITER_FINISHED && stopbit_market_replaced(market) == 0);
+  CHECK(stopbit_market_heartbeat_ns(market) != 0 && stopbit_ring_heartbeat_ns(ring) != 0);
   CHECK(stopbit_market_quantity_exponent(market) == 0 && stopbit_market_level_rows(market) == 0);
   print_events(ring, market);
   print_rows(market);

@@ -40,9 +40,10 @@ def check_symbols(library, source):
         name, _, version = line.split()[-1].partition("@@")
         if not name.startswith("STOPBIT_"):  # a version itself
             shown[name] = version
-    later = {"stopbit_ring_accept": "STOPBIT_1.1", "stopbit_replay_open_feed": "STOPBIT_1.3",
-             "stopbit_record_check": "STOPBIT_1.4"}
-    later.update((name, "STOPBIT_1.2") for name in declared if MARKET.match(name))
+    later = dict.fromkeys((name for name in declared if MARKET.match(name)), "STOPBIT_1.2")
+    later |= {"stopbit_ring_accept": "STOPBIT_1.1", "stopbit_replay_open_feed": "STOPBIT_1.3",
+              "stopbit_record_check": "STOPBIT_1.4", "stopbit_ring_heartbeat_ns": "STOPBIT_1.4",
+              "stopbit_market_heartbeat_ns": "STOPBIT_1.4"}
     if shown != {**dict.fromkeys(declared, "STOPBIT_1.0"), **later}:
         sys.exit(f"only shown: {sorted(shown.keys() - declared)}, only declared: {sorted(declared - shown.keys())}, {shown}")
     if not re.search(r"SONAME.*\[libstopbit\.so\.1\]", run("readelf", "-d", library)):

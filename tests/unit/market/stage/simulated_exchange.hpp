@@ -12,10 +12,10 @@
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json_reader.hpp"
 #include "host/market/saved/saved_books.hpp"
-#include "host/market/stage/saver.hpp"
 #include "host/market/stage/translator.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/random.hpp"
+#include "tests/unit/market/stage/saved_file.hpp"
 
 /// A simulated exchange, whose books are known, and the stage with a reader of its events.
 namespace stopbit::market::simulated {
@@ -144,11 +144,7 @@ class Stage {
   }
   /// All that the stage knows, as a file.
   std::vector<record::Slot> save(std::uint64_t saved_ns = 0) {
-    Out out;
-    BookSaver saver;
-    saver.begin();
-    while (saver.is_running()) saver.step(translator_, table_.count(), {.saved_ns = saved_ns}, 1, 65'536, out);
-    return out.slots;
+    return saved_file(translator_, table_.count(), {.saved_ns = saved_ns});
   }
   Translator& translator() { return translator_; }
   std::uint64_t era() { return translator_.era(kIncrements); }
@@ -172,12 +168,6 @@ class Stage {
   struct TakeEvent {
     Stage* self;
     void operator()(std::span<const record::Slot> slots) const { self->read(Event::from(slots[0])); }
-  };
-  struct Out {
-    std::vector<record::Slot> slots;
-    [[nodiscard]] static std::size_t room() { return 65'536; }
-    [[nodiscard]] static std::size_t capacity() { return 65'536; }
-    void put(const record::Slot& slot) { slots.push_back(slot); }
   };
   struct TakeRecord {
     Stage* self;

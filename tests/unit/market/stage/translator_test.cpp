@@ -14,6 +14,7 @@
 #include "decoder/record/json_reader.hpp"
 #include "host/market/event/print.hpp"
 #include "templates/compiler.hpp"
+#include "tests/unit/market/stage/saved_file.hpp"
 
 /// From messages, written as JSON lines, to events and books.
 namespace stopbit::market::translator_test {
@@ -160,6 +161,7 @@ class Line {
  public:
   using Sequence = std::optional<std::uint32_t>;
   static constexpr std::uint64_t kNow = 1'700'000'000'000'000'000;
+  static constexpr std::uint64_t kDay = 86'400'000'000'000;
 
   explicit Line(const Edits& edits) : Line("level", 8, edits) {}
   explicit Line(const std::string& by = "level", std::uint32_t instruments = 8, const Edits& edits = {})
@@ -241,9 +243,17 @@ class Line {
   }
 
   Row best(std::uint32_t row, Side side) { return books_.best(row, side); }
+  std::vector<record::Slot> save() { return saved_file(translator_, table_.count()); }
+  /// Takes over what was defined since `since_ns`, a day later.
+  std::uint32_t restore_definitions(const std::vector<record::Slot>& file, std::uint64_t since_ns = 0) {
+    const auto saved = SavedBooks::over(std::as_bytes(std::span(file)));
+    EXPECT_TRUE(saved) << saved.message();
+    return saved ? translator_.restore_definitions(saved.value(), since_ns, kNow + kDay) : 0;
+  }
   MarketCounts counts() { return translator_.counts(); }
   InstrumentTable& table() { return table_; }
   BookSet& books() { return books_; }
+  Standing standing(std::uint32_t row) const { return books_.standing(row); }
   /// Rows of a side as price*quantity, and whether they are all.
   std::string side(std::uint32_t row, Side side) {
     translator_.finish();
@@ -486,7 +496,7 @@ TEST(Translator, survives_orders_twice_and_deletes_of_nothing) {
   line.refresh(order("A", 3, 2, "99"));
   line.refresh(order("A", 4, 2, "no number"));
   EXPECT_EQ(line.counts().wide, 0U) << "its hash is as good";
-  EXPECT_EQ(line.best(1, Side::Bid).quantity, 5);
+  EXPECT_EQ(line.bids(), "? 10*5 part");
   EXPECT_EQ(line.books().faults(Fault::Twice), 1U);
 }
 
@@ -548,6 +558,69 @@ TEST(Translator, reads_definitions_and_states_of_instruments_and_groups) {
   EXPECT_NE(line.table().row(1).flags & kRowTickMoved, 0U);
   EXPECT_NE(line.table().row(1).flags & kRowRemoved, 0U);
   EXPECT_THAT(line.take(), ElementsAre("removed A ."));
+}
+
+/// A definition of A with a name, a tick and a depth.
+std::string definition(const std::string& name, const std::string& tick, int depth) {
+  return R"({"template":"Definition","fields":{"Security":"A","Group":"G","Name":")" + name +
+         R"(","Complex":3,"Feeds":[{"Feed":"D","Depth":)" + std::to_string(depth) + R"(}],"Tick":)" + tick + "}}";
+}
+
+/// Keys may name another instrument by now, and depths may be others: names and ticks are taken, and say so.
+TEST(Translator, takes_definitions_of_an_earlier_day_until_those_of_this_one_come) {
+  Line before;
+  before.read(definition("Alpha", "0.25", 1));
+  before.refresh(bid("A", 1, 1, "10") + "," + bid("B", 1, 1, "20"));
+  before.read(
+      R"({"template":"Definition","fields":{"Security":"C","Group":"G","Name":"Gone","Feeds":[],"Tick":1,"Gone":"Y"}})");
+  const std::vector<record::Slot> file = before.save();
+  Line line;
+  EXPECT_EQ(line.restore_definitions(file, Line::kNow + 1), 0U) << "too long ago";
+  ASSERT_EQ(line.restore_definitions(file, Line::kNow), 1U) << "B was never defined, C is gone";
+  EXPECT_EQ(line.restore_definitions(file), 0U) << "each once";
+  EXPECT_THAT(line.take(), ElementsAre("definition A ."));
+  const InstrumentRow& row = line.table().row(1);
+  EXPECT_EQ(key_of(row), "A");
+  EXPECT_EQ(instrument_name(row), "Alpha");
+  EXPECT_EQ(product_of(row), "G");
+  EXPECT_EQ(row.tick, 250'000'000);
+  EXPECT_EQ(row.flags, kRowDefined | kRowEarlier);
+  EXPECT_EQ(row.definition_ns, Line::kNow);
+  EXPECT_EQ(row.first_ns, 0U);
+  EXPECT_EQ(row.depth[0], 0);
+  EXPECT_EQ(line.table().view().find_name("Alpha"), 1U);
+  EXPECT_EQ(line.standing(1), Standing::Stale) << "there is no book";
+  // The first record with the key: the same row, and the book of an instrument of which nothing is known.
+  Line other;
+  for (Line* const one : {&line, &other}) one->refresh(bid("A", 1, 1, "10") + "," + bid("A", 2, 2, "9"));
+  EXPECT_EQ(line.table().count(), 1U);
+  EXPECT_EQ(line.bids(), other.bids());
+  EXPECT_EQ(line.take(), other.take());
+  EXPECT_EQ(row.first_ns, Line::kNow);
+  EXPECT_EQ(row.first_number, 1U);
+  EXPECT_NE(row.flags & kRowEarlier, 0U);
+  // Today's definition, with another tick: it is no tick that moved in the day.
+  for (Line* const one : {&line, &other}) one->read(definition("Beta", "0.5", 2));
+  EXPECT_EQ(instrument_name(row), "Beta");
+  EXPECT_EQ(row.tick, 500'000'000);
+  EXPECT_EQ(row.depth[0], 2);
+  EXPECT_EQ(row.flags, kRowDefined);
+  EXPECT_EQ(line.counts().tick_moves, 0U);
+  EXPECT_EQ(line.table().view().find_name("Alpha"), 0U);
+  EXPECT_EQ(line.table().view().find_name("Beta"), 1U);
+  EXPECT_EQ(line.take(), other.take());
+}
+
+TEST(Translator, keeps_definitions_of_an_earlier_day_over_several_starts) {
+  Line before;
+  before.read(definition("Alpha", "0.25", 1));
+  Line second;
+  ASSERT_EQ(second.restore_definitions(before.save()), 1U);
+  Line third;
+  ASSERT_EQ(third.restore_definitions(second.save(), Line::kNow), 1U);
+  EXPECT_EQ(third.table().row(1).definition_ns, Line::kNow) << "when the exchange has defined it";
+  EXPECT_EQ(third.table().row(1).flags, kRowDefined | kRowEarlier);
+  EXPECT_EQ(third.restore_definitions(second.save(), Line::kNow + 1), 0U);
 }
 
 TEST(Translator, takes_the_greatest_depth_of_a_list_without_types) {
@@ -785,7 +858,7 @@ TEST(Translator, finds_orders_by_texts_that_are_no_numbers) {
   line.refresh(order(1, 0, R"(,"Price":10,"Size":5)"));
   line.refresh(order(2, 1, R"(,"Size":3)"));
   EXPECT_EQ(line.books().faults(Fault::Wide), 0U);
-  EXPECT_EQ(line.best(1, Side::Bid).quantity, 3);
+  EXPECT_EQ(line.bids(), "? 10*3 part");
 }
 
 TEST(Translator, shows_readers_the_channel_whose_losses_concern_an_instrument) {
