@@ -55,12 +55,12 @@ inline void write(record::RecordSink& sink, std::uint32_t slots, std::uint64_t v
   for (std::uint32_t i = 1; i < slots; ++i) {
     record::Slot& slot = place.slots[i];
     for (std::size_t word = 0; word < record::kValueWords; ++word) record::store_word(slot.words[word], value + word);
-    record::store_word(slot.words[record::kTagWord], record::tag_word_base(place.phase, i));
+    record::store_word(slot.words[record::kTagWord], record::tag_word_base(place.phase(), i));
   }
   record::Slot first;
-  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp()} << 32;
   for (std::size_t word = 1; word < record::kValueWords; ++word) first.words[word] = value;
-  first.words[record::kTagWord] = ring::first_slot_tags(place.phase);
+  first.words[record::kTagWord] = ring::first_slot_tags(place.phase());
   sink.commit(first, slots);
 }
 

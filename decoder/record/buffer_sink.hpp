@@ -42,7 +42,7 @@ class BufferSink final : public RecordSink {
   }
   void put(const std::uint64_t (&words)[kSlotWords]) noexcept override {
     const Place place = open();  // of this class, so it can be inlined
-    commit(in_place(words, place.stamp, place.phase), 1);
+    commit(in_place(words, place.stamp(), place.phase()), 1);
   }
 
  private:

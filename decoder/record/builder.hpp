@@ -116,14 +116,14 @@ class Builder {
     sink_ = &sink;
     header_ = &header;
     const RecordSink::Place place = sink.open();
-    stamp_ = place.stamp;
-    state_.phase = tag_word_base(place.phase, 0);
+    stamp_ = place.stamp();
+    state_.phase = tag_word_base(place.phase(), 0);
     state_.slots = place.slots;
     state_.bases[1] = reinterpret_cast<unsigned char*>(&state_.first);
     state_.next = place.slots;
     state_.end = place.slots + max_slots_;
     const auto address = reinterpret_cast<std::uintptr_t>(place.slots);
-    state_.turned_tags = (place.phase ? 1 : 0) - (static_cast<std::uint64_t>(address) << BuilderState::kAddressShift);
+    state_.turned_tags = (place.phase() ? 1 : 0) - (static_cast<std::uint64_t>(address) << BuilderState::kAddressShift);
     state_.string_slots = 0;
   }
 

@@ -13,14 +13,23 @@ namespace stopbit::record {
 /// written once. After an error the engine calls open again.
 class RecordSink {
  public:
-  struct Place {
-    // Two whole words, which are copied in registers: a copy by parts waits for the stores of the parts.
-    Slot* slots =
-        nullptr;  ///< Space for max_record_slots of the program; content undefined. Slot 0 is written by commit.
-    std::uint32_t stamp = 0;  ///< Low half of slot 0's number in the ring.
-    bool phase = false;       ///< Of every slot of this record.
-    std::uint8_t unused = 0;
-    std::uint16_t unused_too = 0;
+  /// Two whole words: a copy by parts would be read back before its parts are written.
+  class Place {
+   public:
+    constexpr Place() noexcept = default;
+    constexpr Place(Slot* space, std::uint32_t stamp, bool phase) noexcept
+        : slots(space), marks_(stamp | std::uint64_t{phase} << 32) {}
+
+    /// Low half of slot 0's number in the ring.
+    [[nodiscard]] constexpr std::uint32_t stamp() const noexcept { return static_cast<std::uint32_t>(marks_); }
+    /// Of every slot of this record.
+    [[nodiscard]] constexpr bool phase() const noexcept { return marks_ >> 32 != 0; }
+
+    /// Space for max_record_slots of the program; content undefined. Slot 0 is written by commit.
+    Slot* slots = nullptr;
+
+   private:
+    std::uint64_t marks_ = 0;
   };
 
   virtual ~RecordSink() = default;
@@ -31,7 +40,7 @@ class RecordSink {
   /// Both for a record of one slot, which gets stamp and phase here.
   virtual void put(const std::uint64_t (&words)[kSlotWords]) noexcept {
     const Place place = open();
-    commit(in_place(words, place.stamp, place.phase), 1);
+    commit(in_place(words, place.stamp(), place.phase()), 1);
   }
 };
 

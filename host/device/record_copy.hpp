@@ -36,7 +36,7 @@ inline void copy_record(std::span<const record::Slot> record, const record::Slot
                         record::RecordSink& sink) noexcept {
   record::Slot first = head;
   const record::RecordSink::Place place = sink.open();
-  const std::uint64_t phase = place.phase ? 1 : 0;
+  const std::uint64_t phase = place.phase() ? 1 : 0;
   for (std::size_t i = 1; i < record.size(); ++i) {
     for (std::size_t word = 0; word < record::kValueWords; ++word) {
       record::store_word(place.slots[i].words[word], record[i].words[word]);
@@ -44,7 +44,7 @@ inline void copy_record(std::span<const record::Slot> record, const record::Slot
     record::store_word(place.slots[i].words[record::kTagWord],
                        with_bits(record[i].words[record::kTagWord], 63, 1, phase));
   }
-  first.words[0] = with_bits(first.words[0], 32, 32, place.stamp);
+  first.words[0] = with_bits(first.words[0], 32, 32, place.stamp());
   first.words[record::kTagWord] = with_bits(first.words[record::kTagWord], 63, 1, phase);
   sink.commit(first, static_cast<std::uint32_t>(record.size()));
 }

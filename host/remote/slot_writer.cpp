@@ -24,8 +24,8 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     total_ = head.slots();
     place_ = sink_.open();
     first_ = slot;
-    first_.words[0] = record::stamped(slot.words[0], place_.stamp);
-    first_.words[record::kTagWord] = record::with_phase(tags, place_.phase);
+    first_.words[0] = record::stamped(slot.words[0], place_.stamp());
+    first_.words[record::kTagWord] = record::with_phase(tags, place_.phase());
   } else {
     // Header tags are at the beginning of a record and nowhere else: a reader finds records by them.
     if (number != (taken_ & 0x7FU) || (tags & 0xFFFF'FFFF) == kHeaderTags) {
@@ -34,7 +34,7 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     }
     record::Slot& to = place_.slots[taken_];
     for (std::size_t word = 0; word < record::kTagWord; ++word) record::store_word(to.words[word], slot.words[word]);
-    record::store_word(to.words[record::kTagWord], record::with_phase(tags, place_.phase));
+    record::store_word(to.words[record::kTagWord], record::with_phase(tags, place_.phase()));
   }
   if (++taken_ < total_) return Outcome::Part;
   sink_.commit(first_, total_);

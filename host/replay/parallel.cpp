@@ -64,7 +64,7 @@ class LaneSink final : public record::RecordSink {
   }
   void follow(const Replay& replay) noexcept { replay_ = &replay; }
 
-  [[nodiscard]] Place open() noexcept override { return {.slots = writer_.room(replay_->place().packet)}; }
+  [[nodiscard]] Place open() noexcept override { return {writer_.room(replay_->place().packet), 0, false}; }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     constexpr unsigned kLaneShift = 17;
     constexpr std::uint32_t kTaken = 1U << 16;

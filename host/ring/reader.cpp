@@ -275,8 +275,8 @@ class Renumbered {
   [[nodiscard]] bool begin() noexcept {
     const record::RecordSink::Place place = sink_.open();
     slots_ = place.slots;
-    stamp_ = place.stamp;
-    phase_ = place.phase;
+    stamp_ = place.stamp();
+    phase_ = place.phase();
     return true;
   }
   void slot(std::uint64_t number, const std::array<std::uint64_t, record::kSlotWords>& words) noexcept {

@@ -60,9 +60,9 @@ void write_record(record::RecordSink& sink, std::uint32_t slots) {
   for (std::uint32_t i = 0; i < slots; ++i) {
     record::Slot& slot = i == 0 ? first : place.slots[i];
     record::store_word(slot.words[record::kTagWord],
-                       i == 0 ? ring::first_slot_tags(place.phase) : record::tag_word_base(place.phase, i));
+                       i == 0 ? ring::first_slot_tags(place.phase()) : record::tag_word_base(place.phase(), i));
   }
-  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp()} << 32;
   sink.commit(first, slots);
 }
 

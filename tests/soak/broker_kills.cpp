@@ -75,8 +75,8 @@ void write(ring::Writer& writer, std::uint64_t number) {
   const record::RecordSink::Place place = writer.open();
   record::Slot slot;
   for (std::size_t word = 1; word < record::kValueWords; ++word) slot.words[word] = number * word;
-  slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
-  slot.words[record::kTagWord] = ring::first_slot_tags(place.phase);
+  slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp()} << 32;
+  slot.words[record::kTagWord] = ring::first_slot_tags(place.phase());
   writer.commit(slot, 1);
 }
 bool is_whole(const record::Slot& slot, std::uint64_t& number) {

@@ -95,7 +95,7 @@ record::Slot fill(record::Slot* slots, bool phase, std::uint32_t stamp, std::uin
 
 void write(Writer& writer, std::uint64_t salt, std::uint64_t number) {
   const record::RecordSink::Place place = writer.open();
-  writer.commit(fill(place.slots, place.phase, place.stamp, salt, number), slots_of(number));
+  writer.commit(fill(place.slots, place.phase(), place.stamp(), salt, number), slots_of(number));
 }
 
 bool is_whole(std::span<const record::Slot> record, std::uint64_t salt, std::uint64_t number) {

@@ -74,9 +74,9 @@ void write_one(ring::Writer& writer, std::uint64_t run, std::uint64_t index) {
       record::store_word(slot.words[word], word_of(run, index, i, word));
     }
     record::store_word(slot.words[record::kTagWord],
-                       i == 0 ? ring::first_slot_tags(place.phase) : record::tag_word_base(place.phase, i));
+                       i == 0 ? ring::first_slot_tags(place.phase()) : record::tag_word_base(place.phase(), i));
   }
-  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp()} << 32;
   writer.commit(first, slots);
 }
 

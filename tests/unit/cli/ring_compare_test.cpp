@@ -28,11 +28,11 @@ class Published {
   void message(std::uint32_t number, std::uint64_t arrival_ns, std::uint64_t value) {
     const record::RecordSink::Place place = writer_->open();
     record::Slot slot{};
-    slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
+    slot.words[0] = std::uint64_t{1} << 16 | std::uint64_t{place.stamp()} << 32;
     slot.words[1] = arrival_ns;
     slot.words[2] = number | std::uint64_t{record::kFlagLastOfPacket} << 56;
     slot.words[4] = value;
-    slot.words[record::kTagWord] = record::tag_word_base(place.phase, 0);
+    slot.words[record::kTagWord] = record::tag_word_base(place.phase(), 0);
     for (unsigned i = 0; i < 5; ++i) slot.words[record::kTagWord] |= std::uint64_t{record::kHeaderTag + i} << (8 * i);
     writer_->commit(slot, 1);
   }

@@ -264,7 +264,7 @@ TEST_F(MulticastPublisher, sends_market_events_as_messages_that_need_no_table) {
   };
   for (std::uint64_t i = 0; i < 100; ++i) {
     const auto place = writer.open();
-    writer.commit(event(i).slot(place.stamp, place.phase), 1);
+    writer.commit(event(i).slot(place.stamp(), place.phase()), 1);
   }
   const auto publisher = make_publisher();
   level(*publisher);

@@ -123,9 +123,9 @@ class MulticastReceiver : public ring::test::RingTest {
   static void write_events(ring::Writer& writer, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto place = writer.open();
-      writer.commit(
-          market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
-          1);
+      writer.commit(market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i})
+                        .slot(place.stamp(), place.phase()),
+                    1);
     }
   }
   void publish_all(Publisher& publisher) {
@@ -438,9 +438,9 @@ TEST_F(MulticastReceiver, of_events_ends_with_the_newest_ring_of_the_history) {
     auto writer = std::make_unique<ring::Writer>(make_writer(4'096));
     for (std::uint64_t i = from; i < from + 10; ++i) {
       const auto place = writer->open();
-      writer->commit(
-          market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i}).slot(place.stamp, place.phase),
-          1);
+      writer->commit(market::Event::of({.arrival_ns = kEpoch, .kind = market::Kind::New, .id = i})
+                         .slot(place.stamp(), place.phase()),
+                     1);
     }
     publish_all(*publisher);
     return writer;

@@ -129,7 +129,7 @@ class MulticastState : public ring::test::RingTest {
     const Event event = Event::of(content);
     (void)books_.apply(event);
     const auto place = writer_->open();
-    writer_->commit(event.slot(place.stamp, place.phase), 1);
+    writer_->commit(event.slot(place.stamp(), place.phase()), 1);
   }
   void trade(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {

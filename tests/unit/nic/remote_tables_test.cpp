@@ -94,7 +94,7 @@ class Market {
     const record::RecordSink::Place place = ring_.open();
     market::Content whole = content;
     whole.flags = market::kFlagLastOfEvent;
-    ring_.commit(market::Event::of(whole).slot(place.stamp, place.phase), 1);
+    ring_.commit(market::Event::of(whole).slot(place.stamp(), place.phase()), 1);
   }
   void store(const market::Content& content) {
     market::Content whole = content;

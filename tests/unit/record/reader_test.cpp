@@ -475,8 +475,8 @@ TEST(BufferSink, gives_the_same_place_until_the_commit) {
   EXPECT_EQ(records, 1U);
   const RecordSink::Place next = sink.open();
   EXPECT_EQ(next.slots, place.slots);  // room for one record
-  EXPECT_NE(next.stamp, place.stamp);
-  EXPECT_NE(next.phase, place.phase);
+  EXPECT_NE(next.stamp(), place.stamp());
+  EXPECT_NE(next.phase(), place.phase());
 }
 
 TEST(BufferSink, fills_a_larger_buffer_like_a_ring) {
@@ -485,14 +485,14 @@ TEST(BufferSink, fills_a_larger_buffer_like_a_ring) {
   const RecordSink::Place first = sink.open();
   sink.commit({}, 3);
   EXPECT_EQ(sink.open().slots, first.slots + 3);
-  EXPECT_EQ(sink.open().stamp, first.stamp + 3);
+  EXPECT_EQ(sink.open().stamp(), first.stamp() + 3);
   sink.commit({}, 3);
   EXPECT_EQ(sink.open().slots, first.slots + 6);
   sink.commit({}, 1);
   const RecordSink::Place wrapped = sink.open();  // three slots are left, four could be wanted
   EXPECT_EQ(wrapped.slots, first.slots);
-  EXPECT_EQ(wrapped.stamp, first.stamp + 10);
-  EXPECT_NE(wrapped.phase, first.phase);
+  EXPECT_EQ(wrapped.stamp(), first.stamp() + 10);
+  EXPECT_NE(wrapped.phase(), first.phase());
 }
 
 }  // namespace stopbit::record::reader_test

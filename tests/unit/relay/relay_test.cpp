@@ -479,8 +479,8 @@ TEST_F(RelayTest, refuses_market_events) {
   ring::Writer writer = make_writer(1024);
   const record::RecordSink::Place place = writer.open();
   record::Slot first{};
-  first.words[0] = record::kMarketEventIndex | std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
-  first.words[record::kTagWord] = ring::first_slot_tags(place.phase);
+  first.words[0] = record::kMarketEventIndex | std::uint64_t{1} << 16 | std::uint64_t{place.stamp()} << 32;
+  first.words[record::kTagWord] = ring::first_slot_tags(place.phase());
   writer.commit(first, 1);
   FakeStore store(server_);
   const auto relay = make_relay(store);

@@ -37,10 +37,10 @@ inline void write_record(record::RecordSink& sink, std::uint32_t slots, std::uin
     for (std::size_t word = i == 0 ? 1 : 0; word < record::kValueWords; ++word) {
       record::store_word(slot.words[word], seed * 1'000'003 + i * 8 + word);
     }
-    const std::uint64_t tags = i == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, i);
+    const std::uint64_t tags = i == 0 ? first_slot_tags(place.phase()) : record::tag_word_base(place.phase(), i);
     record::store_word(slot.words[record::kTagWord], tags);
   }
-  first.words[0] = seed % 1000 | std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  first.words[0] = seed % 1000 | std::uint64_t{slots} << 16 | std::uint64_t{place.stamp()} << 32;
   sink.commit(first, slots);
 }
 

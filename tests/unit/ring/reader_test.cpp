@@ -59,11 +59,11 @@ TEST_F(RingReader, does_not_see_a_record_before_its_commit) {
     for (std::uint64_t i = 0; i < kSlots / 2; ++i) {
       const record::RecordSink::Place place = writer.open();
       std::memset(place.slots[1].words, 0, sizeof(place.slots[1].words));
-      place.slots[1].words[record::kTagWord] = record::tag_word_base(place.phase, 1);
+      place.slots[1].words[record::kTagWord] = record::tag_word_base(place.phase(), 1);
       ASSERT_EQ(reader.poll(), Poll::Nothing);
       record::Slot first{};
-      first.words[0] = std::uint64_t{2} << 16 | std::uint64_t{place.stamp} << 32;
-      first.words[record::kTagWord] = first_slot_tags(place.phase);
+      first.words[0] = std::uint64_t{2} << 16 | std::uint64_t{place.stamp()} << 32;
+      first.words[record::kTagWord] = first_slot_tags(place.phase());
       writer.commit(first, 2);
       ASSERT_EQ(reader.poll(), Poll::Record);
     }
@@ -79,12 +79,12 @@ TEST_F(RingReader, is_not_deceived_by_values_that_look_like_a_header) {
     record::Slot first{};
     for (std::uint32_t slot = 0; slot < kMaxRecordSlots; ++slot) {
       record::Slot& to = slot == 0 ? first : place.slots[slot];
-      const std::uint64_t bait = std::uint64_t{1} << 16 | (place.stamp + slot + kSlots) << 32;
+      const std::uint64_t bait = std::uint64_t{1} << 16 | (place.stamp() + slot + kSlots) << 32;
       for (std::size_t word = 0; word < record::kValueWords; ++word) to.words[word] = bait;
       to.words[record::kTagWord] =
-          slot == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, slot) | 0x0807060504030201;
+          slot == 0 ? first_slot_tags(place.phase()) : record::tag_word_base(place.phase(), slot) | 0x0807060504030201;
     }
-    first.words[0] = std::uint64_t{kMaxRecordSlots} << 16 | std::uint64_t{place.stamp} << 32;
+    first.words[0] = std::uint64_t{kMaxRecordSlots} << 16 | std::uint64_t{place.stamp()} << 32;
     writer.commit(first, kMaxRecordSlots);
     ASSERT_EQ(reader.poll(), Poll::Record);
   }
@@ -104,7 +104,7 @@ TEST_F(RingReader, skips_what_an_abandoned_record_left_behind) {
     const record::RecordSink::Place place = writer.open();
     for (std::uint32_t slot = 1; slot < kMaxRecordSlots; ++slot) {
       std::memset(place.slots[slot].words, 0xA5, sizeof(place.slots[slot].words));
-      place.slots[slot].words[record::kTagWord] = record::tag_word_base(place.phase, slot);
+      place.slots[slot].words[record::kTagWord] = record::tag_word_base(place.phase(), slot);
     }
     ASSERT_EQ(reader.poll(), Poll::Nothing);
     write_record(writer, 1, i);

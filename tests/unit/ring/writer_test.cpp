@@ -203,8 +203,8 @@ TEST_F(RingWriter, leaves_no_temporary_file_behind) {
 TEST_F(RingWriter, begins_at_lap_one_with_the_other_phase) {
   Writer writer = make_writer();
   const record::RecordSink::Place place = writer.open();
-  EXPECT_EQ(place.stamp, kSlots);
-  EXPECT_TRUE(place.phase);
+  EXPECT_EQ(place.stamp(), kSlots);
+  EXPECT_TRUE(place.phase());
   EXPECT_EQ(writer.open().slots, place.slots);  // the same place until there is a commit
 }
 
@@ -217,8 +217,8 @@ TEST_F(RingWriter, pads_the_end_of_the_ring_and_turns_the_phase) {
   write_record(writer, 1, 20);
   const record::RecordSink::Place place = writer.open();
   EXPECT_EQ(place.slots, begin);
-  EXPECT_EQ(place.stamp, 2 * kSlots);
-  EXPECT_FALSE(place.phase);
+  EXPECT_EQ(place.stamp(), 2 * kSlots);
+  EXPECT_FALSE(place.phase());
   EXPECT_EQ(begin[61].words[0], record::kPadIndex | 3U << 16 | (kSlots + 61) << 32);
   EXPECT_EQ(begin[61].words[record::kTagWord], first_slot_tags(true));
 }
@@ -229,7 +229,7 @@ TEST_F(RingWriter, claims_slots_before_it_gives_them_away) {
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const record::RecordSink::Place place = writer.open();
     const auto number = segment.header().head;
-    ASSERT_EQ(place.stamp, number);
+    ASSERT_EQ(place.stamp(), number);
     ASSERT_GE(segment.header().claim, number + kMaxRecordSlots);
     ASSERT_LE(segment.header().claim, number + kMaxRecordSlots + claim_step(kSlots));
     write_record(writer, static_cast<std::uint32_t>(1 + i % kMaxRecordSlots), i);

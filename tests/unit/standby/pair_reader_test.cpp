@@ -69,14 +69,14 @@ class Machine {
            std::uint64_t word6 = 0) {
     const record::RecordSink::Place place = writer_->open();
     Slot slot{};
-    slot.words[0] = of_template | std::uint64_t{1} << 16 | std::uint64_t{place.stamp} << 32;
+    slot.words[0] = of_template | std::uint64_t{1} << 16 | std::uint64_t{place.stamp()} << 32;
     slot.words[1] = number * kMs;
     slot.words[2] = number | std::uint64_t{1} << 32 | std::uint64_t{record::kFlagLastOfPacket} << 56;
     slot.words[3] = std::uint64_t{epoch_} << 32;
     slot.words[4] = word4;
     slot.words[5] = word5;
     slot.words[6] = word6;
-    slot.words[record::kTagWord] = record::tag_word_base(place.phase, 0);
+    slot.words[record::kTagWord] = record::tag_word_base(place.phase(), 0);
     for (unsigned i = 0; i < 4; ++i) slot.words[record::kTagWord] |= std::uint64_t{record::kHeaderTag + i} << (8 * i);
     writer_->commit(slot, 1);
   }
