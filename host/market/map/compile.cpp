@@ -686,11 +686,10 @@ class Compiler {
     typed.end_of_event = compile(source_.end_when);
     typed.depth_books = compile(rule.depth.books, map_.messages[plan.rule].depth_type);
     for (std::size_t i = 0; i < rule.states.size(); ++i) {
-      typed.states[i] = compile(source_.scales[rule.states[i].scale].states, map_.messages[plan.rule].states[i]);
+      typed.states[i] = compile(rule.states[i], map_.messages[plan.rule].states[i]);
     }
     for (std::size_t i = 0; i < rule.entry_states.size(); ++i) {
-      typed.entry_states[i] =
-          compile(source_.scales[rule.entry_states[i].scale].states, map_.messages[plan.rule].entry_states[i]);
+      typed.entry_states[i] = compile(rule.entry_states[i], map_.messages[plan.rule].entry_states[i]);
     }
     if (has_market_entries(plan)) {
       for (std::size_t i = 0; i < source_.books.size(); ++i) {
@@ -833,6 +832,14 @@ class Compiler {
   }
 
   /// The bits of a slot with this value; nothing if the field cannot have it.
+  Span compile(const StateField& state, std::uint8_t slot) {
+    const Source& source = (*types_)[slot];
+    if (state.letters != 0 && source.exists && !record::is_text(source.type)) {
+      error(state.field.range, "'letters' is for texts, and the field '" + state.field.text + "' is none");
+    }
+    return compile(source_.scales[state.scale].states, slot);
+  }
+
   std::optional<std::uint64_t> bits_of(const Literal& literal, std::uint8_t slot) {
     const Source& source = (*types_)[slot];
     const auto bits = bits_for(literal, slot, source);

@@ -44,7 +44,11 @@ Key translation(const char* name, const char* meaning, const char* example) {
 Key states(const char* name, const char* meaning) {
   Key key = config::table_key(name,
                               {.keys = {field("field", "The field with the state.").required(),
-                                        config::text_key("scale", "A [scale.NAME].").required().such_as("\"phase\"")},
+                                        config::text_key("scale", "A [scale.NAME].").required().such_as("\"phase\""),
+                                        config::integer_key("letters", {1, 7},
+                                                            "So many letters at the beginning of a text are the state; "
+                                                            "what follows them means something else.")
+                                            .unless("the whole value")},
                                .any = {}},
                               meaning);
   key.type = KeyType::TableOrTables;

@@ -282,6 +282,7 @@ class Reader {
     }
     for (config::Table& inner : tables) {
       StateField state{.field = {.text = inner.text("field"), .range = inner.range("field")}};
+      if (inner.has("letters")) state.letters = static_cast<std::uint8_t>(inner.integer("letters"));
       const std::string scale_name = inner.text("scale");
       const auto scale = std::find_if(map_.scales.begin(), map_.scales.end(),
                                       [&](const Scale& one) { return one.name == scale_name; });

@@ -87,7 +87,8 @@ enum class MessageKind : std::uint8_t {
 
 struct StateField {
   Named field;
-  std::uint8_t scale = 0;  ///< Index of MapSource::scales.
+  std::uint8_t scale = 0;    ///< Index of MapSource::scales.
+  std::uint8_t letters = 0;  ///< So many at the beginning of a text are the state; 0: the whole value.
 };
 
 /// The depth of the books, in the instrument's definition: a field, or a list with one element per kind of book.

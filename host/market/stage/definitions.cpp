@@ -97,12 +97,14 @@ void Translator::states(std::span<const std::uint8_t> slots, std::span<const Spa
   std::uint8_t scale = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!values_.has(slots[i])) continue;
-    const auto known = map_.translate(scales[i], values_.bits(slots[i]));
+    const std::uint8_t letters = fields[i].letters;
+    const std::uint64_t bits = letters == 0 ? values_.bits(slots[i]) : values_.first_letters(slots[i], letters);
+    const auto known = map_.translate(scales[i], bits);
     if (!known && has_any) continue;
     has_any = true;
     has_known = has_known || known;
     state = static_cast<TradingState>(known.value_or(0));
-    code = values_.bits(slots[i]);
+    code = bits;
     scale = fields[i].scale;
   }
   const bool resets = message_.plan->kind == MessageKind::State && !message_.rule->statistics_reset.empty() &&

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decoder/record/builder.hpp"
 #include "decoder/record/cursor.hpp"
 #include "decoder/record/schema.hpp"
 #include "host/market/map/map.hpp"
@@ -52,6 +53,11 @@ class Values {
     const std::uint64_t characters = value & 0x7FFF'FFFF'FFFF'FFFFU;
     std::memcpy(room.data(), &characters, room.size());
     return {room.data(), form < 8 ? form : std::size_t{8}};
+  }
+  /// The bits of a text that ends after the first `most` letters, at most 7.
+  [[nodiscard]] std::uint64_t first_letters(std::uint8_t slot, std::size_t most) const noexcept {
+    std::array<char, 8> room;
+    return record::word_of(text(slot, room).substr(0, most)).value_or(0);
   }
   [[nodiscard]] bool is_long_text(std::uint8_t slot) const noexcept {
     return is_text(slot) && bits(slot) >> 56 == kHashedText;

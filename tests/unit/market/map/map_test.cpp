@@ -225,6 +225,20 @@ TEST(Map, tests_bits_and_sizes_of_integers_only) {
   }
 }
 
+TEST(Map, takes_the_first_letters_of_texts_only) {
+  const auto with = [](const std::string& state) {
+    std::string text = kFeed + kBook + kMessages + kEntries;
+    text.replace(text.find("kind = \"heartbeat\""), 18, "kind = \"state\"\nstate = " + state);
+    return text + "[scale.phase]\nopen = [\"T\"]\n";
+  };
+  EXPECT_THAT(errors_of(with("{ field = \"MsgSeqNum\", scale = \"phase\", letters = 1 }")),
+              HasSubstr("m.toml:21:19: error: 'letters' is for texts, and the field 'MsgSeqNum' is none"));
+  for (const std::string letters : {"0", "8"}) {
+    EXPECT_THAT(errors_of(with("{ field = \"MsgSeqNum\", scale = \"phase\", letters = " + letters + " }")),
+                HasSubstr("letters"));
+  }
+}
+
 TEST(Map, is_bounded) {
   std::string many = kFeed + kBook + kMessages;
   for (int i = 0; i < 65; ++i) many += "[[entry]]\nrole = \"other\"\n";

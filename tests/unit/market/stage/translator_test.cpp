@@ -623,6 +623,24 @@ TEST(Translator, keeps_definitions_of_an_earlier_day_over_several_starts) {
   EXPECT_EQ(third.restore_definitions(second.save(), Line::kNow + 1), 0U);
 }
 
+TEST(Translator, takes_a_state_of_the_first_letters_of_a_text) {
+  Line line(Edits{{"group = \"Group\"\nstate = { field = \"State\", scale = \"trading\" }",
+                   "state = { field = \"Group\", scale = \"phase\", letters = 1 }"},
+                  {"trading = { open = [17], halted = [2] }", "phase = { open = [\"T\"], halted = [\"H\", \"B\"] }"}});
+  const auto status = [&](const std::string& text) {
+    line.read(R"({"template":"Status","fields":{"Security":"A","Group":")" + text + R"("}})");
+    const std::vector<std::string> events = line.take();
+    return events.empty() ? std::string() : events.back();
+  };
+  EXPECT_EQ(status("T0"), "state A open .");
+  EXPECT_EQ(line.table().row(1).state_code, std::uint32_t{'T'});
+  EXPECT_EQ(status("B"), "state A halted .");
+  EXPECT_EQ(status("T is more than eight letters"), "state A open .");
+  EXPECT_EQ(status("XT"), "state A unknown .");
+  EXPECT_EQ(status("T1234567"), "state A open .");
+  EXPECT_EQ(status(""), "state A unknown .");
+}
+
 TEST(Translator, takes_the_greatest_depth_of_a_list_without_types) {
   Line line(Edits{{R"(type = "Feed", depth = "Depth", books = { D = "direct" })", R"(depth = "Depth")"}});
   line.read(
