@@ -98,6 +98,12 @@ Translator::Restored Translator::restore(const SavedBooks& saved, std::span<cons
 
 std::uint32_t Translator::restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
                                               std::uint64_t now_ns) noexcept {
+  // An instrument that the exchange did not define on the file's last day is gone, and would only take room.
+  constexpr std::uint64_t kDayNs = 86'400'000'000'000;
+  std::uint64_t newest_ns = 0;
+  saved.for_each(
+      [&](const SavedRow& from, std::span<const Event>) { newest_ns = std::max(newest_ns, from.definition_ns); });
+  since_ns = std::max(since_ns, newest_ns - std::min(newest_ns, kDayNs));
   std::uint32_t restored = 0;
   saved.for_each([&](const SavedRow& from, std::span<const Event>) {
     if ((from.flags & kRowDefined) == 0 || from.definition_ns < since_ns) return;

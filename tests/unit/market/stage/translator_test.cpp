@@ -213,6 +213,8 @@ class Line {
   /// The records from here on lack their last slots.
   void cut(std::size_t slots) { cut_ = slots; }
   void last_of_packet(bool is_last) { is_last_of_packet_ = is_last; }
+  /// When the records from here on arrive.
+  void at(std::uint64_t now) { now_ = now; }
   /// That of the records from here on.
   void channel(std::uint16_t channel) { channel_ = channel; }
 
@@ -282,7 +284,7 @@ class Line {
     Line* self;
     void operator()(std::span<const record::Slot> slots) const {
       std::vector<record::Slot> copy(slots.begin(), slots.end());
-      copy[0].words[1] = kNow;
+      copy[0].words[1] = self->now_;
       copy[0].words[2] |= self->sequence_ | std::uint64_t{self->channel_} << 32;
       copy[0].words[2] &= ~(std::uint64_t{record::kFlagLastOfPacket} << 56);
       if (self->is_last_of_packet_) copy[0].words[2] |= std::uint64_t{record::kFlagLastOfPacket} << 56;
@@ -324,6 +326,7 @@ class Line {
   record::BufferSink<TakeRecord> records_;
   std::vector<Event> seen_;
   std::map<std::uint16_t, std::uint32_t> last_;  ///< By channel: its last packet.
+  std::uint64_t now_ = kNow;
   std::uint32_t sequence_ = 0;
   std::uint16_t channel_ = 0;
   std::size_t cut_ = 0;
@@ -609,6 +612,25 @@ TEST(Translator, takes_definitions_of_an_earlier_day_until_those_of_this_one_com
   EXPECT_EQ(line.table().view().find_name("Alpha"), 0U);
   EXPECT_EQ(line.table().view().find_name("Beta"), 1U);
   EXPECT_EQ(line.take(), other.take());
+}
+
+/// Contracts expire: what was not defined on the last day would only take the room of those that begin.
+TEST(Translator, takes_no_definitions_of_the_days_before_the_last_one) {
+  Line before;
+  before.read(definition("Alpha", "0.25", 1));
+  Line second;
+  ASSERT_EQ(second.restore_definitions(before.save()), 1U);
+  second.at(Line::kNow + 2 * Line::kDay);
+  second.read(R"({"template":"Definition","fields":{"Security":"B","Group":"G","Name":"Beta","Feeds":[],"Tick":1}})");
+  Line third;
+  ASSERT_EQ(third.restore_definitions(second.save()), 1U);
+  EXPECT_EQ(key_of(third.table().row(1)), "B");
+  second.at(Line::kNow + Line::kDay / 2);
+  second.read(definition("Alpha", "0.25", 1));
+  EXPECT_EQ(Line().restore_definitions(second.save()), 1U);
+  second.at(Line::kNow + 2 * Line::kDay);
+  second.read(definition("Alpha", "0.25", 1));
+  EXPECT_EQ(Line().restore_definitions(second.save()), 2U);
 }
 
 TEST(Translator, keeps_definitions_of_an_earlier_day_over_several_starts) {
