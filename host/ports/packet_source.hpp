@@ -59,6 +59,7 @@ class PacketSource {
   /// From any thread: next() no longer waits for a pipe in which nothing is; it ends as a file that was cut.
   virtual void cancel() noexcept {}
   /// Asked every 50 ms while next() waits for a pipe, on its thread: true does as cancel(). Before the first next().
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): a source that waits keeps it
   virtual void ask_while_waiting(std::function<bool()> /*is_cancelled*/) {}
 };
 

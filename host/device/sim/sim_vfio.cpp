@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "host/device/vfio/list_head.hpp"
+
 namespace stopbit::sim {
 namespace {
 
@@ -24,8 +26,9 @@ int refuse(int error) {
 
 template <class T>
 void put(std::vector<std::byte>& bytes, const T& value) {
-  const auto* const from = reinterpret_cast<const std::byte*>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof(T));
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof(T));
+  std::memcpy(bytes.data() + at, &value, sizeof(T));
 }
 
 /// Gives a structure as the kernel does: as much as there is room for, with its whole size in front.
@@ -48,16 +51,13 @@ int tell(void* to, const Info& head, const std::vector<std::byte>& capability, c
 }
 
 /// A capability of another kind, which a reader has to pass over, and then a list of pairs.
-template <class Capability, class Pairs>
-std::vector<std::byte> list_of(std::uint32_t at, std::uint16_t id, std::uint32_t Capability::*how_many,
-                               const Pairs& pairs, std::uint32_t length) {
+template <class Pairs>
+std::vector<std::byte> list_of(std::uint32_t at, std::uint16_t id, const Pairs& pairs, std::uint32_t length) {
   std::vector<std::byte> bytes;
   put(bytes, vfio_info_cap_header{.id = 0x7FFF, .version = 1, .next = at + 8});
-  Capability capability{};
-  capability.header.id = id;
-  capability.header.version = 1;
-  capability.*how_many = length != 0 ? length : static_cast<std::uint32_t>(pairs.size());
-  put(bytes, capability);
+  put(bytes, device::vfio::ListHead{.header = {.id = id, .version = 1, .next = 0},
+                                    .count = length != 0 ? length : static_cast<std::uint32_t>(pairs.size()),
+                                    .reserved = 0});
   for (const auto& [first, second] : pairs) {
     put(bytes, std::uint64_t{first});
     put(bytes, std::uint64_t{second});
@@ -253,8 +253,7 @@ int SimulatedVfio::tell_iommu(void* argument) const {
     info.flags |= VFIO_IOMMU_INFO_CAPS;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     for (const VfioMachine::Range& range : machine_.ranges) pairs.emplace_back(range.begin, range.last);
-    capability = list_of(sizeof(info), VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE,
-                         &vfio_iommu_type1_info_cap_iova_range::nr_iovas, pairs, machine_.list_length);
+    capability = list_of(sizeof(info), VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE, pairs, machine_.list_length);
   }
   return tell(argument, info, capability, machine_);
 }
@@ -276,8 +275,7 @@ int SimulatedVfio::tell_region(void* argument) const {
     info.offset = machine_.bar_offset;
     if (machine_.sparse) {
       info.flags |= VFIO_REGION_INFO_FLAG_CAPS;
-      capability = list_of(sizeof(info), VFIO_REGION_INFO_CAP_SPARSE_MMAP, &vfio_region_info_cap_sparse_mmap::nr_areas,
-                           *machine_.sparse, machine_.list_length);
+      capability = list_of(sizeof(info), VFIO_REGION_INFO_CAP_SPARSE_MMAP, *machine_.sparse, machine_.list_length);
     }
   } else if (index >= VFIO_PCI_NUM_REGIONS) {
     return refuse(EINVAL);

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/device/vfio/list_head.hpp"
 #include "microcode/base/round_up.hpp"
 
 namespace stopbit::device {
@@ -157,12 +158,10 @@ struct Run {
   std::uint64_t last = 0;
 };
 
-/// The list of a capability that is a head of `Capability` and then `count` pairs of 64-bit numbers, both as the kernel
-/// gives them; nothing if there is no such capability, or its list does not lie in the structure.
-template <class Capability>
+/// The list of a capability, in what the kernel gave; nothing if there is no such capability, or its list does not lie
+/// in it.
 std::optional<std::vector<std::array<std::uint64_t, 2>>> pairs_of(std::span<const std::byte> info, std::uint32_t first,
-                                                                  std::uint16_t id,
-                                                                  std::uint32_t Capability::*how_many) {
+                                                                  std::uint16_t id) {
   std::uint32_t offset = first;
   for (int i = 0; i < kMaxCapabilities && offset != 0; ++i) {
     const auto head = at<vfio_info_cap_header>(info, offset);
@@ -170,11 +169,9 @@ std::optional<std::vector<std::array<std::uint64_t, 2>>> pairs_of(std::span<cons
       offset = head.next;
       continue;
     }
-    if (offset > info.size() || sizeof(Capability) > info.size() - offset) return std::nullopt;
-    Capability capability{};
-    std::memcpy(static_cast<void*>(&capability), info.data() + offset, sizeof(Capability));
-    const std::size_t begin = offset + sizeof(Capability);
-    const std::uint32_t count = capability.*how_many;
+    if (offset > info.size() || sizeof(vfio::ListHead) > info.size() - offset) return std::nullopt;
+    const std::size_t begin = offset + sizeof(vfio::ListHead);
+    const std::uint32_t count = at<vfio::ListHead>(info, offset).count;
     if (count > (info.size() - begin) / (2 * sizeof(std::uint64_t))) return std::nullopt;
     std::vector<std::array<std::uint64_t, 2>> pairs(count);
     if (count != 0) std::memcpy(pairs.data(), info.data() + begin, count * sizeof(pairs[0]));
@@ -282,8 +279,7 @@ class Container {
     }
     std::vector<Run> runs;
     if ((head.flags & VFIO_IOMMU_INFO_CAPS) != 0) {
-      const auto ranges = pairs_of(*info, head.cap_offset, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE,
-                                   &vfio_iommu_type1_info_cap_iova_range::nr_iovas);
+      const auto ranges = pairs_of(*info, head.cap_offset, VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE);
       for (const auto& [begin, last] : ranges.value_or(std::vector<std::array<std::uint64_t, 2>>())) {
         runs.push_back({begin, last});
       }
@@ -474,7 +470,7 @@ class VfioDevice final : public Device {
   }
 
   [[nodiscard]] Status choose_iommu() {
-    for (const unsigned long kind : {VFIO_TYPE1v2_IOMMU, VFIO_TYPE1_IOMMU}) {
+    for (const std::uintptr_t kind : {std::uintptr_t{VFIO_TYPE1v2_IOMMU}, std::uintptr_t{VFIO_TYPE1_IOMMU}}) {
       void* const argument = reinterpret_cast<void*>(kind);  // NOLINT(performance-no-int-to-ptr): so the call wants it
       if (calls_->control(container_->file().get(), VFIO_CHECK_EXTENSION, argument) <= 0) continue;
       if (calls_->control(container_->file().get(), VFIO_SET_IOMMU, argument) == 0) return Done{};
@@ -536,8 +532,7 @@ class VfioDevice final : public Device {
   /// Some kernels leave out the page with the vectors of interrupts, and list what is left.
   [[nodiscard]] bool can_map(std::span<const std::byte> info, const vfio_region_info& head) const {
     if ((head.flags & VFIO_REGION_INFO_FLAG_CAPS) == 0) return true;
-    const auto areas =
-        pairs_of(info, head.cap_offset, VFIO_REGION_INFO_CAP_SPARSE_MMAP, &vfio_region_info_cap_sparse_mmap::nr_areas);
+    const auto areas = pairs_of(info, head.cap_offset, VFIO_REGION_INFO_CAP_SPARSE_MMAP);
     if (!areas) return true;
     return std::any_of(areas->begin(), areas->end(), [&](const std::array<std::uint64_t, 2>& area) {
       const auto& [begin, bytes] = area;

@@ -236,7 +236,8 @@ class OrderBook {
     (item.previous != kNoHandle ? pools.orders[item.previous].next : level.first) = item.next;
     level.quantity -= summand(item.quantity);
     --state.orders;
-    if (--level.orders == 0) remove_level(state, item.level, pools);
+    --level.orders;
+    if (level.orders == 0) remove_level(state, item.level, pools);
   }
 
   [[nodiscard]] std::uint32_t level_at(State& state, Side side, std::uint64_t rank, OrderPools& pools) noexcept {

@@ -46,8 +46,8 @@ Key states(const char* name, const char* meaning) {
                               {.keys = {field("field", "The field with the state.").required(),
                                         config::text_key("scale", "A [scale.NAME].").required().such_as("\"phase\""),
                                         config::integer_key("letters", {1, 7},
-                                                            "So many letters at the beginning of a text are the state; "
-                                                            "what follows them means something else.")
+                                                            "Number of letters at the beginning of a text that are the "
+                                                            "state; the rest means something else.")
                                             .unless("the whole value")},
                                .any = {}},
                               meaning);

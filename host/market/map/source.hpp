@@ -88,7 +88,7 @@ enum class MessageKind : std::uint8_t {
 struct StateField {
   Named field;
   std::uint8_t scale = 0;    ///< Index of MapSource::scales.
-  std::uint8_t letters = 0;  ///< So many at the beginning of a text are the state; 0: the whole value.
+  std::uint8_t letters = 0;  ///< Number of those at the beginning of a text that are the state; 0: the whole value.
 };
 
 /// The depth of the books, in the instrument's definition: a field, or a list with one element per kind of book.
