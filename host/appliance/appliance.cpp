@@ -609,12 +609,14 @@ void Appliance::take_over_books(std::size_t output, const std::vector<market::Tr
     start.books = restored.books;
   } else {
     const std::uint64_t since = now - std::min(now, FoundBooks::kMostDefinitionAgeNs);
-    start.instruments = translator->restore_definitions(saved, since, now);
+    const market::Translator::Restored restored = translator->restore_definitions(saved, since, now);
+    start.instruments = restored.instruments;
+    start.left_out = restored.left_out;
   }
   if (found.value().is_broken()) {
     // What was taken over is not what was checked.
     for (const market::Translator::Left& one : left) translator->begin_anew(one.channel, now);
-    start.books = 0;
+    start.books = start.instruments = 0;
     start.why_not = "'" + found.value().path() + "' was cut while it was read";
   }
   of.market_counter_set().taken_over.set(start.books);

@@ -101,6 +101,7 @@ class Appliance {
     std::size_t output = 0;
     std::uint32_t instruments = 0;
     std::uint32_t books = 0;
+    std::uint32_t left_out = 0;  ///< Definitions that would take the room of today's instruments.
     std::uint64_t saved_ns = 0;
     std::string why_not;  ///< Why no books were; empty: some may have been.
   };

@@ -131,9 +131,11 @@ void Housekeeper::tell_book_starts() {
     const RecordOutput& output = *appliance_.outputs()[start.output];
     const std::string& ring = output.plan().events.ring;
     if (!start.why_not.empty()) {
-      report_({Level::Warning,
-               "books begin anew",
-               {{"ring", ring}, {"why", start.why_not}, {"definitions", std::to_string(start.instruments)}}});
+      Change change{Level::Warning,
+                    "books begin anew",
+                    {{"ring", ring}, {"why", start.why_not}, {"definitions", std::to_string(start.instruments)}}};
+      if (start.left_out != 0) change.fields.push_back({"without_room", std::to_string(start.left_out)});
+      report_(std::move(change));
       continue;
     }
     const std::uint64_t now = clocks_.wall();

@@ -130,12 +130,13 @@ void Writer::put(const std::uint64_t (&words)[record::kSlotWords]) noexcept {
   prefetch();
 }
 
-bool Writer::wait_for_readers(std::size_t readers) {
+bool Writer::wait_for_readers(std::size_t readers, const std::function<void()>& each) {
   while (seats_ && seats_->taken() < readers) {
     seats_->look(core_.claim());
     if (seats_->taken() >= readers) break;
     if (!seats_->keep_waiting()) return false;
     record::store_word(header().heartbeat_ns, os::wall_clock_ns());
+    if (each) each();
     std::this_thread::sleep_for(kWaitForReaders);
   }
   return true;

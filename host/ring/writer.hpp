@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,7 +66,8 @@ class Writer final : public record::RecordSink {
 
   /// Lossless: waits until `readers` readers are attached, and beats meanwhile. Returns false if keep_waiting returned
   /// false.
-  [[nodiscard]] bool wait_for_readers(std::size_t readers);
+  /// Calls `each`, if it is there, again and again while it waits.
+  [[nodiscard]] bool wait_for_readers(std::size_t readers, const std::function<void()>& each = {});
   /// Lossless: number of attached readers.
   [[nodiscard]] std::size_t seated() const noexcept { return seats_ ? seats_->taken() : 0; }
 

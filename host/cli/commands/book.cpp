@@ -418,6 +418,9 @@ int run_live_book(const BookArguments& arguments) {
     Output out = Output::open("-");
     out.write(ladder_text(market, row, Screen::Size().columns, Screen::Size().rows));
     out.close();
+    if (const std::string warning = market.warning(); !warning.empty()) {
+      print_stderr("stopbit: {}: the writer {}\n", arguments.market.captures[0], warning);
+    }
     return kExitDone;
   }
   catch_stop_signals();

@@ -378,8 +378,12 @@ class Outlets {
 
   /// False if a signal ended the wait.
   [[nodiscard]] bool wait_for_readers() {
-    if (ring_ && !tools::wait_for_readers(arguments_.ring, *ring_, arguments_.quiet)) return false;
-    return !ring_of_events_ || tools::wait_for_readers(*ring_of_events_, events_->ring()->ring(), arguments_.quiet);
+    const auto beat = [this] {
+      if (events_) events_->beat(os::wall_clock_ns());
+    };
+    if (ring_ && !tools::wait_for_readers(arguments_.ring, *ring_, arguments_.quiet, beat)) return false;
+    return !ring_of_events_ ||
+           tools::wait_for_readers(*ring_of_events_, events_->ring()->ring(), arguments_.quiet, beat);
   }
   void look_after() {
     if (events_to() != nullptr) events_to()->flush();

@@ -37,7 +37,7 @@ Grid::Cells cells(const LiveMarket& market, const market::state::Picture& state)
 
 int states(const StatesArguments& arguments) {
   accept_user(arguments.user);
-  const LiveMarket market(arguments.ring);
+  LiveMarket market(arguments.ring);
   Output out = Output::open("-");
   const std::uint32_t only = arguments.instrument.empty() ? 0 : market.row_of(arguments.instrument);
   const std::uint32_t first = only == 0 ? 1 : only;

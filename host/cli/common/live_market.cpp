@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/text.hpp"
@@ -21,6 +23,8 @@ T opened(Result<T> result) {
   if (!result) throw ToolError(kExitEnvironment, result.message());
   return std::move(result).value();
 }
+
+constexpr std::uint64_t kSilentNs = 3'000'000'000;  // a writer says that it is well ten times a second
 
 constexpr std::size_t kPriceWidth = 14;
 constexpr std::size_t kQuantityWidth = 12;
@@ -64,24 +68,43 @@ void LiveMarket::check() const {
   if (tables_.is_broken()) throw ToolError(kExitRejected, name_ + ": " + std::string(market::Tables::broken_text()));
 }
 
-std::string LiveMarket::writer_text() const {
-  constexpr std::uint64_t kSilentNs = 3'000'000'000;  // it says that it is well ten times a second
-  const std::uint64_t said = states().heartbeat_ns();
-  const std::uint64_t now = os::wall_clock_ns();
+std::uint64_t LiveMarket::silent_ns() {
+  const std::uint64_t now = os::monotonic_clock_ns();
+  if (const std::uint64_t beat = states().heartbeat_ns(); beat != heartbeat_ns_) {
+    heartbeat_ns_ = beat;
+    moved_ns_ = now;
+  }
+  return now - moved_ns_;
+}
+
+std::string LiveMarket::writer_text() {
   switch (states().writer()) {
-    case market::state::Reader::Writer::Running:
-      if (now <= said || now - said < kSilentNs) return "runs";
-      return "has given no sign of life for " + os::duration_text(now - said);
+    case market::state::Reader::Writer::Running: {
+      const std::uint64_t silent = silent_ns();
+      return silent < kSilentNs ? "runs" : "has given no sign of life for " + os::duration_text(silent);
+    }
     case market::state::Reader::Writer::Finished: return "has ended";
     case market::state::Reader::Writer::Dead: return "died";
   }
   return "";
 }
 
-std::string LiveMarket::warning() const {
-  const bool has_ended = states().writer() == market::state::Reader::Writer::Finished;
-  std::string text = writer_text();
-  return has_ended || text == "runs" ? std::string() : text;
+std::string LiveMarket::warning() {
+  constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+  constexpr auto kStep = std::chrono::milliseconds(20);
+  using Writer = market::state::Reader::Writer;
+  const std::uint64_t said = states().heartbeat_ns();
+  const std::uint64_t now = os::wall_clock_ns();
+  if (states().writer() == Writer::Running && now > said && now - said >= kSilentNs) {
+    const std::uint64_t begin = os::monotonic_clock_ns();
+    while (states().heartbeat_ns() == said && os::monotonic_clock_ns() - begin < kPatienceNs) {
+      std::this_thread::sleep_for(kStep);
+    }
+    if (states().heartbeat_ns() == said && states().writer() == Writer::Running) {
+      return "has given no sign of life for " + os::duration_text(now - said);
+    }
+  }
+  return states().writer() == Writer::Dead ? "died" : "";
 }
 
 std::string LiveMarket::price(std::int64_t price) const {
@@ -120,7 +143,7 @@ bool read_ladder(const LiveMarket& market, std::uint32_t row, market::state::Top
   return true;
 }
 
-std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns, std::size_t rows) {
+std::string ladder_text(LiveMarket& market, std::uint32_t row, std::size_t columns, std::size_t rows) {
   market::InstrumentRow known;
   market::state::Top top;
   market::state::DayView day;

@@ -29,17 +29,22 @@ class LiveMarket {
   void check() const;
   /// Whether the names belong to other tables by now, of a new image or a new writer. A system call.
   [[nodiscard]] bool replaced() const noexcept { return tables_.replaced(); }
-  /// "runs", "has ended", "died", "has given no sign of life for 12 s".
-  [[nodiscard]] std::string writer_text() const;
-  /// What there is to say if it does not run; empty: it does.
-  [[nodiscard]] std::string warning() const;
+  /// "runs", "has ended", "died", "has given no sign of life for 12 s": for who asks again and again.
+  [[nodiscard]] std::string writer_text();
+  /// What there is to say of a writer that died or is stopped; else empty. Waits for a sign of life, up to a second.
+  [[nodiscard]] std::string warning();
 
   [[nodiscard]] std::string price(std::int64_t price) const;        ///< Empty: none.
   [[nodiscard]] std::string quantity(std::int64_t quantity) const;  ///< Empty: none.
 
  private:
+  /// How long no sign of life has been seen, by our clock: the writer may be on a host with another one.
+  [[nodiscard]] std::uint64_t silent_ns();
+
   std::string name_;
   market::Tables tables_;
+  std::uint64_t heartbeat_ns_ = 0;  ///< The last one seen.
+  std::uint64_t moved_ns_ = 0;      ///< When it was first seen.
 };
 
 /// Whether a process has made tables for a ring NAME.
@@ -59,7 +64,6 @@ struct LadderRows {
 
 /// The ladder of an instrument: a heading, then prices from the highest ask down to the lowest bid, at most `rows`
 /// lines.
-[[nodiscard]] std::string ladder_text(const LiveMarket& market, std::uint32_t row, std::size_t columns,
-                                      std::size_t rows);
+[[nodiscard]] std::string ladder_text(LiveMarket& market, std::uint32_t row, std::size_t columns, std::size_t rows);
 
 }  // namespace stopbit::tools

@@ -245,12 +245,13 @@ ring::Writer prepare_ring(const RingArguments& arguments, const Program& program
   return std::move(writer).value();
 }
 
-bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet) {
+bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet,
+                      const std::function<void()>& each) {
   const std::uint64_t readers = arguments.lossless.value_or(0);
   if (readers != 0 && !quiet) {
     print_stderr("ring {}: waiting for {} reader{}\n", arguments.name, readers, readers == 1 ? "" : "s");
   }
-  return ring.wait_for_readers(readers);
+  return ring.wait_for_readers(readers, each);
 }
 
 }  // namespace stopbit::tools

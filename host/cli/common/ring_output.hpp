@@ -77,6 +77,7 @@ class PeakSink final : public record::RecordSink {
                                         std::uint64_t peak_slots, bool quiet);
 
 /// Lossless: waits for the requested number of readers. False if a signal ended the wait.
-[[nodiscard]] bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet);
+[[nodiscard]] bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet,
+                                    const std::function<void()>& each);
 
 }  // namespace stopbit::tools

@@ -204,6 +204,15 @@ class AnyBook {
     return {};
   }
 
+  /// The best of the rows that are known; one that is not may be better.
+  [[nodiscard]] Row first(Side side, const BookPools& pools) const noexcept {
+    switch (kind_) {
+      case BookKind::Price: return price_.row(side, 0, pools.rows);
+      case BookKind::Order: return order_.first(side, pools.orders);
+      default: return best(side, pools);
+    }
+  }
+
   /// Writes the first rows of a side, best first, and returns how many; unknown ones have `is_known` 0. Books of orders
   /// give one row for each price, books by position up to the first unknown order. Books by price and by order have an
   /// unknown row where any number of them may be: after what extent() knows, and before the other rows.

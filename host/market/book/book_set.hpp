@@ -361,14 +361,14 @@ class BookSet {
       fail(row, applied.fault);
       return {.best_changed = cause_of(applied.fault) != Cause::None, .fault = applied.fault};
     }
-    if (applied.best_changed && event.book() == BookOf::Direct) list_if_crossed(item, row);
+    // Rows of a side that is not whole cross, too, though the best of it may not be known.
+    if (!applied.is_quiet && event.book() == BookOf::Direct) list_if_crossed(item, row);
     return applied.as_word();
   }
 
   /// A crossed book is looked at again when its event ends.
   void list_if_crossed(Instrument& item, std::uint32_t row) noexcept {
-    if (item.is_listed || !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_)))
-        [[likely]] {
+    if (item.is_listed || !is_crossed(item.direct)) [[likely]] {
       return;
     }
     item.is_listed = true;
@@ -499,7 +499,9 @@ class BookSet {
   [[nodiscard]] static bool tells_row(Kind kind) noexcept {
     return kind == Kind::New || kind == Kind::Change || kind == Kind::Overlay;
   }
-  [[nodiscard]] static bool is_crossed(const Row& bid, const Row& ask) noexcept {
+  [[nodiscard]] bool is_crossed(const AnyBook& book) const noexcept {
+    const Row bid = book.first(Side::Bid, pools_);
+    const Row ask = book.first(Side::Ask, pools_);
     return bid.is_known != 0 && ask.is_known != 0 && bid.price != kNoPrice && ask.price != kNoPrice &&
            bid.price > ask.price;
   }
@@ -517,10 +519,7 @@ class BookSet {
       *link = item.next_crossed;
       item.is_listed = false;
       --listed_;
-      if (may_cross(item.state) ||
-          !is_crossed(item.direct.best(Side::Bid, pools_), item.direct.best(Side::Ask, pools_))) {
-        continue;
-      }
+      if (may_cross(item.state) || !is_crossed(item.direct)) continue;
       fail(row, Fault::Crossed);
     }
   }

@@ -158,7 +158,11 @@ class OrderBook {
 
   /// The best price; `is_known` 0: there is none, or one that is not known may be better.
   [[nodiscard]] Row best(Side side, const OrderPools& pools) const noexcept {
-    return is_open_ || of(side).best == kNoHandle ? Row() : row_of_level(side, pools.levels[of(side).best]);
+    return is_open_ ? Row() : first(side, pools);
+  }
+  /// The best of the prices of known orders.
+  [[nodiscard]] Row first(Side side, const OrderPools& pools) const noexcept {
+    return of(side).best == kNoHandle ? Row() : row_of_level(side, pools.levels[of(side).best]);
   }
 
   /// Calls `take(level)` with the levels of a side, best first, until it returns false.

@@ -93,7 +93,7 @@ class PriceBook {
   [[nodiscard]] Row best(Side side, const Pool& pool) const noexcept {
     const State& state = of(side);
     if (state.count == 0 || state.boundary == kEverything) return {};
-    const Row first = pool.at(state.block)[state.count - 1];
+    const Row first = row(side, 0, pool);
     return rank_of(side, first.price) < state.boundary ? Row() : first;
   }
   /// Row `index` of those that are listed, from 0 for the best.

@@ -27,13 +27,14 @@ void Translator::definition() noexcept {
   bool has_moved = false;
   const std::uint8_t product = message_.slots->product != kNoSlot ? message_.slots->product : map_.product;
   instruments_.change(key.row, [&](InstrumentRow& row) {
-    if ((row.flags & kRowEarlier) != 0) forget_earlier(row);
+    const bool was_earlier = (row.flags & kRowEarlier) != 0;
+    if (was_earlier && message_.rule->adds_rows && !is_removed) forget_earlier(row);
     std::array<char, 8> room;
     if (values_.has(message_.slots->name) && values_.is_text(message_.slots->name)) {
       instruments_.set_name(row, values_.text(message_.slots->name, room));
     }
     if (tick > 0) {
-      has_moved = row.tick != 0 && row.tick != tick;
+      has_moved = !was_earlier && row.tick != 0 && row.tick != tick;
       row.tick = tick;
     }
     for (std::size_t i = 0; i < map_.books.size(); ++i) {

@@ -96,17 +96,20 @@ Translator::Restored Translator::restore(const SavedBooks& saved, std::span<cons
   return restored;
 }
 
-std::uint32_t Translator::restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
-                                              std::uint64_t now_ns) noexcept {
-  // An instrument that the exchange did not define on the file's last day is gone, and would only take room.
-  constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-  std::uint64_t newest_ns = 0;
-  saved.for_each(
-      [&](const SavedRow& from, std::span<const Event>) { newest_ns = std::max(newest_ns, from.definition_ns); });
-  since_ns = std::max(since_ns, newest_ns - std::min(newest_ns, kDayNs));
-  std::uint32_t restored = 0;
+Translator::Restored Translator::restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
+                                                     std::uint64_t now_ns) noexcept {
+  // The exchange may use other keys today: as many new instruments as the file's process has seen find room.
+  std::uint32_t seen = 0;
+  saved.for_each([&](const SavedRow& from, std::span<const Event>) { seen += from.first_ns != 0 ? 1 : 0; });
+  const std::uint32_t room = std::min(instruments_.view().capacity(), books_.instruments());
+  const std::uint32_t most = room - std::min(room, seen);
+  Restored restored;
   saved.for_each([&](const SavedRow& from, std::span<const Event>) {
     if ((from.flags & kRowDefined) == 0 || from.definition_ns < since_ns) return;
+    if (restored.instruments == most) {
+      ++restored.left_out;
+      return;
+    }
     SavedRow row;
     row.flags = from.flags | kRowEarlier;
     row.tick = from.tick;
@@ -119,7 +122,7 @@ std::uint32_t Translator::restore_definitions(const SavedBooks& saved, std::uint
     row.name_bytes = put(row.name, {from.name, from.name_bytes});
     row.product_bytes = put(row.product, {from.product, from.product_bytes});
     message_ = {.arrival_ns = now_ns, .channel = from.channel, .flags = record::kFlagSnapshot};
-    if (restore_instrument(row) != 0) ++restored;
+    if (restore_instrument(row) != 0) ++restored.instruments;
     writer_.flush(true);
   });
   message_ = {};

@@ -1,5 +1,7 @@
 #include "host/market/stage/sync_channel.hpp"
 
+#include <array>
+
 namespace stopbit::market {
 
 SyncChannel::SyncChannel(const Market& market, const SyncOptions& options, std::uint32_t picture, std::uint16_t index)
@@ -313,7 +315,8 @@ void SyncChannel::refresh(std::uint32_t row, Cause cause, std::uint64_t missing)
   market_.writer.flush(false);
   // Before an instrument's first entry there is nothing to forget.
   const auto is_unknown = [&](Side side) {
-    return market_.books.best(row, side).is_known == 0 && !market_.books.extent(row, side).is_whole;
+    std::array<Row, 1> any;
+    return market_.books.rows(row, side, any) == 0 && !market_.books.extent(row, side).is_whole;
   };
   if (cause == Cause::Join && is_unknown(Side::Bid) && is_unknown(Side::Ask)) return;
   // A clear with cause reset says that the book is empty. Here numbers have begun anew, and nothing is known.

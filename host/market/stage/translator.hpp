@@ -81,15 +81,16 @@ class Translator {
   struct Restored {
     std::uint32_t instruments = 0;
     std::uint32_t books = 0;
+    std::uint32_t left_out = 0;  ///< Definitions for which there would be room, but not for today's as well.
   };
   /// Before the first record: takes the instruments over, and the books of channels that go on. A book is what it would
   /// be after a snapshot that the exchange has sent before the first message. Writes their events.
   [[nodiscard]] Restored restore(const SavedBooks& saved, std::span<const Left> left, std::uint64_t now_ns) noexcept;
-  /// Instead of restore(), from a file that is too old for it: takes over what was defined since `since_ns`, and within
-  /// a day of the newest definition. Its row says so until the exchange defines it anew (kRowEarlier). No depths, which
-  /// are a matter of right books. Returns how many.
-  [[nodiscard]] std::uint32_t restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
-                                                  std::uint64_t now_ns) noexcept;
+  /// Instead of restore(), from a file that is too old for it: takes over what was defined since `since_ns`, as far as
+  /// there is room for as many others. Its row says so until the exchange defines it anew (kRowEarlier). No depths,
+  /// which are a matter of right books.
+  [[nodiscard]] Restored restore_definitions(const SavedBooks& saved, std::uint64_t since_ns,
+                                             std::uint64_t now_ns) noexcept;
   /// What SyncChannel::era() is to be on a channel of increments; before the first record.
   void begin_era(std::uint16_t channel, std::uint64_t era) noexcept;
   /// The eras go on from those of another translator of the same channels.

@@ -51,9 +51,10 @@ class Side:
         return price > other if self.is_bid else price < other
 
     def apply(self, kind, level, price):
-        if kind in (KIND["delete_side"], KIND["delete_top"], KIND["delete_bottom"]):
-            whole, at = kind == KIND["delete_side"], level if kind == KIND["delete_top"] else 0
-            self.prices = [] if whole else self.prices[at:] if at else self.prices[:level - 1]
+        if kind == KIND["delete_side"]:
+            self.empty(is_known=True)
+        elif kind in (KIND["delete_top"], KIND["delete_bottom"]):
+            self.prices = self.prices[level:] if kind == KIND["delete_top"] else self.prices[:level - 1]
         elif self.by == "price":
             if price in self.prices:
                 self.prices.remove(price)

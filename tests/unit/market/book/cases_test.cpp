@@ -334,6 +334,21 @@ TEST_F(Books, by_price_have_no_best_where_one_that_fell_off_may_be_better) {
   EXPECT_EQ(books_.rows(1, Side::Bid, {}), 0U);
 }
 
+/// What is known of them crosses, whatever is not.
+TEST_F(Books, that_are_crossed_are_lost_though_their_best_is_not_known) {
+  for (const BookKind kind : {BookKind::Price, BookKind::Order}) {
+    define({kind, 0, 0});
+    take({.kind = Kind::Clear, .id = static_cast<std::uint64_t>(Cause::Gap)});
+    become(TradingState::Open);
+    EXPECT_FALSE(order(Kind::New, Side::Bid, 1, 10 * kUnit).best_changed);
+    EXPECT_FALSE(order(Kind::New, Side::Ask, 2, 9 * kUnit).best_changed);
+    EXPECT_EQ(rows(Side::Bid), "? 10@10") << name_of(kind);
+    end_of_event();
+    EXPECT_EQ(books_.take_stale().fault, Fault::Crossed) << name_of(kind);
+    EXPECT_EQ(rows(Side::Bid), "") << name_of(kind);
+  }
+}
+
 TEST_F(Books, with_a_negative_quantity_are_lost) {
   for (const BookKind kind : {BookKind::Level, BookKind::Price, BookKind::Order, BookKind::Position}) {
     define({kind, 0, 0});

@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* kTemplates = R"(<templates>
   <template name="Refresh" id="1">
@@ -213,8 +214,6 @@ class Line {
   /// The records from here on lack their last slots.
   void cut(std::size_t slots) { cut_ = slots; }
   void last_of_packet(bool is_last) { is_last_of_packet_ = is_last; }
-  /// When the records from here on arrive.
-  void at(std::uint64_t now) { now_ = now; }
   /// That of the records from here on.
   void channel(std::uint16_t channel) { channel_ = channel; }
 
@@ -247,10 +246,13 @@ class Line {
   Row best(std::uint32_t row, Side side) { return books_.best(row, side); }
   std::vector<record::Slot> save() { return saved_file(translator_, table_.count()); }
   /// Takes over what was defined since `since_ns`, a day later.
-  std::uint32_t restore_definitions(const std::vector<record::Slot>& file, std::uint64_t since_ns = 0) {
+  Translator::Restored restored(const std::vector<record::Slot>& file, std::uint64_t since_ns = 0) {
     const auto saved = SavedBooks::over(std::as_bytes(std::span(file)));
     EXPECT_TRUE(saved) << saved.message();
-    return saved ? translator_.restore_definitions(saved.value(), since_ns, kNow + kDay) : 0;
+    return saved ? translator_.restore_definitions(saved.value(), since_ns, kNow + kDay) : Translator::Restored();
+  }
+  std::uint32_t restore_definitions(const std::vector<record::Slot>& file, std::uint64_t since_ns = 0) {
+    return restored(file, since_ns).instruments;
   }
   MarketCounts counts() { return translator_.counts(); }
   InstrumentTable& table() { return table_; }
@@ -284,7 +286,7 @@ class Line {
     Line* self;
     void operator()(std::span<const record::Slot> slots) const {
       std::vector<record::Slot> copy(slots.begin(), slots.end());
-      copy[0].words[1] = self->now_;
+      copy[0].words[1] = kNow;
       copy[0].words[2] |= self->sequence_ | std::uint64_t{self->channel_} << 32;
       copy[0].words[2] &= ~(std::uint64_t{record::kFlagLastOfPacket} << 56);
       if (self->is_last_of_packet_) copy[0].words[2] |= std::uint64_t{record::kFlagLastOfPacket} << 56;
@@ -326,7 +328,6 @@ class Line {
   record::BufferSink<TakeRecord> records_;
   std::vector<Event> seen_;
   std::map<std::uint16_t, std::uint32_t> last_;  ///< By channel: its last packet.
-  std::uint64_t now_ = kNow;
   std::uint32_t sequence_ = 0;
   std::uint16_t channel_ = 0;
   std::size_t cut_ = 0;
@@ -614,23 +615,66 @@ TEST(Translator, takes_definitions_of_an_earlier_day_until_those_of_this_one_com
   EXPECT_EQ(line.take(), other.take());
 }
 
-/// Contracts expire: what was not defined on the last day would only take the room of those that begin.
-TEST(Translator, takes_no_definitions_of_the_days_before_the_last_one) {
+/// The exchange may use other keys today, as many as yesterday: they find room.
+TEST(Translator, takes_definitions_of_an_earlier_day_only_as_far_as_they_take_no_room) {
+  Line before;
+  const auto define = [](Line& line, const std::string& key) {
+    line.read(R"({"template":"Definition","fields":{"Security":")" + key +
+              R"(","Group":"G","Name":"N","Feeds":[],"Tick":1}})");
+  };
+  for (int i = 0; i < 3; ++i) define(before, "O" + std::to_string(i));
+  const std::vector<record::Slot> file = before.save();
+  for (const std::uint32_t room : {2U, 3U, 4U, 5U, 6U, 7U}) {
+    Line line("level", room);
+    const std::uint32_t taken = std::clamp(room, 3U, 6U) - 3;
+    const Translator::Restored restored = line.restored(file);
+    EXPECT_EQ(restored.instruments, taken) << room;
+    EXPECT_EQ(restored.left_out, 3 - taken) << room;
+    for (int i = 0; i < 3; ++i) define(line, "N" + std::to_string(i));
+    EXPECT_EQ(line.table().count(), std::min(room, taken + 3)) << room;
+    EXPECT_EQ(line.counts().refused, room < 3 ? 3 - room : 0U) << room;
+  }
+}
+
+/// An addition is no definition, and a removal names a key only.
+TEST(Translator, keeps_a_definition_of_an_earlier_day_beside_an_addition_and_a_removal) {
   Line before;
   before.read(definition("Alpha", "0.25", 1));
-  Line second;
-  ASSERT_EQ(second.restore_definitions(before.save()), 1U);
-  second.at(Line::kNow + 2 * Line::kDay);
-  second.read(R"({"template":"Definition","fields":{"Security":"B","Group":"G","Name":"Beta","Feeds":[],"Tick":1}})");
-  Line third;
-  ASSERT_EQ(third.restore_definitions(second.save()), 1U);
-  EXPECT_EQ(key_of(third.table().row(1)), "B");
-  second.at(Line::kNow + Line::kDay / 2);
-  second.read(definition("Alpha", "0.25", 1));
-  EXPECT_EQ(Line().restore_definitions(second.save()), 1U);
-  second.at(Line::kNow + 2 * Line::kDay);
-  second.read(definition("Alpha", "0.25", 1));
-  EXPECT_EQ(Line().restore_definitions(second.save()), 2U);
+  const std::vector<record::Slot> file = before.save();
+  Line line(Edits{{R"(templates = ["FastReset", "Boards"])", R"(templates = ["FastReset"]
+[[message]]
+kind = "definition"
+templates = ["Boards"]
+adds_rows = false)"}});
+  ASSERT_EQ(line.restore_definitions(file), 1U);
+  const InstrumentRow& row = line.table().row(1);
+  line.read(R"({"template":"Boards","fields":{"Security":"A","List":[],"Feeds":[]}})");
+  EXPECT_EQ(row.flags, kRowDefined | kRowEarlier);
+  EXPECT_EQ(instrument_name(row), "Alpha");
+  EXPECT_EQ(row.tick, 250'000'000);
+  line.read(
+      R"({"template":"Definition","fields":{"Security":"A","Group":"G","Name":"","Feeds":[],"Tick":1,"Gone":"Y"}})");
+  EXPECT_NE(row.flags & kRowEarlier, 0U);
+  EXPECT_NE(row.flags & kRowRemoved, 0U);
+  EXPECT_EQ(line.counts().tick_moves, 0U);
+}
+
+/// Rows that came before a loss, of which one may be wrong, go with the first entry after it: in books of each kind.
+TEST(Translator, empties_a_book_that_was_joined_when_its_numbers_have_a_hole) {
+  for (const std::string by : {"level", "price", "order"}) {
+    Line line(by);
+    const auto add = [&](int number, int level) {
+      line.refresh(entry("A", number,
+                         R"("Type":"0","Action":0,"Level":1,"Price":)" + std::to_string(10 - level) +
+                             R"(,"Size":5,"Id":")" + std::to_string(number) + "\""));
+    };
+    add(10, 1);
+    add(12, 2);
+    EXPECT_THAT(line.take(), Contains(StartsWith("clear A"))) << by;
+    add(11, 3);
+    add(13, 4);
+    EXPECT_EQ(line.books().faults(Fault::Twice), 0U) << by;
+  }
 }
 
 TEST(Translator, keeps_definitions_of_an_earlier_day_over_several_starts) {
