@@ -609,6 +609,7 @@ module stopbit_decoder
     end
   end
   assign shown.capabilities      = Capabilities;
+  assign shown.engines           = 3'(Engines);
   assign shown.clock_now         = now;
   assign shown.status            = calm && calm_q[CalmBits];
   assign shown.datagrams         = datagrams_q;

@@ -71,7 +71,7 @@ module stopbit_engines
     assign target  = datagram_i.channel[IndexBits-1:0];
     assign ready_o = has_room[target];
 
-    // Of the record that leaves.
+    // Of the record that leaves, from the cycle in which its first slot is offered: what is offered stays.
     logic                 any, inside_q;
     logic [IndexBits-1:0] chosen, granted, owner_q;
     logic [Engines-1:0]   grant;
@@ -84,7 +84,7 @@ module stopbit_engines
     assign ends = slot_o.last || slot_o.aborted;
     always_ff @(posedge clk_i) begin
       if (!rst_ni) inside_q <= 1'b0;
-      else if (valid_o && ready_i) inside_q <= !ends;
+      else if (valid_o) inside_q <= !(ready_i && ends);
     end
     always_ff @(posedge clk_i) begin
       if (!inside_q) owner_q <= granted;
@@ -94,7 +94,7 @@ module stopbit_engines
       .clk_i,
       .rst_ni,
       .stop_i   (inside_q),
-      .accept_i (any && ready_i),
+      .accept_i (1'b1),
       .request_i(wants),
       .any_o    (any),
       .grant_o  (grant),
@@ -142,5 +142,16 @@ module stopbit_engines
 
     logic unused;
     assign unused = &{1'b0, grant};
+
+`ifndef SYNTHESIS
+    logic [Engines-1:0][IndexBits:0] passed_q;  // records of others that have begun while one of this core could
+    always_ff @(posedge clk_i) begin
+      for (int unsigned e = 0; e < Engines; e++) begin
+        if (!rst_ni || !wants[e] || (valid_o && chosen == IndexBits'(e))) passed_q[e] <= '0;
+        else if (any) passed_q[e] <= passed_q[e] + 1'b1;
+        if (rst_ni) leaves_in_turn : assert (passed_q[e] < (IndexBits + 1)'(Engines));
+      end
+    end
+`endif
   end
 endmodule
