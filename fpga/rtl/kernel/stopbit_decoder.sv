@@ -374,7 +374,7 @@ module stopbit_decoder
   logic [31:0]   back_data;
   logic                               engines_idle;
   logic [$clog2(Engines + 1)-1:0]     done;
-  logic [$clog2(2 * Engines + 1)-1:0] issued;
+  logic [$clog2(3 * Engines + 1)-1:0] issued;
 
   stopbit_loader i_loader (
     .clk_i          (ap_clk),

@@ -16,7 +16,7 @@ module stopbit_engines
   parameter  int unsigned Datagrams  = 16,
   parameter  int unsigned Slots      = 64,   // a power of two
   localparam int unsigned DoneBits   = $clog2(Engines + 1),
-  localparam int unsigned IssuedBits = $clog2(2 * Engines + 1)
+  localparam int unsigned IssuedBits = $clog2(3 * Engines + 1)
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -41,9 +41,7 @@ module stopbit_engines
   if (Engines != 1 && Engines != 2 && Engines != 4) $fatal(1, "stopbit_engines: %0d Engines, needs 1, 2 or 4", Engines);
 
   if (Engines == 1) begin : gen_one
-    logic [1:0] issued;
-    assign issued_o = {1'b0, issued[0]} + {1'b0, issued[1]};
-    assign idle_o   = 1'b1;
+    assign idle_o = 1'b1;
     stopbit_core i_core (
       .clk_i,
       .rst_ni,
@@ -57,7 +55,7 @@ module stopbit_engines
       .ready_i,
       .slot_o,
       .datagram_done_o(datagrams_done_o),
-      .issued_o       (issued)
+      .issued_o
     );
   end else begin : gen_more
     localparam int unsigned IndexBits = $clog2(Engines);
@@ -135,7 +133,7 @@ module stopbit_engines
       for (int unsigned e = 0; e < Engines; e++) begin
         is_same &= back_data[e] == back_data[0];
         datagrams_done_o += DoneBits'(done[e]);
-        issued_o += IssuedBits'(issued[e][0]) + IssuedBits'(issued[e][1]);
+        issued_o += IssuedBits'(issued[e]);
       end
     end
     assign back_data_o = is_same ? back_data[0] : ~back_data[0];
