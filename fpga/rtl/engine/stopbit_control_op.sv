@@ -116,7 +116,8 @@ module stopbit_control_op
   always_comb begin
     step           = '0;
     step.state     = data_i.state;
-    way            = data_i.pmap.jumps ? GO_PROFILE : GO_ON;
+    way              = data_i.pmap.jumps ? GO_PROFILE : GO_ON;
+    step.map_depth = stacks_i.map_depth - 5'd1;
     step.awaited   = awaited_i;
 
     case (state_i)
@@ -184,6 +185,7 @@ module stopbit_control_op
           CONTROL_LEND: begin
             step.end_element  = 1'b1;
             step.restores_map = 1'b1;
+            step.map_depth    = stacks_i.loop_map_depth;
             if (!stacks_i.is_last_element) begin
               way = GO_TARGET;
             end else if (ends_alone && !limits_i.strict && stacks_i.call_depth == '0 && stacks_i.loop_depth == 4'd1 &&

@@ -437,6 +437,7 @@ module stopbit_microcode_engine
   always_comb begin
     no_step           = '0;
     no_step.state     = data_step.state;
+    no_step.map_depth = stacks.map_depth - 5'd1;
     no_step.awaited   = awaited_q;
     control_step      = control_steps[pair.both];
     if (state_q inside {STATE_RUN, STATE_PMAP_MORE, STATE_PROFILE, STATE_CONTROL} && !passes) control_step = no_step;

@@ -11,9 +11,8 @@ module stopbit_presence_maps
   input  logic                  has_more_i,  // set bits after these
   input  logic [16:0]           begin_i,
   input  logic [1:0]            take_i,     // bits off the top
-  input  logic                  restore_i,  // the map below is on top again,
-  input  logic                  to_loop_i,  // or that at loop_depth_i: both are read before it is known
-  input  logic [4:0]            loop_depth_i,
+  input  logic                  restore_i,  // to a depth
+  input  logic [4:0]            restore_depth_i,
   output logic [MaxMapBits-1:0] map_o,      // what lies after its end is 0
   output logic                  has_more_o, // as it was pushed
   output logic [16:0]           begin_o,
@@ -24,14 +23,8 @@ module stopbit_presence_maps
     logic                  has_more;
     logic [MaxMapBits-1:0] bits;
   } map_t;
-  map_t map_d, map_q, below, at_loop, maps[MaxMapDepth+1];
-  logic [4:0] depth_d, depth_q, depth_below;
-  logic has_below, has_loop;
-  assign depth_below = depth_o - 5'd1;
-  assign has_below   = depth_o != '0;
-  assign has_loop    = loop_depth_i < depth_o;
-  assign below       = maps[depth_below];
-  assign at_loop     = maps[loop_depth_i];
+  map_t map_d, map_q, maps[MaxMapDepth+1];
+  logic [4:0] depth_d, depth_q;
   assign map_o   = map_q.bits;
   assign has_more_o = map_q.has_more;
   assign begin_o    = map_q.first_byte;
@@ -44,12 +37,9 @@ module stopbit_presence_maps
     if (push_i) begin
       depth_d = depth_o + 5'd1;
       map_d   = '{first_byte: begin_i, has_more: has_more_i, bits: map_i};
-    end else if (restore_i && to_loop_i) begin
-      depth_d = loop_depth_i;
-      if (has_loop) map_d = at_loop;
     end else if (restore_i) begin
-      depth_d = depth_below;
-      if (has_below) map_d = below;
+      depth_d = restore_depth_i;
+      if (restore_depth_i < depth_o) map_d = maps[restore_depth_i];
     end
   end
 

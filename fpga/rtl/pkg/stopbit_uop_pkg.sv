@@ -442,6 +442,7 @@ package stopbit_uop_pkg;
     even_t          even;
     logic [1:0]     bits_taken;   // of the presence map
     logic           restores_map;
+    logic [4:0]     map_depth;
     logic           push_loop;
     logic           end_element;
     logic           pop_call;
