@@ -145,8 +145,8 @@ module stopbit_decompressor
     window_o.is_whole            = sight_q.is_whole;
     window_o.byte_is_zero        = sight_q.byte_is_zero;
     window_o.second_byte_is_zero = sight_q.second_byte_is_zero;
-    active_o   = has_current_q && !dropping_q;
-    datagram_o = current_q;
+    active_o    = has_current_q && !dropping_q;
+    datagram_o  = current_q;
     following_o = next_header;
     follows_o   = ends || !has_current_q;
   end

@@ -23,7 +23,7 @@ module stopbit_fetch
   input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output logic                   valid_o,    // something comes next
-  output logic                   load_o,     // what comes next enters the consume stage, with redirect_i as nothing that is valid
+  output logic                   load_o,     // what comes next enters the consume stage, with redirect_i not as valid
   output insn_t [1:0]            insn_o,     // it:
   output logic                   pair_o,     // both, or the first alone,
   output logic [ProgramBits-1:0] pc_o,       // the address of the first,

@@ -24,7 +24,7 @@ module stopbit_instructions
   input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output instructions_t          next_o,     // fetched
-  output logic                   load_o,     // they enter the consume stage: with redirect_i, which is known late, without being valid
+  output logic                   load_o,     // they enter the consume stage, with redirect_i not as valid
   output instructions_t          now_o,      // in it
   output insn_t [1:0]            coming_o    // in it in the next cycle
 );

@@ -38,7 +38,7 @@ module stopbit_microcode_engine
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,  // decoded to its end or given up
-  output logic [1:0]        issued_o          // number of instructions that left the consume stage in the cycle before
+  output logic [1:0]        issued_o          // instructions that left the consume stage in the cycle before
 );
   consume_state_e state_d, state_q;
   instructions_t now, next;
@@ -473,7 +473,7 @@ module stopbit_microcode_engine
   assign take_o          = take;
   assign release_o       = ((control_step.releases || datagram_step.releases) && advance && !errs_at_end) || fails;
   assign datagram_done_o = release_o;
-  // Map and identifier of a message that begin it in one step are instructions, too, and an END that goes with the last element.
+  // Map and identifier that begin a message in one step are instructions, too, and so is an END that goes along.
   always_ff @(posedge clk_i) begin
     if (!rst_ni) issued_o <= '0;
     else if (start_step.is_quick && advance) issued_o <= 2'd2;
