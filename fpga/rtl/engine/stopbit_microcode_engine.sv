@@ -579,10 +579,11 @@ module stopbit_microcode_engine
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&write_state)) assert (write_entry[0][0] != write_entry[1][0]) else $fatal(1, "two writes to a bank");
+    // Of those in work: what is fetched where no template is known yet may be no instruction.
     for (int unsigned i = 0; i < 2; i++) begin
-      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
+      assert (!rst_ni || !works || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
       else $fatal(1, "the source of a value is not what was known early");
-      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_mantissa ||
+      assert (!rst_ni || !works || (i == 1 && !pair.both) || pair.plan[i].is_mantissa ||
               pair.plan[i].known_source == SOURCE_PREVIOUS || pair.plan[i].known_source == pair.plan[i].source)
       else $fatal(1, "the dictionary decides where a value comes from, and it was thought that it does not");
     end
