@@ -17,7 +17,7 @@ module proof_decompressor
   window_t window;
   formal_reset i_reset (.clk_i, .rst_ni);
   stopbit_decompressor i_dut (
-    .clk_i, .rst_ni, .valid_i, .ready_o(ready), .datagram_i, .beat_i, .active_o(active), .datagram_o(), .coming_o(),
+    .clk_i, .rst_ni, .valid_i, .ready_o(ready), .datagram_i, .beat_i, .active_o(active), .datagram_o(), .following_o(), .follows_o(),
     .window_o(window), .take_i, .release_i
   );
   // Bytes that came of all datagrams and were not taken; a release gives up some of them.

@@ -13,7 +13,8 @@ module proof_engine_error
   input stopbit_load_t     load_i,
   input logic              active_i,
   input stopbit_datagram_t datagram_i,
-  input stopbit_datagram_t coming_i,
+  input stopbit_datagram_t following_i,
+  input logic              follows_i,
   input window_t           window_i,
   input logic              ready_i
 );
@@ -21,7 +22,7 @@ module proof_engine_error
   logic release_window;
   formal_reset i_reset (.clk_i, .rst_ni);
   stopbit_microcode_engine #(.WatchdogBits(4)) i_dut (
-    .clk_i, .rst_ni, .load_i, .back_data_o(), .is_ready_o(), .active_i, .datagram_i, .coming_i, .window_i, .take_o(take),
+    .clk_i, .rst_ni, .load_i, .back_data_o(), .is_ready_o(), .active_i, .datagram_i, .following_i, .follows_i, .window_i, .take_o(take),
     .release_o(release_window), .valid_o(), .ready_i, .command_o(), .header_o(), .datagram_done_o(), .issued_o()
   );
 

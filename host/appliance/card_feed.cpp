@@ -8,6 +8,7 @@ namespace stopbit::appliance {
 Status CardFeed::begin() {
   counter_set_.receiving.set(1);
   counter_set_.channels.set(channels_on_card_);
+  counter_set_.engines.set(card_->engines());
   return card_->begin();
 }
 

@@ -271,8 +271,11 @@ Result<Figures> DeviceEngine::figures() {
   const Result<std::uint32_t> errors = kernel_.take_errors();
   if (!errors) return Failure{errors.message()};
   errors_ |= errors.value();
-  return Figures{
-      .kernel = counters.value() - before_, .ring = ring.value(), .errors = errors_, .firmware_words = firmware_words_};
+  return Figures{.kernel = counters.value() - before_,
+                 .ring = ring.value(),
+                 .engines = kernel_.engines(),
+                 .errors = errors_,
+                 .firmware_words = firmware_words_};
 }
 
 }  // namespace stopbit::device

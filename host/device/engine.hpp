@@ -24,6 +24,7 @@ namespace stopbit::device {
 struct Figures {
   Counters kernel;  ///< Datagrams, records and instructions; what the front end counts is 0.
   RingCounters ring;
+  std::uint32_t engines = 0;         ///< Decode cores.
   std::uint32_t errors = 0;          ///< registers::kErrors... bits.
   std::uint64_t firmware_words = 0;  ///< Loaded; the device's CRC of them was compared.
 };

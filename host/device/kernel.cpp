@@ -129,6 +129,10 @@ Result<Kernel> Kernel::open(Device& device) {
   const Result<std::uint32_t> capabilities = device.read(registers::kCapabilities);
   if (!capabilities) return Failure{capabilities.message()};
   kernel.capabilities_ = capabilities.value();
+  const Result<std::uint32_t> engines = device.read(registers::kEngines);
+  if (!engines) return Failure{engines.message()};
+  if (engines.value() == 0) return Failure{"the kernel says that it has no decode core"};
+  kernel.engines_ = engines.value();
   return kernel;
 }
 

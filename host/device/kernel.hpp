@@ -112,6 +112,8 @@ class Kernel {
 
   /// isa::Capability bits of what its decode core can run.
   [[nodiscard]] std::uint32_t capabilities() const noexcept { return capabilities_; }
+  /// Its decode cores, at least 1: channel n is decoded by core n modulo this number.
+  [[nodiscard]] std::uint32_t engines() const noexcept { return engines_; }
 
   /// Loads words into a bank, which must not be in use; compares the kernel's CRC of what arrived, and then verifies.
   [[nodiscard]] Status load(std::uint32_t bank, std::span<const LoadWord> words);
@@ -163,6 +165,7 @@ class Kernel {
 
   Device* device_;
   std::uint32_t capabilities_ = 0;
+  std::uint32_t engines_ = 0;
 };
 
 /// Why the kernel cannot read the preambles of a framing: blocks, fields after 48 bytes, a longer skip; empty if it

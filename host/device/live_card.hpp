@@ -58,6 +58,8 @@ class LiveCard {
   [[nodiscard]] ring::Poll poll() { return ring_->poll(); }
   /// How many records can wait for poll().
   [[nodiscard]] std::uint64_t room() const noexcept { return ring_->slot_count(); }
+  /// How many decode cores it has.
+  [[nodiscard]] std::uint32_t engines() const noexcept { return kernel_.engines(); }
   /// How many templates its program has.
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
   /// Valid until the next poll.

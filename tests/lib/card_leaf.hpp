@@ -16,4 +16,10 @@ inline device::Leaf leaf_of_run() {
   return leaf == "xrt" ? device::Leaf::Xrt : device::Leaf::Vfio;
 }
 
+/// Decode cores of the card that this run opens.
+inline unsigned engines_of_run() {
+  const char* const said = std::getenv("STOPBIT_ENGINES");
+  return said != nullptr ? static_cast<unsigned>(std::stoul(said)) : 1;
+}
+
 }  // namespace stopbit::testing

@@ -30,6 +30,7 @@ class HollowCard final : public device::Device {
     values_[device::registers::kId] = device::registers::kIdValue;
     values_[device::registers::kInterfaceVersion] = device::registers::kInterfaceVersionValue;
     values_[device::registers::kCapabilities] = ~std::uint32_t{0};
+    values_[device::registers::kEngines] = 1;
     values_[device::registers::kStatus] = device::registers::kStatusIdle;
   }
 

@@ -40,6 +40,8 @@ set reg [ipx::add_register interface_version $block]
 set_property -dict {address_offset 0x14 size 32 access read-only} $reg
 set reg [ipx::add_register capabilities $block]
 set_property -dict {address_offset 0x18 size 32 access read-only} $reg
+set reg [ipx::add_register engines $block]
+set_property -dict {address_offset 0x1C size 32 access read-only} $reg
 set reg [ipx::add_register control $block]
 set_property -dict {address_offset 0x20 size 32 access read-write} $reg
 set reg [ipx::add_register status $block]

@@ -21,11 +21,12 @@ module stopbit_core
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,
-  output logic [1:0]        issued_o
+  output logic [1:0]        issued_o   // number of instructions
 );
   logic active, release_window, is_ready, has_room;
   assign ready_o = has_room && is_ready;
-  stopbit_datagram_t datagram, coming;
+  stopbit_datagram_t datagram, following;
+  logic follows;
   window_t window;
   take_t take;
   stopbit_decompressor i_decompressor (
@@ -37,7 +38,8 @@ module stopbit_core
     .beat_i,
     .active_o   (active),
     .datagram_o (datagram),
-    .coming_o   (coming),
+    .following_o(following),
+    .follows_o  (follows),
     .window_o   (window),
     .take_i     (take),
     .release_i  (release_window)
@@ -56,7 +58,8 @@ module stopbit_core
     .is_ready_o (is_ready),
     .active_i   (active),
     .datagram_i (datagram),
-    .coming_i   (coming),
+    .following_i(following),
+    .follows_i  (follows),
     .window_i   (window),
     .take_o     (take),
     .release_o  (release_window),

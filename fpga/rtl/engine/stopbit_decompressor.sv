@@ -32,7 +32,8 @@ module stopbit_decompressor
 
   output logic              active_o,      // the window shows a datagram; the other outputs are of no use otherwise
   output stopbit_datagram_t datagram_o,
-  output stopbit_datagram_t coming_o,      // the datagram of the next cycle, if there is one
+  output stopbit_datagram_t following_o,   // what datagram_o is in the next cycle, if there is such a datagram,
+  output logic              follows_o,     // and this, which comes late; else it stays
   output window_t           window_o,
   input  take_t             take_i,        // at most window_o.available
   input  logic              release_i
@@ -144,9 +145,10 @@ module stopbit_decompressor
     window_o.is_whole            = sight_q.is_whole;
     window_o.byte_is_zero        = sight_q.byte_is_zero;
     window_o.second_byte_is_zero = sight_q.second_byte_is_zero;
-    active_o   = has_current_q && !dropping_q;
-    datagram_o = current_q;
-    coming_o   = current_d;
+    active_o    = has_current_q && !dropping_q;
+    datagram_o  = current_q;
+    following_o = next_header;
+    follows_o   = ends || !has_current_q;
   end
 
   // The beat that is held, or that comes.
@@ -207,7 +209,7 @@ module stopbit_decompressor
   always_comb begin
     begins        = accept && first_q;
     first_d       = accept ? beat.last : first_q;
-    current_d     = ends || !has_current_q ? next_header : current_q;
+    current_d     = follows_o ? next_header : current_q;
     has_current_d = ends ? has_waiting_q || begins : has_current_q || begins;
     has_waiting_d = !ends && (has_waiting_q || (begins && has_current_q));
   end

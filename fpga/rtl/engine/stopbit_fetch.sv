@@ -23,7 +23,7 @@ module stopbit_fetch
   input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output logic                   valid_o,    // something comes next
-  output logic                   load_o,     // what comes next enters the consume stage
+  output logic                   load_o,     // what comes next enters the consume stage, with redirect_i not as valid
   output insn_t [1:0]            insn_o,     // it:
   output logic                   pair_o,     // both, or the first alone,
   output logic [ProgramBits-1:0] pc_o,       // the address of the first,
@@ -39,7 +39,7 @@ module stopbit_fetch
   assign insn_o = insn_i;
   assign pair_o = insn_i[0].pair && !single_issue_i;
   assign goes_on = take_i && valid_q;
-  assign load_o  = goes_on && !redirect_i;
+  assign load_o  = goes_on;
 
   always_comb begin
     behind  = pc_o + (pair_o ? 14'd2 : 14'd1);

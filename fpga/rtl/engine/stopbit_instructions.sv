@@ -24,7 +24,7 @@ module stopbit_instructions
   input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output instructions_t          next_o,     // fetched
-  output logic                   load_o,     // they enter the consume stage
+  output logic                   load_o,     // they enter the consume stage, with redirect_i not as valid
   output instructions_t          now_o,      // in it
   output insn_t [1:0]            coming_o    // in it in the next cycle
 );
@@ -66,7 +66,7 @@ module stopbit_instructions
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) c_valid_q <= 1'b0;
-    else if (advance_i) c_valid_q <= load_o || (c_valid_q && !done_i && !redirect_i);
+    else if (advance_i) c_valid_q <= !redirect_i && (load_o || (c_valid_q && !done_i));
     insn_q <= coming_o;
     if (load_o) traits_q <= f_traits;
     else if (advance_i && steps_i) traits_q[0] <= traits_q[1];

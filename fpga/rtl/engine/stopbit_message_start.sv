@@ -50,15 +50,14 @@ module stopbit_message_start
   assign is_quick = window_i.available != '0 && window_i.bytes[6] && window_i.length inside {[4'd1:4'd9]} &&
                     window_i.second_length inside {4'd1, 4'd2} && !(state_i == STATE_START && is_waiting_i) && !limits_i.strict;
 
-  logic [7:0] root_words;  // with those before the template's
   always_comb begin
     step_o         = '0;
     step_o.state   = state_i;
     step_o.address = '0;
     step_o.even    = '0;
     step_o.root    = state_i == STATE_DISPATCH ? chosen_i : last_q;
-    root_words     = step_o.root.root.words + (state_i == STATE_DISPATCH && is_call_i ? 8'd1 : 8'(HeaderWords));
-    step_o.slots   = slots_of(root_words);
+    step_o.slots   = state_i == STATE_DISPATCH && is_call_i ? slots_of(SlotsOfCall, chosen_i.root.words) :
+                     slots_of(SlotsOfRoot, step_o.root.root.words);
     if (starts_i) begin
       step_o.state = STATE_START;
       if (left_i == '0) begin

@@ -25,7 +25,8 @@ module stopbit_microcode_engine
 
   input  logic              active_i,
   input  stopbit_datagram_t datagram_i,
-  input  stopbit_datagram_t coming_i,   // that of the next cycle
+  input  stopbit_datagram_t following_i,  // that of the next cycle,
+  input  logic              follows_i,    // if this is set
   input  window_t           window_i,
   output take_t             take_o,
   output logic              release_o,
@@ -37,7 +38,7 @@ module stopbit_microcode_engine
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,  // decoded to its end or given up
-  output logic [1:0]        issued_o          // number of instructions that left the consume stage
+  output logic [1:0]        issued_o          // instructions that left the consume stage in the cycle before
 );
   consume_state_e state_d, state_q;
   instructions_t now, next;
@@ -135,7 +136,9 @@ module stopbit_microcode_engine
     .template_o        (chosen),
     .map_i             (map_lookup),
     .profile_o         (profile),
-    .channel_i         (coming_i.channel[ChannelBits-1:0]),
+    .channel_i         (datagram_i.channel[ChannelBits-1:0]),
+    .following_i       (following_i.channel[ChannelBits-1:0]),
+    .follows_i,
     .channel_o         (head),
     .channel_loaded_o  (channel_loaded),
     .loaded_channel_o  (loaded_channel)
@@ -470,7 +473,13 @@ module stopbit_microcode_engine
   assign take_o          = take;
   assign release_o       = ((control_step.releases || datagram_step.releases) && advance && !errs_at_end) || fails;
   assign datagram_done_o = release_o;
-  assign issued_o        = {pair.both && done, (done && !pair.both) || steps};
+  // Map and identifier that begin a message in one step are instructions, too, and so is an END that goes along.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) issued_o <= '0;
+    else if (start_step.is_quick && advance) issued_o <= 2'd2;
+    else if (!done) issued_o <= 2'(steps);
+    else issued_o <= 2'd1 + 2'(pair.both) + 2'(control_step.ends_message && now.insn[pair.both].control == CONTROL_LEND);
+  end
   always_comb begin
     redirect         = (control_step.redirect || start_step.redirect) && advance;
     redirect_address = start_step.redirect ? start_step.address : control_step.address;
@@ -570,10 +579,11 @@ module stopbit_microcode_engine
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&write_state)) assert (write_entry[0][0] != write_entry[1][0]) else $fatal(1, "two writes to a bank");
+    // Of those in work: what is fetched where no template is known yet may be no instruction.
     for (int unsigned i = 0; i < 2; i++) begin
-      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
+      assert (!rst_ni || !works || (i == 1 && !pair.both) || pair.plan[i].is_streamed == (pair.plan[i].source == SOURCE_STREAM))
       else $fatal(1, "the source of a value is not what was known early");
-      assert (!rst_ni || !now.valid || (i == 1 && !pair.both) || pair.plan[i].is_mantissa ||
+      assert (!rst_ni || !works || (i == 1 && !pair.both) || pair.plan[i].is_mantissa ||
               pair.plan[i].known_source == SOURCE_PREVIOUS || pair.plan[i].known_source == pair.plan[i].source)
       else $fatal(1, "the dictionary decides where a value comes from, and it was thought that it does not");
     end

@@ -38,7 +38,7 @@ module stopbit_record_room
   assign next_slot_o    = next_slot_q;
   assign string_slots_o = string_slots_q;
   assign is_stored_o    = insn_i.word < (opens_block_i ? block_i.words : block_words_q);
-  assign is_full_o      = 17'(next_slot_q) + 17'(slots_of(block_i.words)) > 17'(limits_i.max_record_slots);
+  assign is_full_o      = 17'(next_slot_q) + 17'(slots_of(SlotsOfBlock, block_i.words)) > 17'(limits_i.max_record_slots);
 
   // Beside strip: what the micro-operation made of the record. The limit is that of its datagram's bank.
   logic [15:0] s_limit_q;
@@ -63,7 +63,7 @@ module stopbit_record_room
     next_slot_d   = begins_message_i ? '0 : next_slot_q;
     block_d       = block_q;
     block_words_d = block_words_q;
-    if (issues_block_i) next_slot_d = next_slot_q + 16'(slots_of(block_i.words));
+    if (issues_block_i) next_slot_d = next_slot_q + 16'(slots_of(SlotsOfBlock, block_i.words));
     if (opens_block_i) begin
       block_d       = insn_i.target;
       block_words_d = block_i.words;

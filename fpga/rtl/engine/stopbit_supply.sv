@@ -55,6 +55,8 @@ module stopbit_supply
 
   // Channels.
   input  logic [ChannelBits-1:0] channel_i,
+  input  logic [ChannelBits-1:0] following_i,
+  input  logic                   follows_i,       // that one counts
   output channel_t               channel_o,       // one cycle later
   output logic                   channel_loaded_o,
   output logic [ChannelBits-1:0] loaded_channel_o
@@ -86,7 +88,7 @@ module stopbit_supply
   );
   assign next_segment_o = insn[0].constant[5:0];
 
-  channel_t loaded;
+  channel_t [1:0] loaded;
   stopbit_tables i_tables (
     .clk_i,
     .load_i,
@@ -111,12 +113,12 @@ module stopbit_supply
     .segment_i         (now_o.insn[0].constant[5:0]),
     .map_i,
     .profile_o,
-    .channel_address_i (channel_i),
+    .channel_address_i ({following_i, channel_i}),
     .channel_o         (loaded),
     .channel_loaded_o,
     .loaded_channel_o
   );
-  always_ff @(posedge clk_i) channel_o <= loaded;
+  always_ff @(posedge clk_i) channel_o <= loaded[follows_i];
 
   // Which instructions come is known late: their entries are added up, and parted by banks, before.
   logic [1:0][ContextBits-1:0] next_entry, now_entry;

@@ -32,8 +32,8 @@ module stopbit_tables
   input  logic [63:0]             map_i,
   output profile_t                profile_o,  // of a segment's map, if it is valid
 
-  input  logic [ChannelBits-1:0]  channel_address_i,
-  output channel_t                channel_o,
+  input  logic [1:0][ChannelBits-1:0] channel_address_i,
+  output channel_t [1:0]          channel_o,
   output logic                    channel_loaded_o,  // this one, in this cycle
   output logic [ChannelBits-1:0]  loaded_channel_o
 );
@@ -121,7 +121,9 @@ module stopbit_tables
   always_ff @(posedge clk_i) begin
     if (write_channel) channels[at[1+:ChannelBits]] <= {load_i.data[11:0], words_q[6]};
   end
-  assign channel_o = channels[channel_address_i];
+  for (genvar i = 0; i < 2; i++) begin : g_channel
+    assign channel_o[i] = channels[channel_address_i[i]];
+  end
 
   // Templates: an identifier of a table is in one of two slots, one in each way.
   function automatic logic [DispatchBits-1:0] place(logic [TableBits-1:0] in, logic [31:0] number, logic way);

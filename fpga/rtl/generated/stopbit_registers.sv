@@ -680,8 +680,9 @@ module stopbit_registers
       read_data_o <= '0;
       unique case (read_address_i)
         16'h0010: read_data_o <= 32'h54494253;
-        16'h0014: read_data_o <= 32'h00000004;
+        16'h0014: read_data_o <= 32'h00000005;
         16'h0018: read_data_o <= 32'(shown_i.capabilities);
+        16'h001C: read_data_o <= 32'(shown_i.engines);
         16'h0020: read_data_o <= 32'(written_o.control);
         16'h0024: read_data_o <= 32'(shown_i.status);
         16'h0028: read_data_o <= 32'(errors_q);

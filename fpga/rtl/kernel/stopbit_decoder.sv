@@ -374,7 +374,7 @@ module stopbit_decoder
   logic [31:0]   back_data;
   logic                               engines_idle;
   logic [$clog2(Engines + 1)-1:0]     done;
-  logic [$clog2(2 * Engines + 1)-1:0] issued;
+  logic [$clog2(3 * Engines + 1)-1:0] issued;
 
   stopbit_loader i_loader (
     .clk_i          (ap_clk),
@@ -609,6 +609,7 @@ module stopbit_decoder
     end
   end
   assign shown.capabilities      = Capabilities;
+  assign shown.engines           = 3'(Engines);
   assign shown.clock_now         = now;
   assign shown.status            = calm && calm_q[CalmBits];
   assign shown.datagrams         = datagrams_q;

@@ -16,7 +16,7 @@ module stopbit_engines
   parameter  int unsigned Datagrams  = 16,
   parameter  int unsigned Slots      = 64,   // a power of two
   localparam int unsigned DoneBits   = $clog2(Engines + 1),
-  localparam int unsigned IssuedBits = $clog2(2 * Engines + 1)
+  localparam int unsigned IssuedBits = $clog2(3 * Engines + 1)
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -41,9 +41,7 @@ module stopbit_engines
   if (Engines != 1 && Engines != 2 && Engines != 4) $fatal(1, "stopbit_engines: %0d Engines, needs 1, 2 or 4", Engines);
 
   if (Engines == 1) begin : gen_one
-    logic [1:0] issued;
-    assign issued_o = {1'b0, issued[0]} + {1'b0, issued[1]};
-    assign idle_o   = 1'b1;
+    assign idle_o = 1'b1;
     stopbit_core i_core (
       .clk_i,
       .rst_ni,
@@ -57,7 +55,7 @@ module stopbit_engines
       .ready_i,
       .slot_o,
       .datagram_done_o(datagrams_done_o),
-      .issued_o       (issued)
+      .issued_o
     );
   end else begin : gen_more
     localparam int unsigned IndexBits = $clog2(Engines);
@@ -71,7 +69,7 @@ module stopbit_engines
     assign target  = datagram_i.channel[IndexBits-1:0];
     assign ready_o = has_room[target];
 
-    // Of the record that leaves.
+    // Of the record that leaves, from the cycle in which its first slot is offered: what is offered stays.
     logic                 any, inside_q;
     logic [IndexBits-1:0] chosen, granted, owner_q;
     logic [Engines-1:0]   grant;
@@ -84,7 +82,7 @@ module stopbit_engines
     assign ends = slot_o.last || slot_o.aborted;
     always_ff @(posedge clk_i) begin
       if (!rst_ni) inside_q <= 1'b0;
-      else if (valid_o && ready_i) inside_q <= !ends;
+      else if (valid_o) inside_q <= !(ready_i && ends);
     end
     always_ff @(posedge clk_i) begin
       if (!inside_q) owner_q <= granted;
@@ -94,7 +92,7 @@ module stopbit_engines
       .clk_i,
       .rst_ni,
       .stop_i   (inside_q),
-      .accept_i (any && ready_i),
+      .accept_i (1'b1),
       .request_i(wants),
       .any_o    (any),
       .grant_o  (grant),
@@ -135,12 +133,23 @@ module stopbit_engines
       for (int unsigned e = 0; e < Engines; e++) begin
         is_same &= back_data[e] == back_data[0];
         datagrams_done_o += DoneBits'(done[e]);
-        issued_o += IssuedBits'(issued[e][0]) + IssuedBits'(issued[e][1]);
+        issued_o += IssuedBits'(issued[e]);
       end
     end
     assign back_data_o = is_same ? back_data[0] : ~back_data[0];
 
     logic unused;
     assign unused = &{1'b0, grant};
+
+`ifndef SYNTHESIS
+    logic [Engines-1:0][IndexBits:0] passed_q;  // records of others that have begun while one of this core could
+    always_ff @(posedge clk_i) begin
+      for (int unsigned e = 0; e < Engines; e++) begin
+        if (!rst_ni || !wants[e] || (valid_o && chosen == IndexBits'(e))) passed_q[e] <= '0;
+        else if (any) passed_q[e] <= passed_q[e] + 1'b1;
+        if (rst_ni) leaves_in_turn : assert (passed_q[e] < (IndexBits + 1)'(Engines));
+      end
+    end
+`endif
   end
 endmodule

@@ -8,7 +8,7 @@
 /// core in that datagram, so that several cores can be between both sides: its sequence number is the first missing one;
 /// the top bit of its number, which no packet's has, marks it, and the count follows.
 ///
-/// No cycle is added for anything but a gap: three in front of its datagram, and the core's for an empty datagram.
+/// No cycle is added for anything but a gap: the core's for an empty datagram, and three for its event.
 module stopbit_gap_events
   import stopbit_pkg::*;
   import stopbit_front_pkg::gap_t;

@@ -519,7 +519,20 @@ package stopbit_uop_pkg;
   endfunction
 
   /// Slots that a block of `words` words takes.
-  function automatic logic [5:0] slots_of(logic [7:0] words);
-    return 6'((9'(words) + 9'(ValueWords - 1)) / 9'(ValueWords));
+  // Looked up, each bit of the number by itself: a division has eleven levels of LUTs.
+  typedef logic [5:0][255:0] slots_table_t;
+  function automatic slots_table_t slots_table(int unsigned words_before);
+    for (int unsigned words = 0; words < 256; words++) begin
+      for (int unsigned bit_number = 0; bit_number < 6; bit_number++) begin
+        slots_table[bit_number][words] =
+            1'(((words + words_before + ValueWords - 1) / ValueWords) >> bit_number);
+      end
+    end
+  endfunction
+  localparam slots_table_t SlotsOfBlock = slots_table(0);
+  localparam slots_table_t SlotsOfCall  = slots_table(1);            // with the word that says which template it is
+  localparam slots_table_t SlotsOfRoot  = slots_table(HeaderWords);
+  function automatic logic [5:0] slots_of(slots_table_t of, logic [7:0] words);
+    for (int unsigned i = 0; i < 6; i++) slots_of[i] = of[i][words];
   endfunction
 endpackage

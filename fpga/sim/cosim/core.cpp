@@ -137,7 +137,7 @@ class Core::Model {
         last_slot = bench_.cycles();
         quiet = 0;
       }
-      figures.instructions += (bench_->issued_o & 1) + (bench_->issued_o >> 1);
+      figures.instructions += bench_->issued_o;
       if (steps != nullptr) take_steps(*steps);
       if (bench_->datagram_done_o) {
         ++done;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,7 +32,8 @@ struct Arriving {
 
 /// What some datagrams cost.
 struct EnginesFigures {
-  std::uint64_t cycles = 0;        ///< From the first beat taken to the last slot out.
+  std::uint64_t cycles = 0;  ///< From the first beat or gap taken to the last slot out.
+  std::uint64_t instructions = 0;
   std::uint64_t most_waiting = 0;  ///< Bytes that have arrived and are not taken, at most.
 };
 
@@ -48,6 +50,7 @@ class EnginesBench {
     bench_->gap_valid_i = 0;
     bench_->ready_i = 0;
     bench_->load_i = 0;
+    bench_->spoil_i = 0;
     reset();
     const Result<std::vector<firmware::Word>> words = firmware::device_words(program, engine, options.device);
     if (!words) throw std::runtime_error(words.message());
@@ -66,6 +69,13 @@ class EnginesBench {
   /// The tables of the cores stay.
   void reset() { bench_.reset(); }
 
+  /// Changes a bit of a word in the tables of these cores, one bit each, until the next load().
+  void spoil(unsigned cores) {
+    bench_->spoil_i = static_cast<std::uint8_t>(cores);
+    bench_.step();
+    bench_->spoil_i = 0;
+  }
+  /// How many words do not read back as they were loaded.
   [[nodiscard]] std::size_t changed_words() {
     std::size_t changed = 0;
     for (const firmware::Word& word : words_) {
@@ -90,6 +100,8 @@ class EnginesBench {
     std::size_t beat = 0;
     std::size_t done = 0;
     bool is_idle = false;
+    bool is_offered = false;  // a slot, `shown`, which was not taken
+    std::array<std::uint32_t, sizeof(bench_->slot_o) / sizeof(std::uint32_t)> shown{};
     std::uint64_t quiet = 0;
     std::uint64_t waiting = 0;
     std::uint64_t first = 0;
@@ -117,12 +129,13 @@ class EnginesBench {
       bench_->ready_i = out_.open();
       bench_.settle();
       if (tells_gap_ && bench_->gap_ready_o) {
+        if (at == 0) first = now;
         tells_gap_ = false;
         ++to_do;
         quiet = 0;
       }
       if (offered_ && bench_->ready_o) {
-        if (at == 0 && beat == 0) first = now;
+        if (at == 0 && beat == 0 && datagrams[at].gap_count == 0) first = now;
         const std::size_t length = datagrams[at].datagram.bytes.size();
         waiting -= std::min(kBeatBytes, length - beat * kBeatBytes);
         if (++beat * kBeatBytes >= length) {
@@ -132,12 +145,19 @@ class EnginesBench {
         offered_ = false;
         quiet = 0;
       }
+      const auto& slot = bench_->slot_o;
+      if (is_offered && !(bench_->valid_o && std::equal(shown.begin(), shown.end(), slot.data()))) {
+        throw std::runtime_error("a slot changes before it is taken");
+      }
+      is_offered = bench_->valid_o && !bench_->ready_i;
+      if (is_offered) std::copy_n(slot.data(), shown.size(), shown.begin());
       if (bench_->valid_o && bench_->ready_i) {
         records.take(bench_->slot_o);
         last = now;
         quiet = 0;
       }
       done += bench_->datagrams_done_o;
+      figures.instructions += bench_->issued_o;
       if (bench_->datagrams_done_o != 0) quiet = 0;
       is_idle = bench_->idle_o != 0;
       bench_.step();

@@ -136,6 +136,39 @@ Record gap_record(const Arriving& shown_by) {
   return {slot};
 }
 
+TEST(Engines, execute_what_one_core_executes_and_nothing_for_a_gap) {
+  const Program program = sequence_program();
+  EngineOptions options;
+  options.channels = kChannels;
+  Random random(9);
+  std::deque<Bytes> kept;
+  std::vector<Arriving> datagrams;
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    kept.push_back(sequence_message(static_cast<unsigned>(random.below(30)), static_cast<unsigned>(i)));
+    datagrams.push_back({datagram_of(kept.back(), static_cast<std::uint16_t>(random.below(kChannels)), i)});
+    if (random.chance(30)) datagrams.back().gap_count = 1;
+  }
+  Core core(program, options, {});
+  (void)core.decode(datagrams_of(datagrams));
+  EnginesBench cores(program, options, {});
+  EnginesFigures figures;
+  (void)cores.run(datagrams, figures);
+  EXPECT_GT(figures.instructions, 1000U);
+  EXPECT_EQ(figures.instructions, core.figures().instructions);
+}
+
+TEST(Engines, read_back_words_that_differ_as_none_that_was_loaded) {
+  const Program program = sequence_program();
+  EnginesBench cores(program, EngineOptions{}, {});
+  ASSERT_EQ(cores.changed_words(), 0U);
+  for (unsigned spoilt = 1; spoilt <= 15; ++spoilt) {
+    cores.spoil(spoilt);
+    EXPECT_EQ(cores.changed_words(), 1U) << "cores " << spoilt;
+    cores.load();
+    EXPECT_EQ(cores.changed_words(), 0U);
+  }
+}
+
 TEST(Engines, give_gaps_in_their_place_in_their_channel) {
   const Program program = sequence_program();
   EngineOptions options;
@@ -161,6 +194,26 @@ TEST(Engines, give_gaps_in_their_place_in_their_channel) {
     EnginesFigures figures;
     EXPECT_EQ(difference_by_channel(wanted, cores.run(datagrams, figures)), "");
   }
+}
+
+TEST(Engines, take_three_cycles_more_for_a_gap_than_for_a_datagram_without_bytes) {
+  const Program program = sequence_program();
+  EngineOptions options;
+  options.channels = kChannels;
+  Bytes bytes = sequence_message(2, 7);
+  bytes.insert(bytes.begin(), 4, std::byte{});
+  Arriving shown{datagram_of(bytes, 0, 1)};
+  shown.datagram.info.data_offset = 4;  // not of its gap
+  const auto cycles_of = [&](const std::vector<Arriving>& datagrams) {
+    EnginesBench cores(program, options, {});
+    EnginesFigures figures;
+    (void)cores.run(datagrams, figures);
+    return figures.cycles;
+  };
+  Arriving with_gap = shown;
+  with_gap.gap_count = 5;
+  Arriving empty{datagram_of({}, 0, 1)};
+  EXPECT_EQ(cycles_of({with_gap}), cycles_of({empty, shown}) + 3);
 }
 
 TEST(Engines, do_not_wait_for_one_whose_datagram_stops) {

@@ -81,6 +81,7 @@ TEST(Kernel, says_who_it_is) {
   const Result<device::Kernel> kernel = device::Kernel::open(device);
   ASSERT_TRUE(kernel.ok()) << kernel.message();
   EXPECT_EQ(kernel.value().capabilities(), 0x3FFU);
+  EXPECT_EQ(kernel.value().engines(), 1U);
 }
 
 TEST(Kernel, registers_keep_what_is_written_and_others_read_as_zero) {
@@ -850,6 +851,8 @@ TEST(Kernel, of_another_kind_or_version_is_refused) {
   ASSERT_TRUE(device::Kernel::open(device).ok());
   Changed newer(device, reg::kInterfaceVersion, reg::kInterfaceVersionValue + 1);
   EXPECT_NE(device::Kernel::open(newer).message().find("registers have version"), std::string::npos);
+  Changed hollow(device, reg::kEngines, 0);
+  EXPECT_EQ(device::Kernel::open(hollow).message(), "the kernel says that it has no decode core");
   Changed other(device, reg::kId, reg::kIdValue ^ 1);
   EXPECT_NE(device::Kernel::open(other).message().find("its first register reads"), std::string::npos);
 }

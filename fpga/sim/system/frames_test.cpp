@@ -2,41 +2,81 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <vector>
 
 #include "frames_through_kernel.hpp"
 
-// Ethernet frames through the kernel as it is; each slot compared with what the interpreter writes for the datagrams
-// that have to pass, and with the event records of gaps between them.
+// Ethernet frames through the kernel as it is, with one decode core and with several; each slot compared with what the
+// interpreter writes for the datagrams that have to pass, and with the event records of gaps between them. So are the
+// kernel's accounts, which are those of the frames, however many cores there are.
 
 namespace stopbit::sim {
 namespace {
 
-void two_lines(ResetRule reset, bool cut_through, std::uint32_t stall) {
-  FramesThroughKernel bench(reset, cut_through, stall);
+using Fate = FramesThroughKernel::Fate;
+
+constexpr int kForeignLine = 60;
+constexpr std::uint16_t kChannels = 5;  // no multiple of the cores
+
+void expect_accounts(FramesThroughKernel& bench, bool is_clean) {
+  const device::Counters got = bench.kernel().counters().value();
+  const device::Counters wanted = bench.wanted();
+  EXPECT_EQ(got.datagrams, wanted.datagrams);
+  EXPECT_EQ(got.datagram_bytes, wanted.datagram_bytes);
+  EXPECT_EQ(got.datagrams_dropped, 0U);
+  EXPECT_EQ(got.datagrams_decoded, wanted.datagrams_decoded);
+  EXPECT_EQ(got.records, wanted.records);
+  EXPECT_EQ(got.line_passed, wanted.line_passed);
+  EXPECT_EQ(got.line_duplicates, wanted.line_duplicates);
+  EXPECT_EQ(got.line_late, 0U);
+  EXPECT_EQ(got.gaps, wanted.gaps);
+  EXPECT_EQ(got.numbers_missing, wanted.numbers_missing);
+  EXPECT_EQ(got.verdicts, wanted.verdicts);
+  EXPECT_EQ(got.chunks, 0U);
+  EXPECT_EQ(got.records_unmatched, 0U);
+  // After an error younger instructions are counted that the interpreter never executes.
+  if (is_clean) {
+    EXPECT_EQ(got.instructions, wanted.instructions);
+    EXPECT_EQ(got.records_withdrawn, 0U);
+  }
+  EXPECT_EQ(bench.ring().counters().value().records, wanted.records);
+}
+
+void two_lines(ResetRule reset, bool cut_through, std::uint32_t stall, std::uint16_t channels = 1,
+               bool is_clean = false) {
+  FramesThroughKernel bench(reset, cut_through, stall, channels);
   Random random(17 + stall);
-  std::uint32_t sequence = 1000;
-  for (int i = 0; i < 300; ++i) {
-    sequence += 1 + static_cast<std::uint32_t>(random.chance(10) ? random.below(3) : 0);
+  std::vector<std::uint32_t> sequences(channels, 1000);
+  const int count = 200 + 100 * channels;
+  for (int i = 0; i < count; ++i) {
+    const auto channel = static_cast<std::uint16_t>(random.below(channels));
+    std::uint32_t& sequence = sequences[channel];
+    sequence += 1 + static_cast<std::uint32_t>(!is_clean && random.chance(10) ? random.below(3) : 0);
     ByteVector data;
     for (std::uint64_t messages = random.below(4); messages > 0; --messages) {
       data = data + quote(random, reset != ResetRule::Packet && random.chance(50));
     }
-    if (random.chance(15) && !data.empty()) {
+    if (!is_clean && random.chance(15) && !data.empty()) {
       data[random.below(data.size())] ^= static_cast<std::byte>(1U << random.below(8));
     }
     const int first = random.chance(50) ? 1 : 2;
-    const ByteVector bytes = FramesThroughKernel::frame(first, sequence, data);
+    const ByteVector bytes = FramesThroughKernel::frame(first, sequence, data, channel);
     const std::uint64_t arrival_ns = random.bits();
     if (!cut_through && random.chance(10)) {
-      bench.send(bytes, 5, true);  // bad: the other line's copy has to do
+      bench.send(bytes, 5, Fate::Bad);  // the other line's copy has to do
     }
-    if (random.chance(10)) bench.send(FramesThroughKernel::frame(9, sequence, data), 6, false);
-    bench.expect(first, sequence, data, arrival_ns);
-    bench.send(bytes, arrival_ns, false);
-    if (random.chance(70)) bench.send(FramesThroughKernel::frame(3 - first, sequence, data), 7, false);
+    if (random.chance(10)) {
+      bench.send(FramesThroughKernel::frame(kForeignLine, sequence, data, channel), 6, Fate::Stranger);
+    }
+    bench.expect(first, sequence, data, arrival_ns, channel);
+    bench.send(bytes, arrival_ns, Fate::First);
+    if (random.chance(70)) {
+      bench.send(FramesThroughKernel::frame(3 - first, sequence, data, channel), 7, Fate::Second);
+    }
   }
   bench.check();
-  EXPECT_GT(bench.gaps(), 10U);
+  expect_accounts(bench, is_clean);
+  EXPECT_EQ(bench.gaps() > 10, !is_clean);
   EXPECT_GT(bench.expected(), 200U);
 }
 
@@ -51,6 +91,18 @@ TEST(Frames, that_are_cut_through_become_the_same_records) {
 }
 TEST(Frames, behind_a_gap_wait_for_a_reset_if_their_dictionary_outlives_a_datagram) {
   two_lines(ResetRule::Template, false, 20);
+}
+
+TEST(Frames, of_several_channels_become_the_records_of_the_interpreter_of_each_in_its_order) {
+  for (const std::uint32_t stall : {0U, 60U}) {
+    SCOPED_TRACE(stall);
+    two_lines(ResetRule::Packet, false, stall, kChannels);
+    two_lines(ResetRule::Template, false, stall, kChannels);
+    two_lines(ResetRule::Packet, true, stall, kChannels);
+  }
+}
+TEST(Frames, without_errors_take_the_instructions_that_the_interpreter_executes) {
+  two_lines(ResetRule::Packet, false, 0, kChannels, true);
 }
 
 TEST(Frames, that_turn_out_bad_when_their_beginning_has_left_end_in_an_error) {
@@ -78,6 +130,11 @@ TEST(Frames, that_turn_out_bad_when_their_beginning_has_left_end_in_an_error) {
   EXPECT_LT(records, 20U);
   EXPECT_EQ(events, 1U);
   EXPECT_EQ(bench.kernel().counters().value().verdicts[device::kVerdictFrameBad], 1U);
+}
+
+TEST(Frames, find_a_kernel_that_says_how_many_cores_it_has) {
+  FramesThroughKernel bench(ResetRule::Packet, false, 0);
+  EXPECT_EQ(bench.kernel().engines(), STOPBIT_ENGINES);
 }
 
 /// Whatever comes: the kernel is idle soon after, and decodes what comes next as if nothing had been.

@@ -17,6 +17,7 @@
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
 #include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/packet.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
 #include "tests/lib/frames.hpp"
@@ -81,11 +82,12 @@ inline std::string difference(std::span<const record::Slot> got, std::span<const
   return {};
 }
 
-inline std::vector<record::Slot> gap_event(std::uint64_t arrival_ns, std::uint32_t first, std::uint32_t count) {
+inline std::vector<record::Slot> gap_event(std::uint64_t arrival_ns, std::uint16_t channel, std::uint32_t first,
+                                           std::uint32_t count) {
   record::Slot slot{};
   slot.words[0] = record::kEventIndex | 1U << 16;
   slot.words[1] = arrival_ns;
-  slot.words[2] = first;
+  slot.words[2] = std::uint64_t{channel} << 32 | first;
   slot.words[4] = static_cast<std::uint64_t>(record::EventKind::Gap) | 0x00FF'FFFF'FFFF'0000;
   slot.words[5] = first;
   slot.words[6] = count;
@@ -93,10 +95,10 @@ inline std::vector<record::Slot> gap_event(std::uint64_t arrival_ns, std::uint32
   return {slot};
 }
 
-/// A kernel with the quotes loaded for channel 0, which has two lines and a choice between them.
+/// A kernel with the quotes loaded for its channels, of which each has two lines and a choice between them.
 class FramesThroughKernel {
  public:
-  FramesThroughKernel(ResetRule reset, bool cut_through, std::uint32_t stall)
+  FramesThroughKernel(ResetRule reset, bool cut_through, std::uint32_t stall, std::uint16_t channels = 1)
       : program_(bench::compile_text("quotes", kTemplates).value()),
         model_(3, stall),
         device_(model_),
@@ -105,15 +107,18 @@ class FramesThroughKernel {
         sink_(program_),
         cut_through_(cut_through) {
     options_.reset = reset;
+    options_.channels = channels;
     begin();
   }
   /// After a reset of the model: as it was at first.
   void begin() {
     ring_.reset();
     engine_ = make_interpreter(program_, options_);
-    frames_ = highest_ = 0;
+    frames_ = 0;
     got_ = gaps_ = 0;
     expected_.clear();
+    wanted_ = {};
+    channels_.assign(options_.channels, {});
     for (const auto& words :
          {firmware::device_words(program_, options_).value(), firmware::channel_words(program_, options_, 0)}) {
       std::vector<device::LoadWord> load;
@@ -131,10 +136,18 @@ class FramesThroughKernel {
     EXPECT_TRUE(ring.ok()) << ring.message();
     ring_ = std::move(ring).value();
     EXPECT_TRUE(kernel_.set_intake({.frames = true, .cut_through = cut_through_}).ok());
-    EXPECT_TRUE(kernel_.set_group(7, device::Group{.address = 0xE0001F01, .port = 10001, .line = 1}).ok());
-    EXPECT_TRUE(kernel_.set_group(8, device::Group{.address = 0xE0001F02, .port = 10002, .line = 2}).ok());
-    EXPECT_TRUE(kernel_.set_framing(0, net::parse_framing("cme").value()).ok());
-    EXPECT_TRUE(kernel_.set_line_rule(0, device::LineRule{}).ok());
+    for (std::uint16_t channel = 0; channel < options_.channels; ++channel) {
+      for (std::uint8_t line : {std::uint8_t{1}, std::uint8_t{2}}) {
+        const std::uint32_t group = group_of(channel, line);
+        const device::Group of_line{.address = 0xE0001F00 + group,
+                                    .port = static_cast<std::uint16_t>(10'000 + group),
+                                    .channel = channel,
+                                    .line = line};
+        EXPECT_TRUE(kernel_.set_group(6 + group, of_line).ok());
+      }
+      EXPECT_TRUE(kernel_.set_framing(channel, net::parse_framing("cme").value()).ok());
+      EXPECT_TRUE(kernel_.set_line_rule(channel, device::LineRule{}).ok());
+    }
     EXPECT_TRUE(kernel_.set_clock({.side_band = true, .ns_per_cycle = 0, .offset_ns = 0}).ok());
     EXPECT_TRUE(kernel_.describe_input(0, 3, 0).ok());
     EXPECT_TRUE(kernel_.receive(true).ok());
@@ -146,41 +159,67 @@ class FramesThroughKernel {
   [[nodiscard]] const Program& program() const { return program_; }
   device::DeviceRing& ring() { return *ring_; }
 
-  static ByteVector frame(int line, std::uint32_t sequence, const ByteVector& data) {
-    const ByteVector payload = frames::be32(sequence) + frames::bytes({0}) + data;
-    ByteVector bytes = frames::ethernet(frames::ipv4(frames::be16(20000) + frames::be16(10000U + line) +
-                                                     frames::be16(8 + payload.size()) + frames::be16(0) + payload));
-    bytes[14 + 19] = static_cast<std::byte>(line);
-    return bytes;
+  static ByteVector payload(std::uint32_t sequence, const ByteVector& data) {
+    return frames::be32(sequence) + frames::bytes({0}) + data;
+  }
+  /// Line 3 and above of the last channel are of no group.
+  static ByteVector frame(int line, std::uint32_t sequence, const ByteVector& data, std::uint16_t channel = 0) {
+    const ByteVector bytes = payload(sequence, data);
+    const std::uint32_t group = group_of(channel, line);
+    ByteVector out = frames::ethernet(frames::ipv4(frames::be16(20000) + frames::be16(10000U + group) +
+                                                   frames::be16(8 + bytes.size()) + frames::be16(0) + bytes));
+    out[14 + 19] = static_cast<std::byte>(group);
+    return out;
   }
 
+  /// What becomes of a frame, of which the kernel keeps an account.
+  enum class Fate { First, Second, Bad, Stranger };
+  /// Sends a frame that has this fate; see wanted().
+  void send(const ByteVector& bytes, std::uint64_t arrival_ns, Fate fate) {
+    send(bytes, arrival_ns, fate == Fate::Bad);
+    if (fate == Fate::Bad) ++wanted_.verdicts[device::kVerdictFrameBad];
+    if (fate == Fate::Stranger) ++wanted_.verdicts[device::kVerdictFiltered];
+    if (fate != Fate::First && fate != Fate::Second) return;
+    ++(fate == Fate::First ? wanted_.line_passed : wanted_.line_duplicates);
+    ++wanted_.verdicts[static_cast<std::size_t>(net::Verdict::Accepted)];
+    ++wanted_.datagrams;
+    wanted_.datagram_bytes += bytes.size() - kFrameHeaders;
+  }
   void send(const ByteVector& bytes, std::uint64_t arrival_ns, bool bad) {
     ++frames_;
     model_.send({.bytes = bytes, .socket = 0, .arrival_ns = arrival_ns, .bad = bad});
   }
 
   /// The datagram of the frame that is sent next has to pass.
-  void expect(int line, std::uint32_t sequence, const ByteVector& data, std::uint64_t arrival_ns) {
-    if (highest_ != 0 && sequence != highest_ + 1) {
-      expected_.push_back(gap_event(arrival_ns, highest_ + 1, sequence - highest_ - 1));
-      engine_->invalidate(0);  // what is missing may have changed the dictionary
+  void expect(int line, std::uint32_t sequence, const ByteVector& data, std::uint64_t arrival_ns,
+              std::uint16_t channel = 0) {
+    std::uint32_t& highest = channels_[channel].highest;
+    if (highest != 0 && sequence != highest + 1) {
+      const std::uint32_t count = sequence - highest - 1;
+      add(channel, gap_event(arrival_ns, channel, highest + 1, count));
+      engine_->invalidate(channel);  // what is missing may have changed the dictionary
       ++gaps_;
+      wanted_.numbers_missing += count;
+      ++wanted_.datagrams_decoded;  // a gap goes through the core
     }
-    highest_ = sequence;
-    const ByteVector payload = frames::be32(sequence) + frames::bytes({0}) + data;
-    (void)engine_->decode(payload,
-                          {.arrival_ns = arrival_ns,
-                           .number = frames_ + 1,
-                           .sequence = sequence,
-                           .data_offset = 5,
-                           .channel = 0,
-                           .source = static_cast<record::SourceLine>(line),
-                           .time_quality = record::TimeQuality::Hardware},
-                          sink_);
-    for (; taken_ < sink_.records().size(); ++taken_) expected_.push_back(sink_.records()[taken_]);
+    highest = sequence;
+    const ByteVector bytes = payload(sequence, data);
+    const Outcome outcome = engine_->decode(bytes,
+                                            {.arrival_ns = arrival_ns,
+                                             .number = frames_ + 1,
+                                             .sequence = sequence,
+                                             .data_offset = 5,
+                                             .channel = channel,
+                                             .source = static_cast<record::SourceLine>(line),
+                                             .time_quality = record::TimeQuality::Hardware},
+                                            sink_);
+    wanted_.instructions += outcome.instructions;
+    ++wanted_.datagrams_decoded;
+    for (; taken_ < sink_.records().size(); ++taken_) add(channel, sink_.records()[taken_]);
   }
 
-  /// Everything that is expected has come to the ring in memory, and nothing else.
+  /// Everything that is expected has come to the ring in memory, and nothing else: all of it in the order of the frames
+  /// if the kernel has one decode core, else that of each channel.
   void check() {
     EXPECT_TRUE(sink_.problems().empty());
     for (int quiet = 0; quiet < 200; ++quiet) {
@@ -189,8 +228,17 @@ class FramesThroughKernel {
         quiet = 0;
         ASSERT_EQ(poll, ring::Poll::Record) << ring_->problem();
         ASSERT_LT(got_, expected_.size());
-        const std::string problem = difference(ring_->record(), expected_[got_]);
-        ASSERT_EQ(problem, "") << "record " << got_ << " of " << expected_.size();
+        const std::uint16_t channel = record::HeaderView(ring_->record()[0]).channel();
+        ASSERT_LT(channel, channels_.size());
+        Channel& of = channels_[channel];
+        ASSERT_LT(of.got, of.expected.size()) << "channel " << channel;
+        const std::size_t next = of.expected[of.got];
+        if (kernel_.engines() == 1) {
+          ASSERT_EQ(next, got_);
+        }
+        const std::string problem = difference(ring_->record(), expected_[next]);
+        ASSERT_EQ(problem, "") << "record " << of.got << " of " << of.expected.size() << " of channel " << channel;
+        ++of.got;
         ++got_;
       }
     }
@@ -201,11 +249,34 @@ class FramesThroughKernel {
     EXPECT_EQ(model_.problem(), "");
   }
 
+  /// The accounts after frames whose fates were told: all but withdrawn records, which depend on how far a record has
+  /// come when its error is found. Instructions as the interpreter counts them.
+  [[nodiscard]] device::Counters wanted() const {
+    device::Counters out = wanted_;
+    out.gaps = gaps_;
+    out.records = expected_.size();
+    return out;
+  }
+
   [[nodiscard]] std::size_t gaps() const { return gaps_; }
   [[nodiscard]] std::size_t expected() const { return expected_.size(); }
   [[nodiscard]] const std::vector<std::vector<record::Slot>>& all_expected() const { return expected_; }
 
  private:
+  struct Channel {
+    std::uint32_t highest = 0;
+    std::vector<std::size_t> expected;  // places in expected_
+    std::size_t got = 0;
+  };
+  static constexpr std::size_t kFrameHeaders = 42;  // of Ethernet, IPv4 and UDP
+  static std::uint32_t group_of(std::uint16_t channel, int line) {
+    return 2U * channel + static_cast<std::uint32_t>(line);
+  }
+  void add(std::uint16_t channel, std::vector<record::Slot> record) {
+    channels_[channel].expected.push_back(expected_.size());
+    expected_.push_back(std::move(record));
+  }
+
   Program program_;
   EngineOptions options_;
   KernelModel model_;
@@ -215,7 +286,8 @@ class FramesThroughKernel {
   cases::RecordingSink sink_;
   std::unique_ptr<device::DeviceRing> ring_;
   std::uint64_t frames_ = 0;
-  std::uint32_t highest_ = 0;
+  std::vector<Channel> channels_;
+  device::Counters wanted_;
   std::size_t taken_ = 0;
   std::size_t gaps_ = 0;
   std::size_t got_ = 0;

@@ -276,6 +276,7 @@ TEST_F(LiveCardAppliance, publishes_reports_and_counts_what_software_does_with_t
   EXPECT_EQ(count(card, "port_foreign"), strangers);
   EXPECT_EQ(count(software, "port_foreign"), strangers);
   EXPECT_EQ(count(card, "card_receiving"), 1U);
+  EXPECT_EQ(count(card, "card_engines"), testing::engines_of_run());
   EXPECT_EQ(count(card, "card_failures"), 0U);
   EXPECT_EQ(count(card, "card_faults"), 0U);
   EXPECT_EQ(card.made->take_card_failure(), "");

@@ -67,7 +67,10 @@ void expect_same(const std::vector<std::string>& arguments, int status = kExitDo
   EXPECT_FALSE(wanted.out.empty());
   EXPECT_TRUE(got.out == wanted.out) << "the lines differ; the first ones are\n" << got.out.substr(0, 1000);
   EXPECT_EQ(without_times(got.err), without_times(wanted.err));
-  EXPECT_TRUE(contains(got.err, "\nCard\n")) << got.err;
+  const unsigned engines = stopbit::testing::engines_of_run();
+  const std::string section =
+      "\nCard\n  " + std::string(11, ' ') + std::to_string(engines) + "  decode core" + (engines == 1 ? "\n" : "s,");
+  EXPECT_TRUE(contains(got.err, section)) << got.err;
 }
 
 class CardReplay : public ::testing::Test {

@@ -94,6 +94,7 @@ class OpenCard final : public Card {
       return fmt::format("  {:>12}  {}\n", os::thousands(number), what);
     };
     std::string text = "\nCard\n";
+    text += line(figures.engines, figures.engines == 1 ? "decode core" : "decode cores, each for some of the channels");
     text += line(figures.firmware_words, "words of firmware loaded and verified by CRC");
     text += line(figures.kernel.datagrams, "datagrams taken");
     text += line(figures.kernel.datagram_bytes, "bytes in them");

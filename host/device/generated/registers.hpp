@@ -9,7 +9,7 @@ namespace stopbit::device::registers {
 inline constexpr const char* kKernelName = "stopbit_decoder";
 inline constexpr std::uint32_t kWindowBytes = 65536;
 inline constexpr std::uint32_t kIdValue = 0x54494253;
-inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000004;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000005;
 
 /// SBIT.
 inline constexpr std::uint32_t kId = 0x010;
@@ -17,6 +17,8 @@ inline constexpr std::uint32_t kId = 0x010;
 inline constexpr std::uint32_t kInterfaceVersion = 0x014;
 /// What the decode core can run; an image that needs more is refused by the host.
 inline constexpr std::uint32_t kCapabilities = 0x018;
+/// Decode cores, 1, 2 or 4; channel n is decoded by core n modulo this number.
+inline constexpr std::uint32_t kEngines = 0x01C;
 /// What the kernel does.
 inline constexpr std::uint32_t kControl = 0x020;
 /// Packets on s_axis_rx are taken; else they are dropped there and counted.

@@ -29,6 +29,7 @@ class Registers final : public Device {
   Result<std::uint32_t> read(std::uint32_t offset) override {
     if (offset == reg::kId) return reg::kIdValue;
     if (offset == reg::kInterfaceVersion) return reg::kInterfaceVersionValue;
+    if (offset == reg::kEngines) return 1U;
     if (offset == reg::kClockNow) shown_ = static_cast<std::uint64_t>(counted_) + offset_ns();
     if (offset == reg::kClockNow) return static_cast<std::uint32_t>(shown_);
     if (offset == reg::kClockNow + 4) return static_cast<std::uint32_t>(shown_ >> 32);

@@ -10,6 +10,7 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_ID = 16'h0010;
   localparam logic [15:0] REG_INTERFACE_VERSION = 16'h0014;
   localparam logic [15:0] REG_CAPABILITIES = 16'h0018;
+  localparam logic [15:0] REG_ENGINES = 16'h001C;
   localparam logic [15:0] REG_CONTROL = 16'h0020;
   localparam logic [15:0] REG_STATUS = 16'h0024;
   localparam logic [15:0] REG_ERRORS = 16'h0028;
@@ -362,6 +363,7 @@ package stopbit_registers_pkg;
   /// What the hardware says.
   typedef struct packed {
     logic [31:0] capabilities;
+    logic [2:0] engines;
     logic [0:0] status;
     logic [63:0] clock_now;
     logic [31:0] firmware_crc;

@@ -1,4 +1,5 @@
-/// Four decode cores between both sides of the gap events, as in the kernel, for the bench.
+/// Four decode cores between both sides of the gap events, as in the kernel, for the bench. `spoil_i` changes a bit in a
+/// table of bank 0 of some of them, as a fault of the hardware would.
 module stopbit_gaps_engines
   import stopbit_pkg::*;
   import stopbit_front_pkg::gap_t;
@@ -7,6 +8,7 @@ module stopbit_gaps_engines
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
   output logic [31:0]       back_data_o,
+  input  logic [3:0]        spoil_i,
 
   input  logic              gap_valid_i,
   output logic              gap_ready_o,
@@ -62,4 +64,16 @@ module stopbit_gaps_engines
     .datagrams_done_o,
     .issued_o
   );
+
+  // Written here beside the module itself, never in a cycle in which that loads.
+  /* verilator lint_off MULTIDRIVEN */
+  for (genvar e = 0; e < 4; e++) begin : g_spoil
+    always_ff @(posedge clk_i) begin
+      if (spoil_i[e]) begin
+        i_engines.gen_more.g_engine[e].i_engine.i_core.i_engine.i_supply.i_tables.limits_q[0][4] <=
+            !i_engines.gen_more.g_engine[e].i_engine.i_core.i_engine.i_supply.i_tables.limits_q[0][4];
+      end
+    end
+  end
+  /* verilator lint_on MULTIDRIVEN */
 endmodule
