@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--faults", type=pathlib.Path, required=True, help="faults.json of mutate.py")
     parser.add_argument("--bench", type=Bench, action="append", required=True, help=Bench.__doc__)
     parser.add_argument("--some", type=int, metavar="N", help="only N of them, evenly chosen")
-    parser.add_argument("--least", type=float, default=90, metavar="PERCENT", help="fail if fewer are caught")
+    parser.add_argument("--least", type=float, default=95, metavar="PERCENT", help="fail if fewer are caught")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, help="append a line with the result")
     options = parser.parse_args()
