@@ -17,7 +17,7 @@ void append_line(std::string& out, std::uint32_t number, const market::Instrumen
 
 /// Those that a process has put into the table beside its ring of events.
 int run_live_instruments(const MarketArguments& arguments) {
-  const LiveMarket market(arguments.captures[0]);
+  LiveMarket market(arguments.captures[0]);
   Output out = Output::open(arguments.output);
   std::uint32_t unread = 0;
   for (std::uint32_t number = 1; number <= market.instruments().count(); ++number) {
