@@ -66,7 +66,7 @@ class Writer final : public record::RecordSink {
 
   /// Lossless: waits until `readers` readers are attached, and beats meanwhile. Returns false if keep_waiting returned
   /// false.
-  /// Calls `each`, if it is there, again and again while it waits.
+  /// Calls `each`, if it is given, again and again while it waits.
   [[nodiscard]] bool wait_for_readers(std::size_t readers, const std::function<void()>& each = {});
   /// Lossless: number of attached readers.
   [[nodiscard]] std::size_t seated() const noexcept { return seats_ ? seats_->taken() : 0; }

@@ -204,7 +204,7 @@ class AnyBook {
     return {};
   }
 
-  /// The best of the rows that are known; one that is not may be better.
+  /// The best of the known rows; an unknown one may be better.
   [[nodiscard]] Row first(Side side, const BookPools& pools) const noexcept {
     switch (kind_) {
       case BookKind::Price: return price_.row(side, 0, pools.rows);
