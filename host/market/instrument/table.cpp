@@ -32,7 +32,7 @@ void store(T& to, T value, int order = __ATOMIC_RELAXED) noexcept {
 std::uint8_t put(char* to, std::size_t room, std::string_view text) noexcept {
   const std::size_t size = std::min(room, text.size());
   std::memset(to, 0, room);
-  std::memcpy(to, text.data(), size);
+  if (size != 0) std::memcpy(to, text.data(), size);
   return static_cast<std::uint8_t>(size);
 }
 
