@@ -140,6 +140,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(taken.instruments <= saved.value().rows() && taken.books <= taken.instruments, "no more than there is");
   fuzz::require(first.table.count() == taken.instruments, "each has a row");
   fuzz::require(first.books.count_of(Standing::Latest) == 0, "nothing is latest before the first message");
+  Stage later(map);
+  const Translator::Restored defined =
+      later.translator.restore_definitions(saved.value(), last << 48, 1'700'000'000'000'000'000);
+  fuzz::require(defined.instruments + defined.left_out <= saved.value().rows() && defined.books == 0, "definitions");
+  fuzz::require(later.table.count() == defined.instruments, "each has a row");
+  for (std::uint32_t row = 1; row <= later.table.count(); ++row) {
+    fuzz::require((later.table.row(row).flags & kRowEarlier) != 0, "each says so");
+    fuzz::require(later.books.standing(row) == Standing::Stale, "there is no book");
+  }
   const std::vector<record::Slot> again = first.save();
   Stage second(map);
   const Translator::Restored twice = restore(second, again, last);
